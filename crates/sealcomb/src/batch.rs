@@ -510,7 +510,7 @@ fn check_closely(
     message_bytes: usize,
 ) -> Result<(), Error> {
     if tag_bytes != key.tag_bytes() {
-        return Err(Error::tag_length(key.algorithm(), key.tag_bytes(), tag_bytes));
+        return Err(Error::tag_length(key.algorithm().id, key.tag_bytes(), tag_bytes));
     }
     key.algorithm().check(nonce_bytes, tag_bytes, aad_bytes as u64, message_bytes as u64)
 }

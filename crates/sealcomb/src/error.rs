@@ -2,8 +2,6 @@
 
 use core::fmt;
 
-use crate::{Algorithm, Range};
-
 /// A mistake of the caller, detected before anything is written.
 ///
 /// Messages give what was found and what was expected. They contain sizes and names only, never keys or data.
@@ -23,8 +21,10 @@ pub enum Error {
     NonceLength {
         /// The algorithm's id.
         algorithm: &'static str,
-        /// The lengths that the algorithm takes, in bytes.
-        expected: Range,
+        /// The minimum nonce length in bytes.
+        min: usize,
+        /// The maximum nonce length in bytes.
+        max: usize,
         /// The length of the given nonce in bytes.
         got: usize,
     },
@@ -130,12 +130,12 @@ pub(crate) static TAG_LENGTHS: [usize; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
 impl Error {
     /// The error for a tag of `got` bytes where a key or a stream has fixed the length to `fixed` bytes: 0 to 16.
     #[cold]
-    pub(crate) fn tag_length(algorithm: &Algorithm, fixed: usize, got: usize) -> Self {
+    pub(crate) fn tag_length(algorithm: &'static str, fixed: usize, got: usize) -> Self {
         let expected = match fixed.checked_sub(1) {
             Some(i) => &TAG_LENGTHS[i..fixed],
             None => &[],
         };
-        Self::TagLength { algorithm: algorithm.id, expected, got }
+        Self::TagLength { algorithm, expected, got }
     }
 }
 
@@ -145,14 +145,13 @@ impl fmt::Display for Error {
             Self::KeyLength { algorithm, expected, got } => {
                 write!(f, "key of {got} bytes; {algorithm} takes {expected}")
             }
-            Self::NonceLength { algorithm, expected, got } => {
-                write!(f, "nonce of {got} bytes; {algorithm} takes {}", Lengths(expected))
+            Self::NonceLength { algorithm, min, max, got } => {
+                write!(f, "nonce of {got} bytes; {algorithm} takes ")?;
+                write_range(f, min, max)
             }
             Self::TagLength { algorithm, expected, got } => {
-                let listed = Algorithm::by_id(algorithm).map_or(expected, |algorithm| algorithm.tag);
-                let fixed =
-                    if expected != listed && expected.len() == 1 { "this key or stream of " } else { "" };
-                write!(f, "tag of {got} bytes; {fixed}{algorithm} takes {}", TagLengths(expected))
+                write!(f, "tag of {got} bytes; {algorithm} takes ")?;
+                write_tag_lengths(f, expected)
             }
             Self::MessageTooShort { min, got } => {
                 write!(f, "message of {got} bytes; this mode takes at least {min}")
@@ -229,47 +228,42 @@ impl fmt::Display for Error {
 impl core::error::Error for Error {}
 
 /// Writes a range of nonce lengths: `12`, `7 to 13`, `at least 1`, `none`.
-struct Lengths(Range);
-
-impl fmt::Display for Lengths {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // No buffer in memory reaches the limits of GCM and EAX.
-        const UNBOUNDED: usize = 1 << 16;
-        match self.0 {
-            Range { max: 0, .. } => f.write_str("none"),
-            Range { min, max } if min == max => write!(f, "{min}"),
-            Range { min, max } if max > UNBOUNDED => write!(f, "at least {min}"),
-            Range { min, max } => write!(f, "{min} to {max}"),
-        }
+fn write_range(f: &mut fmt::Formatter<'_>, min: usize, max: usize) -> fmt::Result {
+    // The limits of GCM, EAX and SIV exceed any buffer.
+    const UNBOUNDED: usize = 1 << 16;
+    match (min, max) {
+        (_, 0) => f.write_str("none"),
+        _ if min == max => write!(f, "{min}"),
+        _ if max > UNBOUNDED => write!(f, "at least {min}"),
+        _ => write!(f, "{min} to {max}"),
     }
 }
 
-/// Writes a list of tag lengths: `16`, `12 to 16`, `4, 8, or 12 to 16`, `none`.
-struct TagLengths(&'static [usize]);
-
-impl fmt::Display for TagLengths {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let runs = || self.0.chunk_by(|a, b| a + 1 == *b);
-        let count = runs().count();
-        if count == 0 {
-            return f.write_str("none");
-        }
-        for (i, run) in runs().enumerate() {
-            let separator = match (i, count) {
-                (0, _) => "",
-                (1, 2) => " or ",
-                _ if i + 1 == count => ", or ",
-                _ => ", ",
-            };
-            f.write_str(separator)?;
-            match run {
-                [first, .., last] => write!(f, "{first} to {last}")?,
-                [one] => write!(f, "{one}")?,
-                [] => {}
-            }
-        }
-        Ok(())
+/// Writes a list of tag lengths: `12 to 16`, `4, 8, or 12 to 16`, `none`; `16 here` for a single one, which may be that
+/// of a key or a stream.
+fn write_tag_lengths(f: &mut fmt::Formatter<'_>, lengths: &[usize]) -> fmt::Result {
+    let runs = || lengths.chunk_by(|a, b| a + 1 == *b);
+    let count = runs().count();
+    match lengths {
+        [] => return f.write_str("none"),
+        [one] => return write!(f, "{one} here"),
+        _ => {}
     }
+    for (i, run) in runs().enumerate() {
+        let separator = match (i, count) {
+            (0, _) => "",
+            (1, 2) => " or ",
+            _ if i + 1 == count => ", or ",
+            _ => ", ",
+        };
+        f.write_str(separator)?;
+        match run {
+            [first, .., last] => write!(f, "{first} to {last}")?,
+            [one] => write!(f, "{one}")?,
+            [] => {}
+        }
+    }
+    Ok(())
 }
 
 /// A mistake in one job of a batch. Nothing of the batch was processed.

@@ -1,6 +1,6 @@
 //! Error messages say what was found and what was expected.
 
-use sealcomb::{ALGORITHMS, Algorithm, Backend, BatchError, Error, Forged, Key, OpenError, Range};
+use sealcomb::{ALGORITHMS, Algorithm, Backend, BatchError, Error, Forged, Key, OpenError};
 
 /// Lists the variants whose messages are tested below.
 fn is_tested(error: Error) -> Error {
@@ -34,26 +34,28 @@ fn is_tested(error: Error) -> Error {
 #[test]
 fn every_message_says_what_was_found_and_what_was_expected() {
     let algorithm = "aes128-gcm-siv";
-    let range = |min, max| Range { min, max };
     for (error, expected) in [
         (Error::KeyLength { algorithm, expected: 16, got: 24 }, "key of 24 bytes; aes128-gcm-siv takes 16"),
         (
-            Error::NonceLength { algorithm, expected: range(12, 12), got: 5 },
+            Error::NonceLength { algorithm, min: 12, max: 12, got: 5 },
             "nonce of 5 bytes; aes128-gcm-siv takes 12",
         ),
         (
-            Error::NonceLength { algorithm: "aes128-ccm", expected: range(7, 13), got: 5 },
+            Error::NonceLength { algorithm: "aes128-ccm", min: 7, max: 13, got: 5 },
             "nonce of 5 bytes; aes128-ccm takes 7 to 13",
         ),
         (
-            Error::NonceLength { algorithm: "aes128-gcm", expected: range(1, usize::MAX), got: 0 },
+            Error::NonceLength { algorithm: "aes128-gcm", min: 1, max: usize::MAX, got: 0 },
             "nonce of 0 bytes; aes128-gcm takes at least 1",
         ),
         (
-            Error::NonceLength { algorithm: "aes128-cmac", expected: range(0, 0), got: 12 },
+            Error::NonceLength { algorithm: "aes128-cmac", min: 0, max: 0, got: 12 },
             "nonce of 12 bytes; aes128-cmac takes none",
         ),
-        (Error::TagLength { algorithm, expected: &[16], got: 3 }, "tag of 3 bytes; aes128-gcm-siv takes 16"),
+        (
+            Error::TagLength { algorithm, expected: &[16], got: 3 },
+            "tag of 3 bytes; aes128-gcm-siv takes 16 here",
+        ),
         (
             Error::TagLength { algorithm: "aes128-gcm", expected: &[12, 13, 14, 15, 16], got: 3 },
             "tag of 3 bytes; aes128-gcm takes 12 to 16",
@@ -64,7 +66,7 @@ fn every_message_says_what_was_found_and_what_was_expected() {
         ),
         (
             Error::TagLength { algorithm: "aes128-gcm", expected: &[16], got: 12 },
-            "tag of 12 bytes; this key or stream of aes128-gcm takes 16",
+            "tag of 12 bytes; aes128-gcm takes 16 here",
         ),
         (
             Error::TagLength { algorithm: "aes128-ecb", expected: &[], got: 16 },

@@ -281,7 +281,8 @@ impl Algorithm {
         message_bytes: u64,
     ) -> Result<(), Error> {
         if nonce_bytes < self.nonce.min || nonce_bytes > self.nonce.max {
-            return Err(Error::NonceLength { algorithm: self.id, expected: self.nonce, got: nonce_bytes });
+            let Range { min, max } = self.nonce;
+            return Err(Error::NonceLength { algorithm: self.id, min, max, got: nonce_bytes });
         }
         if tag_bytes != self.tag_bytes && !self.tag.contains(&tag_bytes) {
             return Err(Error::TagLength { algorithm: self.id, expected: self.tag, got: tag_bytes });

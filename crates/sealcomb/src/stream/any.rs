@@ -257,7 +257,7 @@ impl Stream {
             return Err(Error::MessageEnded);
         }
         let fixed = self.tag_bytes();
-        if got == fixed { Ok(()) } else { Err(Error::tag_length(self.0.key.algorithm(), fixed, got)) }
+        if got == fixed { Ok(()) } else { Err(Error::tag_length(self.0.key.algorithm().id, fixed, got)) }
     }
 
     fn tag(&mut self) -> Block {

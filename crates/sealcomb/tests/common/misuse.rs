@@ -1,7 +1,7 @@
 //! The errors that wrong sizes lead to, derived from the catalog.
 #![allow(dead_code, reason = "no test uses all of them")]
 
-use sealcomb::{Algorithm, Error};
+use sealcomb::{Algorithm, Error, Range};
 
 /// The error for a key of `got` bytes.
 pub(crate) fn key_length(algorithm: &Algorithm, got: usize) -> Error {
@@ -10,7 +10,8 @@ pub(crate) fn key_length(algorithm: &Algorithm, got: usize) -> Error {
 
 /// The error for a nonce of `got` bytes.
 pub(crate) fn nonce_length(algorithm: &Algorithm, got: usize) -> Error {
-    Error::NonceLength { algorithm: algorithm.id, expected: algorithm.nonce, got }
+    let Range { min, max } = algorithm.nonce;
+    Error::NonceLength { algorithm: algorithm.id, min, max, got }
 }
 
 /// The error for a tag of `got` bytes under a key that has the usual tag length.
