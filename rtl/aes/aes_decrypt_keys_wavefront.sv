@@ -5,8 +5,9 @@
 //   in_new_key, in_key           round key ROUNDS, with the first block of the new key. Pulses are at least ROUNDS
 //                                clocks apart.
 //   round_keys[128r+127 : 128r]  r = ROUNDS and 0: round key r. r = ROUNDS - 1 to 1: InvMixColumns(round key r). For
-//                                a block that entered in clock t it is valid in clock t + (ROUNDS - r) (SPLIT = 1: t
-//                                + 2 (ROUNDS - r)). Round key ROUNDS is in_key itself in clock t, unless AHEAD = 1.
+//                                a block that entered in clock t it is valid in clock t + ROUNDS - r, or
+//                                t + 2 (ROUNDS - r) with SPLIT = 1. Round key ROUNDS is in_key itself in clock t,
+//                                unless AHEAD = 1.
 //
 //   AHEAD  1: in_new_key and in_key arrive one clock before the block, so in_key is registered first. All other
 //          timing is unchanged.

@@ -17,8 +17,8 @@
 //              Pulses are at least ROUNDS clocks apart. No idle clock is needed.
 //           2: key per block. in_key is the key of the block that enters; in_new_key is ignored.
 //   AHEAD   1: in_new_key and in_key precede their block by one clock (KEYS = 1 or 2).
-//   SBOX    0: tables in LUTs. 1: block RAM; without SPLIT its output register is the state register. 2:
-//           Boyar-Peralta circuits. The key schedules use circuits with SBOX = 2, block RAM with SBOX = 1 and
+//   SBOX    0: tables in LUTs. 1: block RAM; without SPLIT its output register is the state register.
+//           2: Boyar-Peralta circuits. The key schedules use circuits with SBOX = 2, block RAM with SBOX = 1 and
 //           KEYS = 2, and tables otherwise.
 //   SPLIT   1: two registers per round, after SubBytes and after AddRoundKey.
 //   USER    width of in_user

@@ -4,8 +4,8 @@
 // ahead of that block and rewrites each round key one clock before the block uses it. Blocks of the old key have
 // already passed that stage. Pulses of in_new_key are at least ROUNDS clocks apart.
 //
-//   round_keys[128r+127 : 128r]  round key r. For a block that entered in clock t it is valid in clock t + r (SPLIT =
-//                                1: t + 2r). Round key 0 is in_key itself in clock t, unless AHEAD = 1.
+//   round_keys[128r+127 : 128r]  round key r. For a block that entered in clock t it is valid in clock t + r, or t +
+//                                2r with SPLIT = 1. Round key 0 is in_key itself in clock t, unless AHEAD = 1.
 //
 //   AHEAD  1: in_new_key and in_key arrive one clock before the block. All other timing is unchanged.
 //   SBOX   2: Boyar-Peralta circuits, otherwise tables

@@ -1,9 +1,9 @@
 // Computes the last round key of AES-128 (ROUNDS = 10) or of the six-round cipher (ROUNDS = 6), which aes_decrypt
 // takes as its key. One round key per clock.
 //
-//   start, key  starts with a key; restarts if it is still computing
-//   done        high for one clock, ROUNDS + 1 clocks after `start` (not after a restarted key)
-//   last        the last round key from `done` until the next start; before that, intermediate round keys
+//   start, key  starts with a key. A start during a computation replaces that key, which gets no `done`.
+//   done        high for one clock, ROUNDS + 1 clocks after `start`
+//   last        the last round key, from `done` until the next start; an intermediate round key before `done`
 module aes_last_round_key #(
     parameter int ROUNDS = 10
 ) (

@@ -125,7 +125,7 @@ module copa_issue #(
 
     logic [V_AFTER-1:0] v_places;
     logic [SIGMA_AFTER-1:0] sigma_places;
-    logic place_free;  // registered, because the issue depends on it; so is
+    logic place_free;  // registered like none_reserved, because the issue depends on both
     logic none_reserved;
     logic v_place_free;  // the entry V_AFTER clocks from now
     logic reserves_v;
@@ -192,7 +192,7 @@ module copa_issue #(
     pipe_key #(
         .KEYS(KEYS),
         .PIPE(copa_pkg::LOWER_OUT + 2),
-        .WAVE(9)  // the key is loaded at least one clock after its packet was accepted
+        .WAVE(9)  // not 10, since the key is loaded at least one clock after its packet was accepted
     ) in_pipes (
         .clk,
         .rst,

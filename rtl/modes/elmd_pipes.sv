@@ -1,5 +1,5 @@
-// The two cipher pipes of ELmD, and their keys. Latency of each pipe: ROUNDS + 1 clocks, or 2 * ROUNDS + 1 with SPLIT
-// = 1. One block per clock.
+// The two cipher pipes of ELmD, and their keys. One block per clock. Latency of each pipe: ROUNDS + 1 clocks, or
+// 2 * ROUNDS + 1 with SPLIT = 1.
 //
 // KEYS = 1 and 2: each slot's key and last round key (where decryption starts) are in LUT RAM, and each pipe has its
 // own key schedule. The last round key is computed in ROUNDS + 1 clocks after `load`.

@@ -226,7 +226,7 @@ module eme2_issue #(
     pipe_key #(
         .KEYS(KEYS),
         .PIPE(eme2_pkg::OUT + 2),
-        .WAVE(9)  // the key is loaded at least one clock after the message began
+        .WAVE(9)  // not 10, since the key is loaded at least one clock after the message began
     ) in_pipes (
         .clk,
         .rst,

@@ -129,7 +129,7 @@ module eme2_second #(
     pipe_key #(
         .KEYS(KEYS),
         .PIPE(PIPE + 4),
-        .WAVE(9)  // the key is loaded at least one clock after the message began
+        .WAVE(9)  // not 10, since the key is loaded at least one clock after the message began
     ) in_pipes (
         .clk,
         .rst,

@@ -409,8 +409,7 @@ module ocb3 #(
         .pop(turn_done)
     );
 
-    // ---- Arbitration: per clock one step enters, and alongside it a call of another requester of the encryption
-    // pipe
+    // ---- Arbitration: per clock one step and one call of another requester of the encryption pipe may enter
 
     logic out_verify;  // an opened packet's TAG leaves the pipes: its verifying call enters
     logic [3:0] out_slot;
