@@ -1,8 +1,8 @@
 // Computes m (1 + x + .. + x^(n-1)) in EME2's field, for a group of n = 1 to 128 blocks (see eme2_mix).
 //
 // The sums S(n) = 1 + .. + x^(n-1) satisfy S(a + k) = x^k S(a) + S(k), so each clock extends the sum by k terms:
-// k = 1 for the lowest base-4 digit of n, k = 4 for the next, k = 16 for the rest. S(4k) = S(k) (1 + x^k + x^2k + x^3k)
-// is computed along the way.
+// k = 1 for the lowest base-4 digit of n, k = 4 for the next, k = 16 for the rest. The step size grows by
+// S(4k) = S(k) (1 + x^k + x^2k + x^3k).
 //
 //   start, m, n  starts; not before `done` of the preceding start
 //   done, sum    the result, for one clock
