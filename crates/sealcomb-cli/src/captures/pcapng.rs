@@ -77,7 +77,7 @@ struct Interface {
     /// Maximum number of captured bytes per packet. 0: no limit.
     snap_bytes: u32,
     fcs: usize,
-    /// Resolution of timestamps. `None`: it exceeds 128 bits.
+    /// Resolution of timestamps. `None` if it exceeds 128 bits.
     units_per_second: Option<u128>,
     /// Offset of timestamps in seconds.
     offset: i64,

@@ -121,7 +121,7 @@ impl Fragments {
 }
 
 impl Waiting {
-    /// Returns the reassembled packet. `None`: it exceeds the maximum length of a packet.
+    /// Returns the reassembled packet. `None` if it exceeds the maximum length of a packet.
     fn reassemble(self) -> Option<Vec<u8>> {
         let Self { mut header, payload, .. } = self;
         let protocol = payload.ip_number();
@@ -161,7 +161,7 @@ impl Waiting {
     }
 }
 
-/// Parses a packet as a fragment. `None`: it is not a fragment.
+/// Parses a packet as a fragment. `None` if it is not a fragment.
 fn fragment(packet: &[u8], interface: u32) -> Result<Option<Fragment<'_>>, NoEsp> {
     let header = Header::parse(packet).ok_or(NoEsp::Malformed)?;
     match header {

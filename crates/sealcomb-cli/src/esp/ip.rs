@@ -55,7 +55,7 @@ pub(crate) fn packet(record: &Record) -> Result<Cow<'_, [u8]>, NoPacket> {
     })
 }
 
-/// Returns the length in bytes of the frame's IP packet, even if the capture contains only its start. `None`: the
+/// Returns the length in bytes of the frame's IP packet, even if the capture contains only its start. `None` if the
 /// frame has no IP packet.
 pub(crate) fn packet_len(record: &Record) -> Option<usize> {
     let payload = payload(record).ok()?;

@@ -352,7 +352,7 @@ fn incoming<'a>(
     packets.into_iter().unzip()
 }
 
-/// Returns the packet to open from a record. `None`: the record is a fragment of a packet that is not yet complete.
+/// Returns the packet to open from a record. `None` if the record is a fragment of a packet that is not yet complete.
 fn incoming_packet<'a>(
     record: &'a Record,
     fragments: &mut Fragments,

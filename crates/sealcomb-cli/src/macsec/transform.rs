@@ -232,7 +232,7 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// Returns the offset of the EtherType after the addresses and VLAN tags, where a SecTAG begins. `None`: the frame
+/// Returns the offset of the EtherType after the addresses and VLAN tags, where a SecTAG begins. `None` if the frame
 /// ends before.
 fn tag_at(frame: &[u8]) -> Option<usize> {
     let mut at = ADDRESS_BYTES;
@@ -321,7 +321,7 @@ impl Opener {
     }
 
     /// Returns the channel of a frame. A frame that does not identify its channel belongs to the only peer that omits
-    /// the SCI. `None`: there is no such peer, or more than one.
+    /// the SCI. `None` if there is no such peer, or more than one.
     fn channel(&self, tag: &SecTag) -> Option<Sci> {
         match tag.channel {
             Channel::Sci(sci) => Some(sci),
