@@ -279,8 +279,8 @@ catalog! {
         work: Work { calls: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
         spec: "AES-OTR v3 (Minematsu, CAESAR), parallel AD",
         status: Research,
-        reason: "CAESAR third round, not in the portfolio; the attacks of ePrint 2016/234 are on masks in other \
-            fields",
+        reason: "CAESAR third round, not in the portfolio; the attacks of ePrint 2016/234 apply to masks in \
+            other fields",
         note: "A nonce must be unique per key. Far fewer than 2^64 blocks per key.",
     }
     feature = "research" => otr::Otr::Serial {
@@ -289,8 +289,8 @@ catalog! {
         work: Work { calls: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
         spec: "AES-OTR v3 (Minematsu, CAESAR), serial AD",
         status: Research,
-        reason: "CAESAR third round, not in the portfolio; the attacks of ePrint 2016/234 are on masks in other \
-            fields",
+        reason: "CAESAR third round, not in the portfolio; the attacks of ePrint 2016/234 apply to masks in \
+            other fields",
         note: "A nonce must be unique per key. Far fewer than 2^64 blocks per key.",
     }
     feature = "research" => poet::POET {
@@ -380,8 +380,8 @@ catalog! {
         work: Work { calls: 2, ..IDLE }, structure: SERIAL, limits: Limits::None,
         spec: "CAESAR round 3, JAMBU v2",
         status: Research,
-        reason: "CAESAR third-round candidate that was not chosen; its claim for repeated nonces falls to 2^32 \
-            queries (Peyrin, Sim, Wang, Zhang, FSE 2015)",
+        reason: "CAESAR third-round candidate that was not chosen; its claim for repeated nonces is broken with \
+            2^32 queries (Peyrin, Sim, Wang, Zhang, FSE 2015)",
         note: "Tags have 8 bytes. A nonce must be unique per key.",
     }
     feature = "hazmat" => ecb::AES {
@@ -482,7 +482,7 @@ catalog! {
         work: Work { rounds: 12, ..IDLE }, structure: INVERTED, limits: Limits::None,
         spec: "ELmD v2.0 (CAESAR, second round), 6 rounds",
         status: Broken,
-        reason: "key recovery more than 60 bits below exhaustive search (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
+        reason: "key recovery more than 2^60 times as fast as exhaustive search (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
         note: "For study only: six AES rounds per layer.",
     }
     feature = "research" => elmd::INTERMEDIATE_TAGS {
