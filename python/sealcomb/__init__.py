@@ -2,9 +2,10 @@
 
 * `AESGCM`, `AESCCM`, `AESOCB3`, `AESGCMSIV`, `AESSIV` and `CMAC` are drop-in replacements for the classes of
   pyca's `cryptography`. The AEADs add `encrypt_many` and `decrypt_many`.
-* `seal_column`, `open_column` and `reseal_column` process Arrow columns under a `Keyset`.
+* `seal_column`, `open_column`, `open_column_counted` and `reseal_column` process Arrow columns under a
+  `Keyset`. `inspect_column` counts the values of a sealed column by key.
 * `keys_from_env`, `keys_from_file` and `keys_from_wrapped` are key providers: they fetch keysets where the
-  data is, also on a cluster.
+  data is, such as on the workers of a cluster.
 """
 
 from sealcomb import algorithms

@@ -377,7 +377,7 @@ def output_permissions(source: Path, out: Path, verb: str, *, force: bool) -> Ca
 
     def permissions(written: os.stat_result) -> int:
         if any(about.st_gid != written.st_gid for about in before):
-            # The group of the output differs, so it gets the permissions of all others.
+            # OUT belongs to another group, which therefore gets no more permissions than other users.
             return allowed & (~0o070 | (allowed & 0o007) << 3)
         return allowed
 

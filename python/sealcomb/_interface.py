@@ -1,7 +1,7 @@
 """Checks the structs of Arrow's C data interface before any of their pointers is followed.
 
-Well-known libraries export valid structs. Any other object may export anything. These checks catch some of
-it: negative lengths, and missing buffers.
+Well-known libraries export valid structs, but any object may export invalid ones. These checks catch some of
+them: negative lengths and missing buffers.
 """
 
 from __future__ import annotations

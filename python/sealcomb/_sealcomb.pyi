@@ -1,4 +1,4 @@
-"""The native extension module; `sealcomb` exports everything in it.
+"""The native extension module. Import its public names from `sealcomb`.
 
 A bytes-like argument is `bytes`, `bytearray`, `memoryview`, a numpy array of uint8, or any other object with
 the buffer protocol whose items are unsigned bytes, C-contiguous. Other items raise `TypeError`, other layouts
@@ -6,7 +6,7 @@ the buffer protocol whose items are unsigned bytes, C-contiguous. Other items ra
 
 Arguments other than `bytes` are copied under the GIL before they are checked or used. Another thread that
 changes, resizes or frees an argument during the call affects neither the checks nor the sealed data. Messages
-in a numpy array are copied in rounds of about 4 MB.
+in a numpy array are copied and processed about 4 MB at a time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,10 +48,10 @@ class _Aead:
 
     @staticmethod
     def generate_key(bit_length: int) -> bytes:
-        """Returns a random key of `bit_length` bits.
+        """Returns a random key of `bit_length` bits: 128, 192 or 256; for `AESGCMSIV`, 128 or 256.
 
         Raises:
-            ValueError: The class has no keys of this length.
+            ValueError: `bit_length` is another number.
         """
     def encrypt(self, nonce: Buffer, data: Buffer, associated_data: Buffer | None) -> bytes:
         """Returns the sealed message: the ciphertext, followed by the tag.
@@ -181,7 +181,7 @@ class AESGCM(_Aead):
     """
 
     def __new__(cls, key: Buffer) -> AESGCM:
-        """Expands a key of 16, 24 or 32 bytes.
+        """Creates a cipher from a key of 16, 24 or 32 bytes.
 
         Raises:
             ValueError: The key has another size.
@@ -197,14 +197,14 @@ class AESCCM(_Aead):
     """
 
     def __new__(cls, key: Buffer, tag_length: int | None = None) -> AESCCM:
-        """Expands a key of 16, 24 or 32 bytes.
+        """Creates a cipher from a key of 16, 24 or 32 bytes.
 
         Args:
             key: The key.
-            tag_length: Bytes of a tag: 4, 6, 8, 10, 12, 14 or 16. `None` means 16.
+            tag_length: The size of the tags in bytes: 4, 6, 8, 10, 12, 14 or 16. `None` means 16.
 
         Raises:
-            ValueError: The key or the tag has another size.
+            ValueError: `key` or `tag_length` has another size.
         """
 
 @final
@@ -216,7 +216,7 @@ class AESOCB3(_Aead):
     """
 
     def __new__(cls, key: Buffer) -> AESOCB3:
-        """Expands a key of 16, 24 or 32 bytes.
+        """Creates a cipher from a key of 16, 24 or 32 bytes.
 
         Raises:
             ValueError: The key has another size.
@@ -232,7 +232,7 @@ class AESGCMSIV(_Aead):
     """
 
     def __new__(cls, key: Buffer) -> AESGCMSIV:
-        """Expands a key of 16 or 32 bytes.
+        """Creates a cipher from a key of 16 or 32 bytes.
 
         Raises:
             ValueError: The key has another size.
@@ -240,14 +240,14 @@ class AESGCMSIV(_Aead):
 
 @final
 class AESSIV:
-    """AES-SIV (RFC 5297), deterministic: reveals whether two messages with equal associated data are equal.
+    """AES-SIV (RFC 5297), which is deterministic: equal messages with equal associated data stay equal.
 
-    There is no nonce argument, as in pyca's `cryptography`. To use a nonce, pass it as the last associated
+    The methods take no nonce, like those of pyca's `cryptography`. To use one, pass it as the last associated
     string. Keys are zeroized on drop.
     """
 
     def __new__(cls, key: Buffer) -> AESSIV:
-        """Expands a key of 32, 48 or 64 bytes.
+        """Creates a cipher from a key of 32, 48 or 64 bytes.
 
         Raises:
             ValueError: The key has another size.
@@ -368,10 +368,12 @@ class _Aes(Protocol):
 
 @final
 class CMAC:
-    """AES-CMAC. The message may be passed in pieces, and stays in memory until it is finalized."""
+    """AES-CMAC (NIST SP 800-38B). The message is passed in one or more pieces, and kept until `finalize`."""
 
     def __new__(cls, algorithm: _Aes, backend: object = None) -> CMAC:
-        """Takes `sealcomb.algorithms.AES`, or pyca's `AES`. `backend` is ignored; pyca's signature has it.
+        """Starts a message under the key of `algorithm`: a `sealcomb.algorithms.AES`, or pyca's `AES`.
+
+        `backend` is ignored. It exists because pyca's constructor has it.
 
         Raises:
             TypeError: `algorithm` is not AES.
@@ -383,13 +385,13 @@ class CMAC:
             AlreadyFinalized: `finalize` or `verify` was called before.
         """
     def finalize(self) -> bytes:
-        """Finalizes the message, and returns its 16-byte tag.
+        """Ends the message, and returns its 16-byte tag.
 
         Raises:
             AlreadyFinalized: `finalize` or `verify` was called before.
         """
     def verify(self, signature: bytes) -> None:
-        """Finalizes the message, and compares its tag with `signature` in constant time.
+        """Ends the message, and compares its tag with `signature` in constant time.
 
         Raises:
             InvalidSignature: The tags differ.
@@ -404,12 +406,12 @@ class CMAC:
 
 @final
 class Keyset:
-    """The keys of a column: the primary key seals, and every key opens.
+    """One or more keys for columns: the primary key seals, and every key opens.
 
-    The type of the primary determines the policy: `random` is AES-GCM-SIV with random nonces, `deterministic`
-    is AES-SIV, and `gcm` is AES-GCM with random nonces. A keyset is immutable. It shows the ids of its keys,
-    but never the keys, zeroizes them on drop, and refuses to be pickled or copied; send a `KeyProvider`
-    instead.
+    The type of the primary key determines the policy: `random` is AES-GCM-SIV with random nonces,
+    `deterministic` is AES-SIV, and `gcm` is AES-GCM with random nonces. A keyset is immutable. Only
+    `secret_tink_json` shows its keys. They are zeroized on drop. A keyset refuses to be pickled or copied.
+    Send a `KeyProvider` instead.
     """
 
     @staticmethod
@@ -422,15 +424,15 @@ class Keyset:
         raises `UnknownKey` with the reason.
 
         Raises:
-            KeysetError: The text is not a keyset or is an encrypted one, the keyset has two primaries,
-                columns cannot use the primary, an enabled key is malformed or has the wrong size, or two
+            KeysetError: The text is not a keyset or is an encrypted one, the keyset has two primaries or one
+                that columns cannot use, an enabled key is malformed or has the wrong size, or two
                 usable keys with the same id seal in different formats.
         """
     @staticmethod
     def from_tink_binary(data: Buffer) -> Keyset:
         """Reads a serialized Tink keyset (Protocol Buffers), such as one decrypted by a KMS.
 
-        Other keys are retained as by `from_tink_json`. Unknown fields are dropped.
+        Keys that columns cannot use are retained, as with `from_tink_json`. Unknown fields are dropped.
 
         Raises:
             KeysetError: The keyset is invalid; see `from_tink_json`.
@@ -459,9 +461,9 @@ class Keyset:
             ValueError: The policy is unknown.
         """
     def rotated(self) -> Keyset:
-        """Returns the keyset with a new primary key of the same policy. All existing keys stay, and open.
+        """Returns a keyset with a new primary key of the same policy. The existing keys stay, and still open.
 
-        `reseal_column` moves columns to the new key.
+        Use `reseal_column` to move columns to the new key.
         """
     def secret_tink_json(self) -> str:
         """Returns the keyset as Tink JSON, **with all keys in plaintext**. Store it where you store secrets.
@@ -501,17 +503,17 @@ def seal_column(
         array: An Arrow array or chunked array from any library, of type Binary, LargeBinary, BinaryView,
             FixedSizeBinary, Utf8, LargeUtf8 or Utf8View. It is validated, and then read in place.
         keyset: The keys; the primary determines the policy.
-        context: Authenticated with every value, such as `b"people.ssn"`. A value that was moved to a column
+        context: Binds every value to its column, such as `b"people.ssn"`. A value that was moved to a column
             with another context does not open.
-        row_ids: A column of ids as long as `array`, without nulls, of integers, bytes or text. A value that
-            was moved to a row with another id does not open. The width of integers is irrelevant: the id 7 is
-            the same in int8 and int64.
+        row_ids: Binds every value to its row: a column of ids as long as `array`, without nulls, of integers,
+            bytes or text. A value that was moved to a row with another id does not open. The width of
+            integers is irrelevant: the id 7 is the same in int8 and int64.
         threads: Number of threads. `None` uses all processors. The result does not depend on it.
 
     Returns:
-        A column of the same length, of type Binary, or LargeBinary if `array` has 64-bit offsets or the
-        result needs them. Nulls stay null. The result belongs to pyarrow or Polars if `array` does, and
-        otherwise to arro3, which every Arrow library can read. It is chunked as `array` is.
+        A column with the length and chunks of `array`, of type Binary, or LargeBinary if `array` has 64-bit
+        offsets or the result needs them. Nulls stay null. A pyarrow or Polars array yields a result of the
+        same library. Any other array yields one of `arro3.core`, which every Arrow library can read.
 
         A sealed value is a Tink ciphertext: the byte 1, the key id (4 bytes), and then nonce (12 bytes),
         ciphertext and tag (16 bytes) for AES-GCM-SIV and AES-GCM, or tag and ciphertext for AES-SIV. The
@@ -522,7 +524,7 @@ def seal_column(
         TypeError: `array` is not an Arrow array, or has an unsupported type.
         ValueError: `array` or `row_ids` is not valid Arrow, or `row_ids` has another length or nulls.
         LimitReached: The policy is `gcm`, and the key would seal more than 2^32 values in this process.
-        KeyboardInterrupt: Ctrl-C was pressed. The functions below raise it, too.
+        KeyboardInterrupt: Ctrl-C was pressed during the call.
     """
 
 def open_column(
@@ -548,16 +550,17 @@ def open_column(
         threads: Number of threads. `None` uses all processors.
 
     Returns:
-        A column as returned by `seal_column`, of type Binary or LargeBinary, or Utf8 or LargeUtf8 for text.
-        It never contains unverified plaintext.
+        A column like the result of `seal_column`, but of type Utf8 or LargeUtf8 if `as_type` is `"utf8"`. It
+        never contains unverified plaintext.
 
     Raises:
         ForgedRow: A value did not verify; `chunk` and `row` identify it. A subclass of `InvalidTag`.
-        UnknownKey: The keyset has no key with the id in a value. A subclass of `KeysetError`.
-        NotSealed: A value is not a sealed value.
+        UnknownKey: The keyset has no usable key with the id in a value. A subclass of `KeysetError`.
+        NotSealed: A value was truncated or never sealed. A subclass of `ValueError`.
         TypeError: `array` is not an Arrow array, or has an unsupported type.
         ValueError: `array` or `row_ids` is not valid Arrow, `row_ids` has another length or nulls, or an
             opened value is not UTF-8.
+        KeyboardInterrupt: Ctrl-C was pressed during the call.
     """
 
 def open_column_counted(
@@ -577,6 +580,7 @@ def open_column_counted(
     Raises:
         TypeError: `array` is not an Arrow array, or has an unsupported type.
         ValueError: An argument or an opened value is invalid; see `open_column`.
+        KeyboardInterrupt: Ctrl-C was pressed during the call.
     """
 
 def reseal_column(
@@ -605,21 +609,22 @@ def reseal_column(
         threads: Number of threads. `None` uses all processors.
 
     Returns:
-        A sealed column as returned by `seal_column`.
+        A sealed column like the result of `seal_column`.
 
     Raises:
         ForgedRow: A value did not verify; `chunk` and `row` identify it. A subclass of `InvalidTag`.
-        UnknownKey: The keyset has no key with the id in a value. A subclass of `KeysetError`.
-        NotSealed: A value is not a sealed value.
+        UnknownKey: The keyset has no usable key with the id in a value. A subclass of `KeysetError`.
+        NotSealed: A value was truncated or never sealed. A subclass of `ValueError`.
         LimitReached: The policy is `gcm`, and the key would seal more than 2^32 values in this process.
         TypeError: `array` is not an Arrow array, or has an unsupported type.
         ValueError: An array is not valid Arrow, or row ids have another length or nulls.
+        KeyboardInterrupt: Ctrl-C was pressed during the call.
     """
 
 def inspect_column(array: _Arrow) -> dict[int, int] | None:
     """Counts the values of a sealed column by key id. Returns `None` if any value is not a sealed value.
 
-    This needs no keys and verifies nothing: the key ids are those that the values claim.
+    It requires no keys and verifies nothing: the key ids are read from the values.
 
     Raises:
         TypeError: `array` is not an Arrow array.

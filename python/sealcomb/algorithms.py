@@ -1,4 +1,4 @@
-"""The algorithm for `CMAC` in programs without pyca's `cryptography`; pyca's own classes work, too."""
+"""The algorithm for `CMAC`, for programs without pyca's `cryptography`. `CMAC` also takes pyca's `AES`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class AES:
     key: bytes
 
     def __init__(self, key: Buffer) -> None:
-        """Copies the key.
+        """Creates the algorithm with a copy of a bytes-like key.
 
         Raises:
             ValueError: The key has another size.

@@ -1,7 +1,7 @@
 """The command ``sealcomb-columns``: seals and opens columns of Parquet, Arrow and CSV files.
 
 Files of any size are processed in pieces of some megabytes. The output is created atomically: it has no name
-until it is complete, and nothing is left of it if the process ends before.
+until it is complete, and nothing is left of it if the process ends earlier.
 """
 
 from __future__ import annotations
@@ -91,8 +91,9 @@ EPILOG = """\
 formats, by file suffix:
   .parquet, .arrow or .feather (Arrow file format), .arrows (Arrow stream format), .csv
   IN and OUT may have different formats. In CSV, every column is text, and sealed values are base64.
-  All other columns are preserved. If that is impossible, the command names the column and writes nothing.
-  Opened files are readable only by you, sealed files by nobody who cannot read IN.
+  Columns not named by --column are preserved. If that is impossible, the command names the column and
+  writes nothing. The output of open is readable only by you, that of seal and reseal only by users who can
+  read IN.
 
 examples:
   sealcomb-columns seal people.parquet sealed.parquet --keyset keys.json --column ssn --column note
@@ -715,7 +716,7 @@ def progress_bar(verb: str) -> Iterator[Callable[[Iterable[float]], None]]:
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="sealcomb-columns",
-        description="Seals and opens columns of Parquet, Arrow and CSV files.",
+        description="Seals and opens columns of Parquet, Arrow and CSV files. VERB --help lists the options.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -725,7 +726,8 @@ def parser() -> argparse.ArgumentParser:
         ("open", "verifies and decrypts columns"),
         ("reseal", "moves sealed columns to the keyset's primary key"),
     ):
-        one = verbs.add_parser(verb, help=does, description=f"Copies IN to OUT, and {does} on the way.")
+        one = verbs.add_parser(verb, help=does, description=f"Reads IN, {does}, and writes OUT.")
+        binds = "binds every value to" if verb == "seal" else "every value was bound to"
         one.set_defaults(do=change)
         one.add_argument("input", metavar="IN", type=Path, help="the input file")
         one.add_argument("output", metavar="OUT", type=Path, help="the output file")
@@ -747,11 +749,9 @@ def parser() -> argparse.ArgumentParser:
             "--context",
             metavar="TEXT",
             default="{column}",
-            help="binds every value to this text; {column} is the column's name (default: %(default)s)",
+            help=f"{binds} this text; {{column}} is the column's name (default: %(default)s)",
         )
-        one.add_argument(
-            "--row-id", metavar="NAME", help="also binds every value to the value of this column in its row"
-        )
+        one.add_argument("--row-id", metavar="NAME", help=f"a column of ids; {binds} the id in its row, too")
         one.add_argument(
             "--threads", metavar="N", type=threads, help="number of threads (default: all processors)"
         )
@@ -761,7 +761,7 @@ def parser() -> argparse.ArgumentParser:
                 "--forged",
                 choices=("raise", "null"),
                 default="raise",
-                help="what to do if a value does not open: fail (default), or replace it by null",
+                help="if a value does not open, fail (raise, the default) or replace it by null (null)",
             )
     inspector = verbs.add_parser(
         "inspect",
@@ -771,14 +771,16 @@ def parser() -> argparse.ArgumentParser:
     inspector.set_defaults(do=inspect)
     inspector.add_argument("input", metavar="IN", type=Path, help="the file to inspect")
     inspector.add_argument(
-        "--keyset", metavar="FILE", help="mark this keyset's primary key, and keys that it does not have"
+        "--keyset",
+        metavar="FILE",
+        help="marks this keyset's primary key, and keys that it does not have; - reads standard input",
     )
     inspector.add_argument(
         "--column",
         metavar="NAME",
         dest="columns",
         action="append",
-        help="inspect only this column; can be repeated",
+        help="a column to inspect; can be repeated (default: all columns)",
     )
     return top
 

@@ -1,7 +1,7 @@
-"""Key providers: picklable callables that fetch a keyset by name, where the data is.
+"""Key providers: callables that can be pickled, and fetch a keyset by name where the data is.
 
 A provider is any callable `provider(name) -> Keyset`. A job carries the provider, never a key: the providers
-in this module only contain a prefix or a folder. A custom function works, too:
+in this module contain only a prefix, or a folder and a function. Your own function is a provider, too:
 
     def from_vault(name: str) -> Keyset:
         return Keyset.from_tink_json(vault_client().read(f"keysets/{name}"))
@@ -25,18 +25,19 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class KeyProvider(Protocol):
-    """Returns the keyset with a name. Callers may cache the result."""
+    """A callable that returns the keyset with the given name. Callers may cache the result."""
 
     def __call__(self, name: str, /) -> Keyset: ...
 
 
 @dataclass(frozen=True)
 class keys_from_env:  # noqa: N801
-    """Reads keysets from environment variables: `ids` is the Tink JSON in `SEALCOMB_KEYSET_IDS`.
+    """A key provider that reads environment variables: keyset `ids` is the JSON in `SEALCOMB_KEYSET_IDS`.
 
-    The name of the variable is `prefix` and the name of the keyset in upper case, with `_` for `-` and `.`.
+    The name of the variable is `prefix`, followed by the name of the keyset in upper case, with `_` instead
+    of `-` and `.`. The variable contains the keyset in Tink's JSON format.
 
-    Calling it raises `KeysetError` if the name is invalid, the variable is not set, or its content is not a
+    A call raises `KeysetError` if the name is invalid, the variable is not set, or its content is not a
     usable keyset.
     """
 
@@ -56,9 +57,11 @@ class keys_from_env:  # noqa: N801
 
 @dataclass(frozen=True)
 class keys_from_file:  # noqa: N801
-    """Reads keysets from a folder, such as a mounted secret: `ids` is the Tink JSON in `ids.json`.
+    """A key provider that reads a folder, such as a mounted secret: keyset `ids` is the file `ids.json`.
 
-    Calling it raises `KeysetError` if the name is invalid, the file cannot be read, or its content is not a
+    The file contains the keyset in Tink's JSON format.
+
+    A call raises `KeysetError` if the name is invalid, the file cannot be read, or its content is not a
     usable keyset.
     """
 
@@ -70,13 +73,14 @@ class keys_from_file:  # noqa: N801
 
 @dataclass(frozen=True)
 class keys_from_wrapped:  # noqa: N801
-    """Reads encrypted Tink keysets from a folder: `ids` is in `ids.json`.
+    """A key provider that reads encrypted Tink keysets from a folder: keyset `ids` is the file `ids.json`.
 
-    `unwrap` takes the bytes of `encryptedKeyset` and returns the serialized keyset, usually by calling a KMS.
+    `unwrap` takes the encrypted keyset and returns the serialized keyset, usually by calling a KMS. The
+    encrypted keyset is the decoded field `encryptedKeyset` of the file.
     It is pickled with the provider, so it must be a module-level function, or an object that contains no
     secrets and connects when it is called.
 
-    Calling it raises `KeysetError` if the name is invalid, the file cannot be read, or its content is not a
+    A call raises `KeysetError` if the name is invalid, the file cannot be read, or its content is not a
     usable keyset.
     """
 

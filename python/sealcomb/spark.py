@@ -2,7 +2,7 @@
 
 Keys never travel with a job. Pickles, plans and logs contain a *key provider* and the names of keysets. Each
 Python worker on the executors calls the provider when it processes its first value, and caches the keyset for
-ten minutes.
+at most ten minutes.
 
 Spark may run a task twice, because it failed, was slow or lost its executor. This is safe under the policies
 ``random`` (every attempt draws new nonces, and AES-GCM-SIV tolerates even a repeated one) and
@@ -68,18 +68,18 @@ def seal(
 ) -> DataFrame:
     """Seals columns of strings or bytes. Other columns pass unchanged, and nulls stay null.
 
-    Under a random policy, a column has other bytes each time Spark computes it. Do not repartition, join or
-    group *by* it, and write it only after the last shuffle.
+    Under the policy ``random``, a sealed column differs each time that Spark computes it. Do not repartition,
+    join or group *by* it, and write it only after the last shuffle.
 
     Args:
         df: The DataFrame.
-        columns: The name of the keyset for each column to seal.
+        columns: The columns to seal, each with the name of its keyset.
         keys: The key provider, which is called in the executors.
         context: The text that every value is bound to. ``{column}`` is the column's name.
         row_id: A column of ids. Every value is also bound to the id in its row.
 
     Returns:
-        The DataFrame, in which the sealed columns are binary.
+        The DataFrame with the sealed columns, which are binary.
 
     Raises:
         ValueError: ``columns`` is empty, a column is missing or ambiguous, or ``context`` or ``row_id`` is
@@ -110,7 +110,7 @@ def open(  # noqa: A001, PLR0913
 
     Args:
         df: The DataFrame.
-        columns: The name of the keyset for each column to open.
+        columns: The columns to open, each with the name of its keyset.
         keys: The key provider, which is called in the executors.
         context: The context that the columns were sealed with.
         row_id: The column of row ids that the columns were sealed with.
@@ -121,8 +121,9 @@ def open(  # noqa: A001, PLR0913
             invalid.
         TypeError: A column is not binary, or ``keys`` is not a key provider.
 
-    A job fails with ``InvalidTag`` if a value is forged, or was sealed with another context or row id, and
-    with ``KeysetError`` if the keyset does not have its key. The error names the column, partition and row.
+    A job fails with ``InvalidTag`` if a value is forged or was sealed with another context or row id, with
+    ``KeysetError`` if the keyset does not have its key, and with ``NotSealed`` if it was never sealed. The
+    error names the column, the partition and the row.
 
     >>> opened = open(sealed, {"ssn": "ids"}, keys, context="people.{column}", row_id="id")  # doctest: +SKIP
     """
@@ -212,7 +213,9 @@ def open_aes_encrypt(
     """Opens columns that were encrypted by Spark's ``aes_encrypt(value, key, 'GCM', 'DEFAULT', iv, aad)``.
 
     That format (IV ‖ ciphertext ‖ tag) does not name a key, so the primary key of the keyset opens all
-    values. Its policy must be ``gcm``. The opened columns are binary, as those of ``aes_decrypt``.
+    values. The policy of the keyset must be ``gcm``. The opened columns are binary, like those of
+    ``aes_decrypt``. The arguments and exceptions are those of ``open``; ``aad`` is the additional data that
+    the values were encrypted with.
 
     >>> keys = lambda name: Keyset.from_keys({1: fetch(name)}, primary=1, policy="gcm")
     >>> opened = open_aes_encrypt(old, {"ssn": "legacy"}, keys)  # doctest: +SKIP
@@ -226,8 +229,9 @@ def seal_aes_encrypt(
 ) -> DataFrame:
     """Seals columns in the format of ``aes_encrypt`` in GCM mode, for readers that only have ``aes_decrypt``.
 
-    The policy of the keyset must be ``gcm``. As with ``aes_encrypt``, nothing enforces its limit of 2^32
-    values per key across jobs: you must keep to it.
+    The policy of the keyset must be ``gcm``. As with ``aes_encrypt``, nothing enforces the limit of 2^32
+    values per key across jobs: you must keep to it. The arguments and exceptions are those of ``seal``;
+    ``aad`` is the additional data to encrypt with.
 
     >>> sealed = seal_aes_encrypt(people, {"ssn": "legacy"}, keys)  # doctest: +SKIP
     """
