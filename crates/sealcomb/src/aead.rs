@@ -1,8 +1,8 @@
 //! AEADs as types that implement the traits of RustCrypto's crate `aead`, for code that is generic over them.
 //!
 //! Each type has the usual sizes: a nonce of 12 bytes (16 for AES-SIV and EAX) and a tag of 16 bytes. A
-//! [`crate::Key`] takes the other sizes that [`crate::ALGORITHMS`] lists. Sealed messages are byte for byte those of
-//! other implementations.
+//! [`crate::Key`] takes the other sizes that [`crate::ALGORITHMS`] lists. Sealed messages are identical to those of
+//! other implementations. Keys are zeroized on drop.
 //!
 //! ```
 //! use sealcomb::aead::{Aead, Aes256Gcm, KeyInit, Nonce, Payload};
@@ -28,12 +28,12 @@
 //! # Ok::<(), sealcomb::BatchError>(())
 //! ```
 //!
-//! [`KeyInit`] cannot fail. If `SEALCOMB_BACKEND` names no backend, or one that this CPU lacks, these types use
+//! [`KeyInit::new`] cannot fail. If `SEALCOMB_BACKEND` names no backend, or one that this CPU lacks, these types use
 //! [`crate::Backend::best`], whereas [`crate::Key::new`] returns the error.
 //!
 //! # Errors
-//! All methods return the opaque [`Error`]: if the message or the additional data exceeds the algorithm's limit
-//! (nothing was written), or if verification fails (the output is zeroed).
+//! All methods return the opaque [`Error`] in two cases: the message or the additional data exceeds the algorithm's
+//! limit (nothing was written), or verification fails (the output is zeroed).
 
 pub use ::aead::{Aead, AeadCore, AeadInOut, Error, KeyInit, KeySizeUser, Nonce, Payload, Tag};
 
@@ -107,17 +107,17 @@ macro_rules! types {
 }
 
 types! {
-    Aes128Gcm = "AES-128-GCM", "aes128-gcm", U16, U12;
-    Aes192Gcm = "AES-192-GCM", "aes192-gcm", U24, U12;
-    Aes256Gcm = "AES-256-GCM", "aes256-gcm", U32, U12;
-    Aes128GcmSiv = "AES-128-GCM-SIV", "aes128-gcm-siv", U16, U12;
-    Aes256GcmSiv = "AES-256-GCM-SIV", "aes256-gcm-siv", U32, U12;
-    Aes128Siv = "AES-128-SIV, with keys of 32 bytes", "aes128-siv", U32, U16;
-    Aes256Siv = "AES-256-SIV, with keys of 64 bytes", "aes256-siv", U64, U16;
-    Aes128Ccm = "AES-128-CCM", "aes128-ccm", U16, U12;
-    Aes192Ccm = "AES-192-CCM", "aes192-ccm", U24, U12;
-    Aes256Ccm = "AES-256-CCM", "aes256-ccm", U32, U12;
-    Aes128Eax = "AES-128-EAX", "aes128-eax", U16, U16;
-    Aes192Eax = "AES-192-EAX", "aes192-eax", U24, U16;
-    Aes256Eax = "AES-256-EAX", "aes256-eax", U32, U16;
+    Aes128Gcm = "AES-128-GCM, with keys of 16 bytes and nonces of 12 bytes", "aes128-gcm", U16, U12;
+    Aes192Gcm = "AES-192-GCM, with keys of 24 bytes and nonces of 12 bytes", "aes192-gcm", U24, U12;
+    Aes256Gcm = "AES-256-GCM, with keys of 32 bytes and nonces of 12 bytes", "aes256-gcm", U32, U12;
+    Aes128GcmSiv = "AES-128-GCM-SIV, with keys of 16 bytes and nonces of 12 bytes", "aes128-gcm-siv", U16, U12;
+    Aes256GcmSiv = "AES-256-GCM-SIV, with keys of 32 bytes and nonces of 12 bytes", "aes256-gcm-siv", U32, U12;
+    Aes128Siv = "AES-128-SIV, with keys of 32 bytes and nonces of 16 bytes", "aes128-siv", U32, U16;
+    Aes256Siv = "AES-256-SIV, with keys of 64 bytes and nonces of 16 bytes", "aes256-siv", U64, U16;
+    Aes128Ccm = "AES-128-CCM, with keys of 16 bytes and nonces of 12 bytes", "aes128-ccm", U16, U12;
+    Aes192Ccm = "AES-192-CCM, with keys of 24 bytes and nonces of 12 bytes", "aes192-ccm", U24, U12;
+    Aes256Ccm = "AES-256-CCM, with keys of 32 bytes and nonces of 12 bytes", "aes256-ccm", U32, U12;
+    Aes128Eax = "AES-128-EAX, with keys of 16 bytes and nonces of 16 bytes", "aes128-eax", U16, U16;
+    Aes192Eax = "AES-192-EAX, with keys of 24 bytes and nonces of 16 bytes", "aes192-eax", U24, U16;
+    Aes256Eax = "AES-256-EAX, with keys of 32 bytes and nonces of 16 bytes", "aes256-eax", U32, U16;
 }

@@ -19,11 +19,12 @@ use crate::{Algorithm, BatchError, Error, Forged, Key};
 pub struct Aad<'a>(AssociatedData<'a>);
 
 impl<'a> Aad<'a> {
-    /// Returns associated strings, which AES-SIV authenticates separately (RFC 5297, section 2.4): the boundaries
-    /// between them are authenticated too, and no strings differ from one empty string. AES-SIV takes up to 126
-    /// strings, the nonce included. Other algorithms authenticate the concatenation, which is allocated on the heap.
+    /// Returns associated strings, which AES-SIV authenticates separately (RFC 5297, section 2.4): it also
+    /// authenticates the boundaries between them, and distinguishes an empty list from one empty string. AES-SIV
+    /// takes up to 126 strings, the nonce included; more are [`Error::TooManyStrings`]. Other algorithms authenticate
+    /// the concatenation, which is allocated on the heap.
     ///
-    /// AES-SIV treats additional data that is not made by this function as one string.
+    /// AES-SIV treats all other additional data as one string.
     ///
     /// ```
     /// use sealcomb::{Aad, Algorithm, Key, SealJob, seal_batch};
@@ -74,14 +75,16 @@ impl<'a> From<&'a [&'a [u8]]> for Aad<'a> {
     }
 }
 
-/// A message to seal, with its key, its nonce, its additional data, and the buffers for ciphertext and tag.
+/// A message to seal, with its key, its nonce, its additional data, and the buffers for ciphertext and tag. The
+/// buffer for the tag has [`Key::tag_bytes`] bytes. [`seal_batch`] checks all sizes before it writes anything.
 pub struct SealJob<'a> {
     key: &'a Key,
     message: Message<'a>,
     tag: &'a mut [u8],
 }
 
-/// A message to open, with its key, its nonce, its additional data, its buffers, and afterwards the verdict.
+/// A message to open, with its key, its nonce, its additional data, its buffers, and after the call the verdict. The
+/// tag has [`Key::tag_bytes`] bytes. [`open_batch`] checks all sizes before it writes anything.
 pub struct OpenJob<'a> {
     key: &'a Key,
     message: Message<'a>,
@@ -100,14 +103,13 @@ pub enum Verdict {
     Verified,
     /// Verification failed, and the output is zeroed.
     Forged,
-    /// The message was decrypted by an unauthenticated cipher, which has nothing to verify.
+    /// The message was decrypted with an unauthenticated cipher, so nothing was verified.
     Unauthenticated,
 }
 
 impl<'a> SealJob<'a> {
-    /// Describes a message to encrypt in place. If the algorithm's ciphertexts are longer than their messages, the
-    /// batch is refused with [`Error::OutputTooShort`]; use [`SealJob::in_buffer`]. `tag` has [`Key::tag_bytes`]
-    /// bytes.
+    /// Describes a message to encrypt in place. If the algorithm's ciphertexts are longer than their messages, use
+    /// [`SealJob::in_buffer`]: [`seal_batch`] rejects this job with [`Error::OutputTooShort`].
     pub fn in_place(
         key: &'a Key,
         nonce: &'a [u8],
@@ -172,6 +174,8 @@ impl<'a> SealJob<'a> {
 impl<'a> OpenJob<'a> {
     /// Describes a message to open in place. The message takes the first [`OpenJob::message_bytes`] bytes of `data`;
     /// the others become zero.
+    ///
+    /// If no message has a ciphertext of this length, the verdict is [`Verdict::Forged`] and `data` is zeroed.
     ///
     /// If the algorithm [needs the message's length](crate::Algorithm::needs_message_bytes), the message is assumed
     /// to be as long as `data`; [`OpenJob::in_buffer`] takes other lengths.
@@ -273,8 +277,8 @@ impl<'a> OpenJob<'a> {
         self.verdict
     }
 
-    /// Returns the size in bytes of the opened message, which is at the start of the output. 0 if the message is
-    /// forged or has not been opened yet.
+    /// Returns the size in bytes of the opened message, which is at the start of the output. Returns 0 if the message
+    /// is forged or has not been opened yet.
     pub fn message_bytes(&self) -> usize {
         match self.verdict {
             Verdict::Verified | Verdict::Unauthenticated => self.message.bytes,
@@ -329,7 +333,7 @@ pub fn seal_batch_with(schedule: Schedule, jobs: &mut [SealJob<'_>]) -> Result<(
 }
 
 /// Opens all jobs of a batch, stores the verdict in each, and returns the number of forged messages. The outputs of
-/// forged messages are zeroed; the other jobs are not affected by them.
+/// forged messages are zeroed. The results of the other jobs do not depend on them.
 ///
 /// # Errors
 /// A [`BatchError`] with the first job whose sizes its algorithm does not take. Nothing was written to any job in

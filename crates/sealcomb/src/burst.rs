@@ -14,12 +14,12 @@ use crate::{BatchError, Error, Key, Verdict};
 /// stack.
 const FLIGHT: usize = 64;
 
-/// Messages under one key, with one slice per field (nonces, additional data, buffers, tags) and one entry per
-/// message, as in a ring of packets or a table.
+/// Messages under one key, in columns: one slice each of nonces, additional data, buffers and tags, with one entry
+/// per message, as in a ring of packets or a table.
 ///
-/// A burst seals and opens in place, like [`seal_batch`](crate::seal_batch) and [`open_batch`](crate::open_batch)
-/// under one key, without the cost of constructing jobs, which is a good part of the time for short messages. A call
-/// takes 8 KiB more stack than with jobs.
+/// A burst seals and opens in place, with the results of [`seal_batch`](crate::seal_batch) and
+/// [`open_batch`](crate::open_batch). It avoids the construction of jobs, which takes a large part of the time for
+/// short messages. A call takes 8 KiB more stack than one with jobs.
 ///
 /// Entries are byte strings of any type, such as `[u8; 12]`, `&[u8]` or `Vec<u8>`. Use jobs for messages that are not
 /// in place, and for algorithms with [longer ciphertexts](crate::Algorithm::expands).
@@ -61,7 +61,7 @@ impl<'a, N: AsRef<[u8]>> Burst<'a, N> {
         Self { key, nonces, aads: Aads::All(&[]) }
     }
 
-    /// Sets one additional data for all messages.
+    /// Sets the additional data that all messages share.
     #[inline]
     #[must_use]
     pub fn aad(self, aad: &'a [u8]) -> Self {
@@ -116,7 +116,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
     }
 
     /// Opens all messages in place, writes a verdict for each, and returns the number of forged messages. Forged
-    /// messages are zeroed; the others are not affected by them.
+    /// messages are zeroed. The results of the other messages do not depend on them.
     ///
     /// # Errors
     /// The errors of [`Burst::seal`]. Nothing was written to any message or verdict in these cases.

@@ -79,8 +79,8 @@ pub enum Error {
         /// The length of the given buffer in bytes.
         got: usize,
     },
-    /// The algorithm's ciphertexts are longer than their messages, and the called function has no way to return the
-    /// message's length. [`crate::Key::open`] and [`crate::OpenJob`] do.
+    /// The algorithm's ciphertexts are longer than their messages, which the called function does not support. Use
+    /// [`crate::SealJob`] and [`crate::OpenJob`], or [`crate::Key::seal`] and [`crate::Key::open`].
     CiphertextIsLonger,
     /// A column of a [`crate::Burst`] does not have one entry per message.
     UnevenColumns {
@@ -93,11 +93,11 @@ pub enum Error {
     TakesNoAad,
     /// The algorithm is a MAC: it authenticates the additional data and encrypts no message.
     TakesNoMessage,
-    /// A stream of GCM got additional data after the first byte of the message.
+    /// A stream of GCM was given additional data after the first byte of the message.
     AadAfterMessage,
     /// The stream's message has ended, and no other message has begun.
     MessageEnded,
-    /// The algorithm has no streams.
+    /// The algorithm cannot process a message in pieces, as a stream does.
     NotInPieces,
     /// No algorithm has this id; [`crate::ALGORITHMS`] lists those of this build.
     UnknownAlgorithm,
@@ -119,7 +119,7 @@ pub enum Error {
     BackendNotBuilt {
         /// The backend's name.
         name: &'static str,
-        /// What a build requires to have it: a feature, or another architecture.
+        /// What a build requires to include it: a feature, or another architecture.
         needs: &'static str,
     },
 }
@@ -266,10 +266,10 @@ fn write_tag_lengths(f: &mut fmt::Formatter<'_>, lengths: &[usize]) -> fmt::Resu
     Ok(())
 }
 
-/// A mistake in one job of a batch. Nothing of the batch was processed.
+/// A mistake in one job of a batch, or one message of a burst. No message was processed, and nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchError {
-    /// The job's index, counted from 0.
+    /// The index of the job or message, counted from 0.
     pub index: usize,
     /// The mistake.
     pub error: Error,
@@ -283,7 +283,7 @@ impl fmt::Display for BatchError {
 
 impl core::error::Error for BatchError {}
 
-/// The message failed verification. It carries no reason, since an attacker could learn from one.
+/// The message failed verification. The error has no reason, because a reason could help an attacker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forged;
 

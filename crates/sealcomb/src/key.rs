@@ -16,6 +16,9 @@ use crate::{Backend, Error, Forged, OpenError};
 /// A key of one algorithm, expanded once. Any number of messages and threads can share it. Its memory is zeroized on
 /// drop.
 ///
+/// With an algorithm of [`Kind::Mac`](crate::Kind::Mac), pass the data to authenticate as additional data, and an
+/// empty message. With one of [`Kind::Cipher`](crate::Kind::Cipher), tags are empty, and opening verifies nothing.
+///
 /// ```
 /// use sealcomb::{Algorithm, Key};
 ///
@@ -67,8 +70,8 @@ impl Key {
     /// ```
     ///
     /// # Errors
-    /// [`Error::KeyLength`] if any key has another length: then no key is returned. The errors of
-    /// [`Backend::selected`].
+    /// [`Error::KeyLength`] if any key has another length, and the errors of [`Backend::selected`]. No key is
+    /// returned in these cases.
     pub fn new_many<K: AsRef<[u8]>>(algorithm: &'static Algorithm, keys: &[K]) -> Result<Vec<Self>, Error> {
         Self::many(algorithm, keys, Backend::selected()?)
     }
@@ -135,7 +138,7 @@ impl Key {
         self.0.backend
     }
 
-    /// Returns the length in bytes of all tags under this key; 0 for an unauthenticated cipher.
+    /// Returns the length in bytes of all tags under this key: 0 for an unauthenticated cipher.
     pub fn tag_bytes(&self) -> usize {
         self.0.material.tag_bytes
     }
@@ -228,7 +231,7 @@ impl Key {
         Ok(())
     }
 
-    /// Encrypts a message and returns the ciphertext followed by the tag.
+    /// Encrypts a message and returns the ciphertext followed by the tag of [`Key::tag_bytes`] bytes.
     ///
     /// # Errors
     /// An [`Error`] for sizes that the algorithm does not take.
@@ -241,7 +244,8 @@ impl Key {
         Ok(sealed)
     }
 
-    /// Verifies and decrypts a ciphertext followed by its tag, and returns the message.
+    /// Verifies and decrypts a ciphertext that is followed by its tag of [`Key::tag_bytes`] bytes, and returns the
+    /// message.
     ///
     /// If the algorithm [needs the message's length](Algorithm::needs_message_bytes), the message is assumed to be as
     /// long as the ciphertext. [`OpenJob::new`](crate::OpenJob::new) takes other lengths.

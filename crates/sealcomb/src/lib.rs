@@ -1,12 +1,13 @@
 //! Seals and opens many messages at once with AES-based authenticated encryption.
 //!
-//! A CPU's AES unit is a pipeline: it finishes a block every fraction of a cycle, but each block takes tens of cycles
-//! to pass through. A mode that chains one block to the next leaves the pipeline nearly empty, unless several
+//! A CPU's AES unit is a pipeline: it can start a round for another block every cycle, but all rounds of one block
+//! take tens of cycles. A mode that chains one block to the next leaves the pipeline nearly empty, unless several
 //! messages are in flight. This library takes a burst of packets or a column of values, under one key or many, and
 //! distributes them over the lanes of the widest AES instructions that the CPU has.
 //!
 //! * [`Key`] holds an expanded key, and seals and opens single messages.
-//! * [`Burst`] seals and opens many messages under one key, in place, from one slice per field.
+//! * [`Burst`] seals and opens many messages under one key, in place. Nonces, additional data, buffers and tags
+//!   are one slice each.
 //! * [`SealJob`] and [`OpenJob`] describe messages under any keys, in place or not, for [`seal_batch`] and
 //!   [`open_batch`].
 //! * [`Verdict`] is the result for each opened message.
@@ -15,8 +16,8 @@
 //!
 //! # Setup
 //!
-//! In a debug build without optimization the library is some two hundred times slower: it seals at 41 MB/s. Put this
-//! into the `Cargo.toml` of your workspace:
+//! Without optimization, as in debug builds, the library is some two hundred times slower: it seals at 41 MB/s. To
+//! optimize it in debug builds too, add this to the `Cargo.toml` of your workspace:
 //!
 //! ```toml
 //! [profile.dev.package.sealcomb]
@@ -94,7 +95,7 @@
 //! # Nonces
 //!
 //! The library neither generates nor remembers nonces, and does not compare those of a batch with each other. The
-//! rule depends on the mode; `SECURITY.md` in the repository has all limits.
+//! rule for nonces depends on the mode. `SECURITY.md` in the repository has all limits.
 //!
 //! | mode | nonce | reuse under a key reveals | limit per key |
 //! |---|---|---|---|

@@ -17,7 +17,7 @@
 //! assert!(mac.verify(&tag).is_err());
 //! ```
 //!
-//! [`KeyInit`] cannot fail. If `SEALCOMB_BACKEND` names no backend, or one that this CPU lacks, these types use
+//! [`KeyInit::new`] cannot fail. If `SEALCOMB_BACKEND` names no backend, or one that this CPU lacks, these types use
 //! [`crate::Backend::best`], whereas [`crate::Key::new`] returns the error.
 
 pub use digest::{CtOutput, KeyInit, Mac, MacError};
@@ -48,7 +48,7 @@ impl State {
 /// Declares the types, each with its name, its id in the catalog, and its key size in bytes.
 macro_rules! types {
     ($($Type:ident = $name:literal, $id:literal, $KeySize:ty;)*) => {$(
-        #[doc = concat!($name, " of a message in pieces. Key and message state are zeroized on drop.")]
+        #[doc = concat!($name, " of a message in pieces. The key and the state are zeroized on drop.")]
         pub struct $Type(Wiped<State>);
 
         impl KeySizeUser for $Type {
@@ -105,9 +105,9 @@ macro_rules! types {
 }
 
 types! {
-    Aes128Cmac = "AES-128-CMAC", "aes128-cmac", U16;
-    Aes192Cmac = "AES-192-CMAC", "aes192-cmac", U24;
-    Aes256Cmac = "AES-256-CMAC", "aes256-cmac", U32;
+    Aes128Cmac = "AES-128-CMAC (keys of 16 bytes)", "aes128-cmac", U16;
+    Aes192Cmac = "AES-192-CMAC (keys of 24 bytes)", "aes192-cmac", U24;
+    Aes256Cmac = "AES-256-CMAC (keys of 32 bytes)", "aes256-cmac", U32;
 }
 
 #[cfg(test)]

@@ -163,8 +163,8 @@ pub fn access_words(access: Access, times: u64) -> u64 {
     times * ROW as u64
 }
 
-/// Runs twelve simple instructions on machine words, `times` times, whose bottleneck is the front end of the CPU:
-/// two loads, six XORs, three stores, and a compare and branch, which CPUs fuse. Returns the number of instructions,
+/// Runs twelve simple instructions on machine words, `times` times: two loads, six XORs, three stores, and a compare
+/// and branch, which CPUs fuse. Their bottleneck is the front end of the CPU. Returns the number of instructions,
 /// twelve times `times`.
 pub fn instructions(times: u64) -> u64 {
     let words = black_box([const { AtomicUsize::new(3) }; 3]);
@@ -185,8 +185,8 @@ pub fn instructions(times: u64) -> u64 {
     12 * times
 }
 
-/// Multiplies `times` times in GF(2^128): if `chained`, each time the previous product, otherwise independent values
-/// in several registers. Returns the number of products.
+/// Multiplies in GF(2^128) `times` times: the previous product if `chained`, otherwise independent values in several
+/// registers. Returns the number of products.
 pub fn multiply(backend: Backend, method: Multiply, chained: bool, times: u64) -> u64 {
     if chained {
         backend.run(Products::<1> { method, times })
@@ -195,8 +195,8 @@ pub fn multiply(backend: Backend, method: Multiply, chained: bool, times: u64) -
     }
 }
 
-/// Doubles `times` times in GF(2^128): if `chained`, each time the previous result, otherwise independent blocks in
-/// several registers. Returns the number of blocks doubled.
+/// Doubles in GF(2^128) `times` times: the previous result if `chained`, otherwise independent blocks in several
+/// registers. Returns the number of blocks doubled.
 pub fn double(backend: Backend, method: Double, chained: bool, times: u64) -> u64 {
     if chained {
         backend.run(Doublings::<1> { method, times })
@@ -205,9 +205,9 @@ pub fn double(backend: Backend, method: Double, chained: bool, times: u64) -> u6
     }
 }
 
-/// Processes `messages` messages of `pairs` pairs of blocks with a mode, one after another: in eight registers side
-/// by side if `batched`, otherwise in one. This is the cost of the mode's start, chain and tag without memory
-/// accesses. Returns the number of blocks processed.
+/// Processes `messages` messages of `pairs` pairs of blocks with a mode, one after another, in each of eight
+/// registers if `batched`, otherwise in one register. The time is the cost of the mode's start, chain and tag without
+/// memory accesses. Returns the number of blocks processed.
 pub fn chain(
     backend: Backend,
     mode: Chained,

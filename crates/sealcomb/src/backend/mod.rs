@@ -118,7 +118,7 @@ macro_rules! backends {
                 }
             }
 
-            /// Returns the number of messages that a sequential mode keeps in flight if the batch is large enough.
+            /// Returns the number of messages that a chained mode processes at a time if the batch is large enough.
             pub fn lanes(self) -> usize {
                 match self.0 {
                     $($(#[cfg($cfg)] Token::$Variant(_) => <$Token as Isa>::BLOCKS * <$Token as Isa>::CHAINS,)*)*
@@ -154,14 +154,15 @@ backends! {
     }
 }
 
-/// A set of CPU instructions that the algorithms run on. A value of this type proves that this CPU has them.
+/// The implementation of the algorithms for one set of CPU instructions. A value of this type proves that this CPU
+/// has these instructions.
 ///
 /// | name | register | CPU features |
 /// |---|---|---|
 /// | `portable` | 1 block | none; constant-time RustCrypto AES |
 /// | `portable4` | 4 blocks | none; tests the code for four blocks on any CPU; requires the feature `reference` |
 /// | `neon` | 1 block | AES and PMULL of Armv8 |
-/// | `neon-sha3` | 1 block | AES, PMULL and SHA-3, whose `EOR3` adds three registers |
+/// | `neon-sha3` | 1 block | AES, PMULL and SHA-3, whose `EOR3` XORs three registers |
 /// | `aesni` | 1 block | AES-NI, PCLMULQDQ, SSE4.1 |
 /// | `vaes256` | 2 blocks | VAES and VPCLMULQDQ on AVX2 |
 /// | `vaes512` | 4 blocks | VAES and VPCLMULQDQ on AVX-512, BMI2 |

@@ -39,8 +39,8 @@ pub enum Status {
     /// Published, but neither standardized nor chosen by a competition. No relevant attack on its use as described
     /// here is known. Requires the feature `research`.
     Research,
-    /// An attack breaks what it promises, or its designers have withdrawn it. Kept for study; requires the feature
-    /// `research`.
+    /// An attack breaks a security claim, or the designers have withdrawn the algorithm. Kept for study; requires the
+    /// feature `research`.
     Broken,
 }
 
@@ -64,8 +64,8 @@ pub struct Work {
     pub multiplications: u32,
 }
 
-/// The directions in which the blocks of one message can be processed in parallel. In the others each block waits for
-/// the block cipher's result on the previous one, and only several messages fill the CPU's units.
+/// The directions in which the blocks of one message can be processed in parallel. In the other directions, each
+/// block waits for the block cipher's result on the previous one, so filling the CPU's units takes several messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parallel {
     /// Sealing and opening.
@@ -81,7 +81,7 @@ pub enum Parallel {
 pub struct Structure {
     /// The directions in which the blocks of one message can be processed in parallel.
     pub parallel: Parallel,
-    /// Whether opening, like sealing, only ever encrypts with the block cipher.
+    /// Whether opening, like sealing, uses only the block cipher's encryption, not its inverse.
     pub inverse_free: bool,
     /// Whether sealing can begin, and output ciphertext, before the end of the message is known. For a MAC: whether
     /// authenticating can begin.
@@ -109,9 +109,9 @@ pub struct Algorithm {
     pub cipher: Cipher,
     /// The size of the block cipher's key in bytes.
     pub cipher_key_bytes: usize,
-    /// The size of the whole key in bytes. It exceeds the block cipher's if the mode has keys of its own.
+    /// The size of the whole key in bytes. It exceeds `cipher_key_bytes` if the mode needs additional keys.
     pub key_bytes: usize,
-    /// The nonce lengths that it takes. [`Algorithm::note`] says what a nonce must satisfy.
+    /// The nonce lengths that it takes, in bytes. [`Algorithm::note`] has the rule for nonces.
     pub nonce: Range,
     /// The usual nonce length in bytes.
     pub nonce_bytes: usize,
@@ -125,7 +125,7 @@ pub struct Algorithm {
     pub whole_blocks: bool,
     /// The minimum message size in bytes.
     pub min_message_bytes: usize,
-    /// Whether it is a cipher with a tweak, which a job passes as additional data.
+    /// Whether it is a cipher with a tweak, which is passed as additional data.
     pub tweaked: bool,
     pub(crate) unusual: Unusual,
     /// Whether it authenticates several associated strings separately: [`Aad::strings`](crate::Aad::strings).
@@ -138,7 +138,7 @@ pub struct Algorithm {
     pub rounds: u32,
     /// How far it can be trusted.
     pub status: Status,
-    /// The reason for this status, with its source.
+    /// The reason for the status, with its source.
     pub reason: &'static str,
     /// The specification.
     pub spec: &'static str,
@@ -268,8 +268,8 @@ impl Algorithm {
         whole.max(self.min_message_bytes)
     }
 
-    /// Checks whether a message of these sizes in bytes can be sealed; every job is checked this way. For a MAC, the
-    /// authenticated data counts as additional data.
+    /// Checks whether a message of these sizes in bytes can be sealed. Every call checks its messages this way. For a
+    /// MAC, `aad_bytes` is the size of the data to authenticate.
     ///
     /// # Errors
     /// The [`Error`] that sealing such a message returns.
