@@ -204,8 +204,8 @@ fn hmac_of(keyed: &Hmac<Sha256>, covered: &[u8], sequence: Sequence) -> Hmac<Sha
     }
 }
 
-/// Returns the bytes that a separate integrity algorithm covers. Overwrites the start of the ICV with the high half of
-/// an extended sequence number, to make them contiguous.
+/// Returns the bytes that a separate integrity algorithm covers. Overwrites the start of the ICV with the high half
+/// of an extended sequence number, to make them contiguous.
 fn with_high_half(esp: &mut [u8], icv_at: usize, sequence: Sequence) -> &[u8] {
     match sequence.high() {
         None => &esp[..icv_at],
@@ -227,28 +227,29 @@ pub struct Incoming<'a> {
 }
 
 impl<'a> Incoming<'a> {
-    /// An ESP packet of an association with this suite. Its decrypted body is written to `body`, which has
-    /// [`Layout::body_bytes`](crate::Layout::body_bytes) bytes. [`open`](fn@open) may overwrite the ICV in `esp`.
+    /// Describes a received ESP packet of an association with this suite. [`open`](fn@open) writes its decrypted body
+    /// to `body`, which has [`Layout::body_bytes`](crate::Layout::body_bytes) bytes, and may overwrite the ICV in
+    /// `esp`.
     ///
     /// # Panics
-    /// Panics if `esp` has an impossible length or `body` another one than
+    /// Panics if no packet of the suite has the length of `esp`, or if `body` has another length than
     /// [`Layout::body_bytes`](crate::Layout::body_bytes).
     pub fn new(suite: &'a Suite, sequence: Sequence, esp: &'a mut [u8], body: &'a mut [u8]) -> Self {
         assert_eq!(suite.layout().body_bytes(esp.len()), Some(body.len()), "wrong length of packet or body");
         Self { suite, sequence, esp, body, verified: false }
     }
 
-    /// Whether [`open`](fn@open) has found the ICV to be correct. Only then does the body contain plaintext.
+    /// Returns whether [`open`](fn@open) has found the ICV to be correct. Only then does the body contain plaintext.
     pub fn is_verified(&self) -> bool {
         self.verified
     }
 }
 
-/// Verifies ESP packets and decrypts the verified ones into their bodies. The bodies of the others contain no
-/// plaintext.
+/// Verifies ESP packets and decrypts the verified ones into their bodies. The body of any other packet contains no
+/// plaintext: it is zeroed by AEAD suites, and unchanged by suites with a separate integrity algorithm.
 ///
 /// # Errors
-/// The library rejected a packet. Drop the whole burst: some packets may be marked as verified.
+/// [`BatchError`] if the library rejected a packet. Drop the whole burst: some packets may be marked as verified.
 pub fn open(packets: &mut [Incoming<'_>]) -> Result<(), BatchError> {
     for group in packets.chunks_mut(AT_ONCE) {
         let inputs: ArrayVec<PacketInputs, AT_ONCE> =

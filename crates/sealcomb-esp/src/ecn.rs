@@ -1,6 +1,7 @@
 //! Explicit congestion notification (ECN) at the tunnel's egress: RFC 6040, section 4.2, figure 4.
 
-/// A congestion mark on the outer header of a packet whose sender does not support ECN. The packet must be dropped.
+/// The error for a packet whose outer header has a congestion mark although its sender does not support ECN. The
+/// packet must be dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EcnAlarm;
 
@@ -15,8 +16,8 @@ const FIELD: u8 = 3;
 /// with an IPv4 or IPv6 header.
 ///
 /// # Errors
-/// [`EcnAlarm`]: the outer header reports congestion and the inner packet's sender does not support ECN. Drop the
-/// packet.
+/// [`EcnAlarm`] if the outer header reports congestion and the inner packet's sender does not support ECN. Drop the
+/// packet; `inner` is unchanged.
 pub fn decapsulate_ecn(outer: u8, inner: &mut [u8]) -> Result<(), EcnAlarm> {
     let Some(class) = traffic_class(inner) else { return Ok(()) };
     let marked = match (class & FIELD, outer & FIELD) {

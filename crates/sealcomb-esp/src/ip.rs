@@ -13,7 +13,7 @@ pub enum Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// Parses the header at the start of a packet; `None` if it is not a valid IPv4 or IPv6 header.
+    /// Parses the header at the start of a packet. Returns `None` if it is not a valid IPv4 or IPv6 header.
     pub fn parse(packet: &'a [u8]) -> Option<Self> {
         match packet.first()? >> 4 {
             4 => Ipv4HeaderSlice::from_slice(packet).ok().map(Self::V4),
@@ -22,8 +22,8 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The packet's length in bytes, header included. `None` if the header does not contain it: in jumbograms, and in
-    /// segments captured before the network card split them (TSO).
+    /// Returns the packet's length in bytes, header included. Returns `None` if the header does not contain it: in
+    /// jumbograms, and in segments captured before the network card split them (TSO).
     pub fn packet_len(&self) -> Option<usize> {
         match self {
             Self::V4(header) => {
@@ -38,7 +38,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The destination address.
+    /// Returns the destination address.
     pub fn destination(&self) -> IpAddr {
         match self {
             Self::V4(header) => header.destination_addr().into(),
@@ -46,7 +46,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The differentiated services code point (RFC 2474).
+    /// Returns the differentiated services code point (RFC 2474).
     pub fn dscp(&self) -> IpDscp {
         match self {
             Self::V4(header) => header.dcp(),
@@ -54,7 +54,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The byte that contains DSCP and ECN: IPv4's TOS, IPv6's traffic class.
+    /// Returns the byte that contains DSCP and ECN: IPv4's TOS, IPv6's traffic class.
     pub fn traffic_class(&self) -> u8 {
         match self {
             Self::V4(header) => header.slice()[1],
@@ -62,7 +62,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// Whether routers must not fragment the packet. Always true for IPv6.
+    /// Returns whether routers must not fragment the packet: always `true` for IPv6.
     pub fn dont_fragment(&self) -> bool {
         match self {
             Self::V4(header) => header.dont_fragment(),

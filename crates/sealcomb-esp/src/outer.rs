@@ -33,7 +33,7 @@ pub enum Tunnel {
 ///
 /// ECN is off (RFC 6040's compatibility mode): opening such a packet never changes the inner one.
 ///
-/// Returns `None` if the packet would exceed the maximum length of an IP packet. Discard `out` then.
+/// Returns `None` if the packet would exceed the maximum length of an IP packet. `out` is then unchanged.
 pub fn write_outer_header(
     out: &mut Vec<u8>,
     tunnel: Tunnel,

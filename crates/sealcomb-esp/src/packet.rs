@@ -33,12 +33,12 @@ pub enum Sequence {
 
 impl Sequence {
     /// Returns the sequence number of a received packet whose header contains `sent`. For `extended` numbers,
-    /// `window` supplies the high half. `None`: no valid number has this low half.
+    /// `window` supplies the high half. Returns `None` if no valid number has this low half.
     pub fn received(sent: u32, extended: bool, window: &Window) -> Option<Self> {
         if extended { window.extend(sent).map(Self::Extended) } else { Some(Self::Short(sent)) }
     }
 
-    /// The whole sequence number.
+    /// Returns the whole sequence number.
     pub fn number(self) -> u64 {
         match self {
             Self::Short(number) => number.into(),
@@ -70,24 +70,25 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Offset of the inner packet in the ESP packet.
+    /// Returns the offset of the inner packet in the ESP packet.
     pub fn inner_at(self) -> usize {
         HEADER_BYTES + self.iv
     }
 
-    /// Size of the ESP packet that contains an inner packet of this size.
+    /// Returns the size of the ESP packet that contains an inner packet of this size.
     pub fn esp_bytes(self, inner_bytes: usize) -> usize {
         self.inner_at() + inner_bytes + TRAILER_BYTES + self.padding(inner_bytes) + self.icv
     }
 
-    /// Size of the largest inner packet that an ESP packet of at most this size can contain; `None` if not even an
-    /// empty one fits.
+    /// Returns the size of the largest inner packet that an ESP packet of at most this size can contain, or `None` if
+    /// not even an empty one fits.
     pub fn max_inner_bytes(self, esp_bytes: usize) -> Option<usize> {
         let body = esp_bytes.checked_sub(self.inner_at() + self.icv)?;
         (body - body % self.alignment).checked_sub(TRAILER_BYTES)
     }
 
-    /// Size of the body of a received ESP packet; `None` if no packet of this suite has that length.
+    /// Returns the size of the body of a received ESP packet of this size, or `None` if no packet of the suite has
+    /// it.
     pub fn body_bytes(self, esp_bytes: usize) -> Option<usize> {
         let body = esp_bytes.checked_sub(self.inner_at() + self.icv)?;
         (body >= TRAILER_BYTES && body.is_multiple_of(self.alignment)).then_some(body)
@@ -114,13 +115,13 @@ impl Layout {
     }
 }
 
-/// The SPI of an ESP packet; `None` if the packet is too short to contain one.
+/// Returns the SPI of an ESP packet, or `None` if the packet is too short to contain one.
 pub fn spi(esp: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(*esp.first_chunk()?))
 }
 
-/// The sequence number in an ESP packet's header: the whole number, or the low half of an extended one. `None` if the
-/// packet is too short to contain one.
+/// Returns the sequence number in an ESP packet's header: the whole number, or the low half of an extended one.
+/// Returns `None` if the packet is too short to contain one.
 pub fn sent_sequence(esp: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(*esp.get(4..)?.first_chunk()?))
 }

@@ -54,7 +54,7 @@ impl Auth {
 }
 
 impl Suite {
-    /// Sizes and offsets of the parts of this suite's packets.
+    /// Returns the sizes and offsets of the parts of this suite's packets.
     pub fn layout(&self) -> Layout {
         let is_cbc = matches!(self, Self::Cbc { .. });
         let icv = match self {

@@ -39,7 +39,7 @@ impl Transform {
         Self { id: "aes256-ctr-hmac-sha256", mode: Mode::Ctr, key_bytes: 32 },
     ];
 
-    /// Looks up a transform by its name.
+    /// Returns the transform with this name, or `None` if there is none.
     pub fn by_id(id: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|transform| transform.id == id)
     }
@@ -52,14 +52,15 @@ impl Transform {
         }
     }
 
-    /// Size of the key material in bytes: the cipher's key, its salt (RFC 4106, section 8.1) and the integrity key
-    /// (RFC 7296, section 2.17), in this order.
+    /// Returns the size of the key material in bytes: the cipher's key, its salt (RFC 4106, section 8.1) and the
+    /// integrity key (RFC 7296, section 2.17), in this order.
     pub fn keymat_bytes(self) -> usize {
         let auth = if matches!(self.mode, Mode::Gcm | Mode::Ccm) { 0 } else { AUTH_KEY_BYTES };
         self.key_bytes + self.salt_bytes() + auth
     }
 
-    /// Returns the suite with these keys; `None` unless `keymat` has [`Transform::keymat_bytes`] bytes.
+    /// Returns the suite with these keys. Returns `None` unless `keymat` has [`Transform::keymat_bytes`] bytes, or if
+    /// `SEALCOMB_BACKEND` names a backend that is not available.
     pub fn suite(self, keymat: &[u8]) -> Option<Suite> {
         if keymat.len() != self.keymat_bytes() {
             return None;
@@ -82,12 +83,12 @@ impl Transform {
         })
     }
 
-    /// Size in bytes of the ESP packet that contains an inner packet of `inner_bytes`.
+    /// Returns the size in bytes of the ESP packet that contains an inner packet of `inner_bytes` bytes.
     pub fn esp_bytes(self, inner_bytes: usize) -> usize {
         self.layout().esp_bytes(inner_bytes)
     }
 
-    /// Sizes and offsets of the parts of this transform's packets.
+    /// Returns the sizes and offsets of the parts of this transform's packets.
     pub fn layout(self) -> crate::Layout {
         let is_cbc = self.mode == Mode::Cbc;
         crate::Layout { iv: if is_cbc { 16 } else { 8 }, icv: 16, alignment: if is_cbc { 16 } else { 4 } }

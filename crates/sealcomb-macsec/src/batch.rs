@@ -94,25 +94,26 @@ pub struct Incoming<'a> {
 }
 
 impl<'a> Incoming<'a> {
-    /// A received frame, its SecTAG, and the packet number that [`Sak::pn`] recovered.
+    /// Describes a received frame, its SecTAG, and the packet number that [`Sak::pn`] recovered.
     ///
     /// # Panics
-    /// Panics if the frame is shorter than the one that `tag` was parsed from.
+    /// Panics if the frame is too short for the user data and the ICV of the frame that `tag` was parsed from.
     pub fn new(sak: &'a Sak, tag: &'a SecTag, pn: u64, frame: &'a mut [u8]) -> Self {
         assert!(frame.len() >= tag.data().end + ICV_BYTES, "frame too short for its SecTAG");
         Self { sak, tag, pn, frame, verified: false }
     }
 
-    /// Whether [`open`](fn@open) has found the ICV to be correct. Only then may the user data be used.
+    /// Returns whether [`open`](fn@open) has found the ICV to be correct. Use the user data only then.
     pub fn is_verified(&self) -> bool {
         self.verified
     }
 }
 
-/// Verifies frames and decrypts the verified ones in place. The encrypted user data of the others is set to zero.
+/// Verifies frames and decrypts the verified ones in place. In the others, encrypted user data is zeroed, and
+/// unencrypted user data is unchanged.
 ///
 /// # Errors
-/// The library rejected a frame. Drop the whole batch: some frames may be marked as verified.
+/// [`BatchError`] if the library rejected a frame. Drop the whole batch: some frames may be marked as verified.
 pub fn open(frames: &mut [Incoming<'_>]) -> Result<(), BatchError> {
     for group in frames.chunks_mut(AT_ONCE) {
         let nonces: ArrayVec<_, AT_ONCE> = group.iter().map(|frame| frame.sak.nonce(frame.pn)).collect();

@@ -83,23 +83,24 @@ impl Sak {
         Ok(Self { key: gcm(key)?, nonces: self.nonces.clone() })
     }
 
-    /// Size of the key in bytes: 16 or 32.
+    /// Returns the size of the key in bytes: 16 or 32.
     pub fn key_bytes(&self) -> usize {
         self.key.algorithm().key_bytes
     }
 
-    /// Whether packet numbers have 64 bits (XPN).
+    /// Returns whether packet numbers have 64 bits (XPN).
     pub fn is_extended(&self) -> bool {
         matches!(self.nonces, Nonces::Extended(_))
     }
 
-    /// The last packet number of the cipher suite: 2^32 − 1 or 2^64 − 1. After it the channel needs a new key.
+    /// Returns the last packet number of the cipher suite: 2^32 − 1 or 2^64 − 1. After it, the channel needs a new
+    /// key.
     pub fn last_pn(&self) -> u64 {
         if self.is_extended() { u64::MAX } else { u32::MAX.into() }
     }
 
     /// Returns the packet number of a frame whose SecTAG contains `sent`: the whole number, or the low half of an
-    /// extended one. `None`: no valid packet number has that value.
+    /// extended one. Returns `None` if no valid packet number has that value.
     ///
     /// An extended number is recovered relative to `lowest`, the lowest number that the receiver accepts (10.6.2). If
     /// the low half of `lowest` is at least 2^31 and `sent` is less, the high half has been incremented in between.

@@ -7,8 +7,8 @@
 //! └────────────── covered by the ICV ────────────────────┘
 //! ```
 //!
-//! TCI and AN share one byte. From the highest bit: V (0), ES, SC, SCB, E, C, and two bits of AN. The user data begins
-//! with the EtherType of the original frame.
+//! TCI and AN share one byte. From the highest bit: V (0), ES, SC, SCB, E, C, and two bits of AN. The user data
+//! begins with the EtherType of the original frame.
 
 use std::fmt;
 use std::ops::Range;
@@ -49,7 +49,7 @@ impl Sci {
         Self(sci)
     }
 
-    /// The transmitter's MAC address.
+    /// Returns the transmitter's MAC address.
     pub fn address(self) -> [u8; 6] {
         let [a, b, c, d, e, f, ..] = self.0;
         [a, b, c, d, e, f]
@@ -89,19 +89,20 @@ pub struct Header {
 }
 
 impl Header {
-    /// Offset of the user data in a sealed frame.
+    /// Returns the offset of the user data in a sealed frame.
     pub fn data_at(&self) -> usize {
         ADDRESS_BYTES + TAG_BYTES + if self.form == SciForm::Explicit { SCI_BYTES } else { 0 }
     }
 
-    /// Size of the sealed frame for a frame of this many bytes. Neither includes the FCS.
+    /// Returns the size of the sealed frame for a frame of `frame_bytes` bytes, at least 12. Neither includes the
+    /// FCS.
     pub fn sealed_bytes(&self, frame_bytes: usize) -> usize {
         frame_bytes - ADDRESS_BYTES + self.data_at() + ICV_BYTES
     }
 
-    /// Returns a buffer for [`seal`](fn@crate::seal) with the frame's addresses and user data in place. `None`: the
-    /// frame is shorter than an Ethernet header, or its source address is not the SCI's under
-    /// [`SciForm::EndStation`].
+    /// Returns a buffer for [`seal`](fn@crate::seal) with the frame's addresses and user data in place. Returns
+    /// `None` if the frame is shorter than an Ethernet header, or if under [`SciForm::EndStation`] the SCI is not the
+    /// frame's source address and port 1.
     pub fn lay_out(&self, frame: &[u8]) -> Option<Vec<u8>> {
         let (addresses, data) = frame.split_at_checked(ADDRESS_BYTES)?;
         let is_source = || self.sci == Sci::new(source(frame), 1);
@@ -205,7 +206,7 @@ impl SecTag {
         Ok(Self { an: tci & AN, pn, channel, is_encrypted: has(E), data_at, data_bytes })
     }
 
-    /// The byte range of the user data in the frame.
+    /// Returns the byte range of the user data in the frame.
     pub fn data(&self) -> Range<usize> {
         self.data_at..self.data_at + self.data_bytes
     }

@@ -3,12 +3,12 @@
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// An identifier of a key that reveals nothing else about it: the first 16 bytes of HMAC-SHA-256, under the key, of a
-/// fixed label.
+/// A 16-byte identifier of a key that reveals nothing else about it: the first 16 bytes of HMAC-SHA-256, under the
+/// key, of a fixed label.
 ///
-/// [`Fingerprint::of`] depends on the key and on nothing else of its association. Nonces do not contain the SPI, and
-/// GCM, CCM and CTR share the format of their counter blocks. A number used once under a key therefore stays used,
-/// whatever else of the association changes.
+/// [`Fingerprint::of`] depends only on the key, and on no other parameter of its association. Nonces do not contain
+/// the SPI, and GCM, CCM and CTR share the format of their counter blocks. A number used once under a key therefore
+/// stays used, even if other parameters of the association change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(pub [u8; 16]);
 

@@ -1,8 +1,8 @@
 //! Sequence numbers on the sender's side: RFC 4303, section 3.3.3.
 
-/// The sequence numbers of one association's sender. Each is issued once, in ascending order, up to a last one.
+/// The sequence numbers of one association's sender. Each is issued once, in ascending order, up to a maximum.
 ///
-/// Counter modes build their nonces from them, so a number must never repeat under one key.
+/// Counter modes build their nonces from these numbers, so a number must never repeat under one key.
 #[derive(Clone, Debug)]
 pub struct Numbers {
     /// The first number that this sender issues or issued. `None`: it has none to issue.
@@ -13,7 +13,8 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Issues numbers from `first` to `last`, inclusive. `first` is at least 1.
+    /// Returns a sender's numbers from `first` to `last`, inclusive. `first` is at least 1. There are no numbers if
+    /// `first` exceeds `last`.
     pub fn new(first: u64, last: u64) -> Self {
         let first = (first <= last).then_some(first);
         Self { first, next: first, last }
@@ -27,24 +28,25 @@ impl Numbers {
         }
     }
 
-    /// Issues the next number. `None`: all are used up, and the association needs a new key.
+    /// Issues the next number. Returns `None` if all are used up: the association needs a new key.
     pub fn take(&mut self) -> Option<u64> {
         let number = self.next?;
         self.next = self.after(number);
         Some(number)
     }
 
-    /// The number that [`Numbers::take`] will return next.
+    /// Returns the number that [`Numbers::take`] will issue next, or `None` if all are used up.
     pub fn next(&self) -> Option<u64> {
         self.next
     }
 
-    /// The highest number that the next `count` packets can use. `count` is at least 1. `None`: all are used up.
+    /// Returns the highest number that the next `count` packets can use, or `None` if all numbers are used up.
+    /// `count` is at least 1.
     pub fn highest(&self, count: u64) -> Option<u64> {
         Some(self.next?.saturating_add(count - 1).min(self.last))
     }
 
-    /// The first and the last number issued; `None` if none was.
+    /// Returns the first and the last number issued, or `None` if none was.
     pub fn used(&self) -> Option<(u64, u64)> {
         let first = self.first?;
         let last = self.next.map_or(self.last, |next| next - 1);

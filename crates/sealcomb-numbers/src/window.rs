@@ -12,18 +12,19 @@ pub struct Window {
 }
 
 impl Window {
-    /// A window of `size` numbers for a sender whose first packet has the number `first`. Both are at least 1.
+    /// Returns a window of `size` numbers for a sender whose first packet has the number `first`. Both are at least
+    /// 1.
     pub fn new(size: usize, first: u64) -> Self {
         Self { highest: first - 1, seen: vec![false; size] }
     }
 
-    /// The window's left edge: the lowest number that is not too old, received or not. At least 1.
+    /// Returns the window's left edge: the lowest number that is not too old, received or not. It is at least 1.
     pub fn lowest(&self) -> u64 {
         self.highest.saturating_sub(self.seen.len() as u64 - 1).max(1)
     }
 
-    /// Returns the extended sequence number of a packet that carries only the low half: the lowest number with this
-    /// low half that is not below the window. `None`: that number exceeds 64 bits.
+    /// Returns the 64-bit (extended) sequence number of a packet that carries only the low 32 bits: the lowest number
+    /// with this low half that is not below the window. Returns `None` if that number exceeds 64 bits.
     ///
     /// The result for a packet older than the window is therefore 2^32 too high, and the packet fails verification.
     pub fn extend(&self, low: u32) -> Option<u64> {
@@ -37,8 +38,8 @@ impl Window {
         if number >= left { Some(number) } else { number.checked_add(SUBSPACE) }
     }
 
-    /// Whether a packet with this number would be accepted. Call it before verification, to skip the cryptography for
-    /// packets that are dropped anyway. It does not change the window.
+    /// Returns whether a packet with this number would be accepted. Call it before verification, to skip the
+    /// cryptography for packets that are dropped anyway. It does not change the window.
     pub fn admits(&self, sequence: u64) -> bool {
         if sequence > self.highest {
             return true;
@@ -48,8 +49,8 @@ impl Window {
         sequence != 0 && age < self.seen.len() as u64 && !self.seen[self.slot(sequence)]
     }
 
-    /// Records a verified packet and advances the window if its number is the highest yet. `false`: drop the packet,
-    /// as it is a replay or older than the window. Call it only for packets whose ICV is right.
+    /// Records a verified packet, and advances the window if its number is the highest so far. Call it only for
+    /// packets whose ICV is correct. Returns `false` if the packet is a replay or older than the window: drop it.
     pub fn accept(&mut self, sequence: u64) -> bool {
         if !self.admits(sequence) {
             return false;

@@ -24,28 +24,30 @@ use chacha20::ChaCha12Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use zeroize::Zeroizing;
 
-/// The operating system returned no random bytes. On Linux, that only happens if the system call is forbidden.
+/// The error if the operating system returned no random bytes. On Linux, that only happens if the system call is
+/// forbidden.
 pub use getrandom::Error;
 
-/// Fills `bytes` with random bytes of the operating system.
+/// Fills `bytes` with random bytes from the operating system.
 ///
 /// # Errors
-/// If the operating system returns no random bytes. `bytes` is then unspecified and must not be used.
+/// [`Error`] if the operating system returns no random bytes. The content of `bytes` is then unspecified; do not use
+/// it.
 pub fn fill(bytes: &mut [u8]) -> Result<(), Error> {
     getrandom::fill(bytes)
 }
 
-/// Returns `N` random bytes of the operating system.
+/// Returns `N` random bytes from the operating system.
 ///
 /// # Errors
-/// If the operating system returns no random bytes.
+/// [`Error`] if the operating system returns no random bytes.
 pub fn array<const N: usize>() -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     fill(&mut bytes)?;
     Ok(bytes)
 }
 
-/// A generator for a call that draws many nonces: `ChaCha12` with a seed of 32 bytes from the operating system.
+/// A random generator for calls that draw many nonces: `ChaCha12` with a seed of 32 bytes from the operating system.
 ///
 /// Create one per call and thread, and drop it at the end of the call. If the process forks while a generator
 /// exists, both copies remain safe to use: [`fill`](Self::fill) compares the current process with the one that drew
@@ -59,7 +61,7 @@ impl Generator {
     /// Creates a generator with a new seed.
     ///
     /// # Errors
-    /// If the operating system returns no random bytes.
+    /// [`Error`] if the operating system returns no random bytes.
     pub fn new() -> Result<Self, Error> {
         let seed = Zeroizing::new(array::<32>()?);
         Ok(Self { stream: ChaCha12Rng::from_seed(*seed), process: process::id() })
@@ -69,8 +71,8 @@ impl Generator {
     /// system call to identify the process.
     ///
     /// # Errors
-    /// If this is not the process that drew the seed, and the operating system returns no random bytes. `bytes` is
-    /// then unchanged.
+    /// [`Error`] if this is not the process that drew the seed, and the operating system returns no random bytes for
+    /// a new one. `bytes` is then unchanged.
     pub fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
         if self.process != process::id() {
             *self = Self::new()?;
