@@ -586,7 +586,7 @@ mod tests {
 
     /// The key of FIPS 197, appendix A.1. For its last word, `SubWord(RotWord(w)) ⊕ Rcon` is `8b84eb01`.
     #[test]
-    fn the_key_assistant_gives_what_the_next_round_key_is_made_of() {
+    fn aes_key_assist_returns_the_words_for_the_next_round_key() {
         let key = 0x2b7e_1516_28ae_d2a6_abf7_1588_09cf_4f3c_u128.to_be_bytes();
         for backend in Backend::available() {
             let [.., s0, s1, s2, s3, r0, r1, r2, r3] = backend.run(Assist(key));
@@ -596,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn all_ways_to_double_agree() {
+    fn all_doubling_methods_agree() {
         let mut x = 0x8000_0000_0000_0001_7fff_ffff_ffff_fffe_u128;
         for _ in 0..300 {
             let expected = (x << 1) ^ if x >> 127 == 1 { 0x87 } else { 0 };
