@@ -24,13 +24,15 @@ pub enum Direction {
     Open,
 }
 
-/// A message in pieces, under a key of AES-GCM, -GMAC, -OCB3 or -CMAC, in memory of constant size. A stream can
-/// process several messages, one after the other. Its state is zeroized on drop.
+/// The state of a message in pieces, under a key of AES-GCM, AES-GMAC, AES-OCB3 or AES-CMAC. Its size does not depend
+/// on the length of the message. A stream can process several messages, one after the other. It is zeroized on drop.
 ///
 /// **Opening releases plaintext before the tag is verified.** The caller must not act on this plaintext until
 /// [`Stream::verify`] has returned `Ok`, and must destroy it otherwise. Streams are for interfaces that pass messages
-/// in pieces, such as OpenSSL's EVP; [`Key::open_in_place`] only releases verified messages. A nonce belongs to one
-/// message: a clone of a sealing stream that continues with different data reuses it.
+/// in pieces, such as OpenSSL's EVP. [`Key::open_in_place`] only releases verified messages.
+///
+/// A nonce must be unique per message: a clone of a sealing stream that continues with different data reuses the
+/// nonce.
 ///
 /// A message of one piece costs about as much as with [`Key::seal_in_place`].
 ///
@@ -101,18 +103,19 @@ impl Mode {
 }
 
 impl Stream {
-    /// Begins a message with a tag of [`Key::tag_bytes`] bytes.
+    /// Creates a stream and begins a message with a tag of [`Key::tag_bytes`] bytes.
     ///
     /// # Errors
-    /// [`Error::NotInPieces`] if the algorithm has no streams; [`Error::NonceLength`].
+    /// [`Error::NotInPieces`] if the algorithm has no streams. [`Error::NonceLength`] if it does not take nonces of
+    /// this length.
     pub fn new(key: Arc<Key>, direction: Direction, nonce: &[u8]) -> Result<Self, Error> {
         let tag_bytes = key.tag_bytes();
         Self::with_tag_bytes(key, direction, nonce, tag_bytes)
     }
 
-    /// Begins a message with a tag of 1 to 16 bytes, whatever the key's tag length, for interfaces that set the tag
-    /// length per message. An attacker forges a message with a probability of at least 256^-n per attempt for tags of
-    /// n bytes.
+    /// Creates a stream and begins a message with a tag of 1 to 16 bytes, whatever the key's tag length, for
+    /// interfaces that set the tag length per message. With tags of n bytes, an attacker forges a message with a
+    /// probability of at least 256^-n per attempt.
     ///
     /// # Errors
     /// The errors of [`Stream::new`], and [`Error::TagLength`] for 0 bytes or more than 16.
@@ -145,7 +148,8 @@ impl Stream {
     /// costs less than a new stream.
     ///
     /// # Errors
-    /// [`Error::NonceLength`]; the stream is unchanged in this case.
+    /// [`Error::NonceLength`] if the algorithm does not take nonces of this length. The stream is unchanged in this
+    /// case.
     pub fn begin(&mut self, direction: Direction, nonce: &[u8]) -> Result<(), Error> {
         let running = &mut *self.0;
         check(running.key.algorithm(), nonce.len(), 0, 0)?;
@@ -194,7 +198,8 @@ impl Stream {
     /// `input.len()` bytes of `output`.
     ///
     /// # Errors
-    /// The errors of [`Stream::update`], and [`Error::OutputTooShort`] if `output` is shorter than `input`.
+    /// The errors of [`Stream::update`], and [`Error::OutputTooShort`] if `output` is shorter than `input`. Nothing
+    /// was written and the stream is unchanged in these cases.
     pub fn update_to(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
         let short = Error::OutputTooShort { needed: input.len(), got: output.len() };
         let output = output.get_mut(..input.len()).ok_or(short)?;
