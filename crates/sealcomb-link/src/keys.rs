@@ -315,7 +315,7 @@ async fn read_body(method: &str, mut answer: Response) -> Answer<Zeroizing<Vec<u
     loop {
         match answer.chunk().await {
             Ok(Some(chunk)) if chunk.len() <= MAX_RESPONSE_BYTES - body.len() => {
-                body.extend_from_slice(&chunk)
+                body.extend_from_slice(&chunk);
             }
             Ok(Some(_)) => {
                 return malformed(format!("{method}: the response exceeds {MAX_RESPONSE_BYTES} bytes"));

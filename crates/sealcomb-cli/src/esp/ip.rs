@@ -104,7 +104,7 @@ pub(super) fn number(bytes: &[u8], at: usize) -> Result<u16, NoPacket> {
 const MIN_TYPE: u16 = 0x600;
 /// The LLC and SNAP header that precedes an EtherType.
 const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
-/// EtherTypes of VLAN tags: IEEE 802.1Q, 802.1ad, and those in use before 802.1ad.
+/// The `EtherType` values of VLAN tags: IEEE 802.1Q, 802.1ad, and those in use before 802.1ad.
 const VLAN_TAGS: [EtherType; 4] = [
     EtherType::VLAN_TAGGED_FRAME,
     EtherType::PROVIDER_BRIDGING,

@@ -139,7 +139,7 @@ struct Seal {
     transform: Transform,
     /// Directory that stores the last sequence number of each key
     ///
-    /// [default: $XDG_STATE_HOME/sealcomb or ~/.local/state/sealcomb]
+    /// [default: `$XDG_STATE_HOME/sealcomb` or `~/.local/state/sealcomb`]
     #[arg(long, value_name = "DIR", verbatim_doc_comment)]
     state: Option<PathBuf>,
     /// Number the packets of each SA from N, and store no numbers

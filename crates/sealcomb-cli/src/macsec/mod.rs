@@ -126,7 +126,7 @@ struct Seal {
     transform: Transform,
     /// Directory that stores the last packet number of each key
     ///
-    /// [default: $XDG_STATE_HOME/sealcomb or ~/.local/state/sealcomb]
+    /// [default: `$XDG_STATE_HOME/sealcomb` or `~/.local/state/sealcomb`]
     #[arg(long, value_name = "DIR", verbatim_doc_comment)]
     state: Option<PathBuf>,
     /// Number the frames of each SA from N, and store no numbers

@@ -18,7 +18,7 @@ const MAX_FRAME_BYTES: usize = 1 << 16;
 const ADDRESS_BYTES: usize = 12;
 /// Size of an Ethernet header: addresses and EtherType.
 const HEADER_BYTES: usize = 14;
-/// EtherTypes of VLAN tags: IEEE 802.1Q, 802.1ad, and those in use before 802.1ad.
+/// The `EtherType` values of VLAN tags: IEEE 802.1Q, 802.1ad, and those in use before 802.1ad.
 const VLAN_TAGS: [[u8; 2]; 4] = [[0x81, 0x00], [0x88, 0xa8], [0x91, 0x00], [0x92, 0x00]];
 const VLAN_TAG_BYTES: usize = 4;
 /// EtherType of key agreement and port access control (IEEE 802.1X). Such frames use the uncontrolled port and are

@@ -17,22 +17,23 @@ pub(crate) use message::{AssociatedData, Batch, Column, Material, Message, share
 /// Messages that are laid out together; longer batches go in parts of this size.
 pub(crate) const FLIGHT: usize = 128;
 
-/// How a batch is laid into the lanes. [`Schedule::Auto`] is what [`crate::seal_batch`] uses; the others are for
-/// comparison and study. The result is the same under each.
+/// How the messages of a batch are assigned to lanes. [`crate::seal_batch`] uses [`Schedule::Auto`]; the others are for
+/// comparison and study. All schedules yield equal results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Schedule {
-    /// What measures best for the mode and the batch.
+    /// The schedule that is fastest for the mode and the batch.
     #[default]
     Auto,
-    /// One message after the other.
+    /// One message at a time.
     Single,
-    /// The comb scheduler of Bogdanov, Lauridsen and Tischhauser (FSE 2015), algorithms 1 and 2, with this
-    /// parallelism: groups of so many messages sorted by length, each processed in precomputed windows. Modes without a
-    /// chain from block to block lay the blocks of one message side by side instead.
+    /// The comb scheduler of Bogdanov, Lauridsen and Tischhauser (FSE 2015, algorithms 1 and 2) with this parallelism:
+    /// groups of this many messages, sorted by length, are processed in precomputed windows. Modes without a chain from
+    /// block to block process consecutive blocks of one message in parallel instead.
     Comb(usize),
-    /// Lanes that take the next message as soon as theirs has ended, longest first; messages of very few blocks go one by
-    /// one. Modes without a chain from block to block lay the blocks of one message side by side instead.
+    /// A lane takes the next message, longest first, as soon as its message ends. Very short messages are processed one
+    /// at a time. Modes without a chain from block to block process consecutive blocks of one message in parallel instead.
     Refill,
-    /// Consecutive blocks of one message side by side. Modes with a chain from block to block go one by one.
+    /// Consecutive blocks of one message in parallel. Modes with a chain from block to block process one message at a
+    /// time.
     Blocks,
 }
