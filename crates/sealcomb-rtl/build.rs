@@ -1,7 +1,7 @@
-//! Builds and links Verilator models of the tops in `tops.list` and `variants.list`.
+//! Builds Verilator models of the tops in `tops.list` and `variants.list`, and links them into the crate.
 //!
-//! A model is rebuilt only if its sources, its parameters or Verilator changed. This requires only Verilator and a
-//! C++ compiler: Verilator's makefile is not used, because it differs between distributions.
+//! A model is rebuilt only if its sources, its parameters or Verilator have changed. The build requires Verilator and
+//! a C++ compiler. It does not use Verilator's makefile, which differs between distributions.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, thread};
 
-/// The macros that Verilator's makefile would define for its headers.
+/// Compiler flags, with the macros that Verilator's makefile would define.
 const CXX_FLAGS: &[&str] = &[
     "-std=gnu++20",
     "-w",
@@ -23,22 +23,22 @@ const CXX_FLAGS: &[&str] = &[
     "-DVM_TIMING=0",
 ];
 
-/// The default optimization level of code that runs in every clock. `SEALCOMB_RTL_OPTIMIZE` overrides it: without
-/// optimization, short runs take less time in total.
+/// The default optimization level of code that runs in every clock. `SEALCOMB_RTL_OPTIMIZE` overrides it, because a
+/// short run including its build is faster without optimization.
 const OPTIMIZED: &str = "-O1";
 
-/// The optimization level of files that Verilator marks as slow. They run once, and are half of the code.
+/// The optimization level of code that Verilator calls slow. It runs once, and is half of the code.
 const NOT_OPTIMIZED: &str = "-O0";
 
-/// Unknown values are random, to detect registers without a reset. There are few files, because each includes all
-/// headers.
+/// Unknown values are random, to reveal registers without a reset. The output is split into few files, because each
+/// reads all headers.
 const VERILATOR_FLAGS: &[&str] =
     &["--cc", "-O3", "--x-assign", "unique", "--x-initial", "unique", "--output-split", "200000"];
 
-/// The sources of Verilator's runtime, which all models share.
+/// Verilator's runtime, compiled once for all models.
 const RUNTIME: &[&str] = &["verilated.cpp", "verilated_threads.cpp"];
 
-/// A line of a list: `NAME FILELIST MODULE [PARAMETER=VALUE ...]`.
+/// A line of `tops.list` or `variants.list`: `NAME FILELIST MODULE [PARAMETER=VALUE ...]`.
 struct Top {
     name: String,
     module: String,
@@ -54,6 +54,7 @@ struct Port {
     input: bool,
 }
 
+/// The external programs, their settings, and the output folder.
 struct Tools {
     verilator: String,
     root: PathBuf,
@@ -105,15 +106,15 @@ fn main() {
     fs::write(table, code).expect("a writable OUT_DIR");
 }
 
-/// Ends the build with an error message.
-fn fail(message: &str) -> ! {
+/// Reports an error to cargo, line by line, and ends the build.
+fn give_up(message: &str) -> ! {
     for line in message.lines() {
         println!("cargo::error={line}");
     }
     std::process::exit(1)
 }
 
-/// Returns the tops to build.
+/// Returns the tops selected by `SEALCOMB_RTL_TOPS` and `SEALCOMB_RTL_VARIANTS`.
 fn tops() -> Vec<Top> {
     println!("cargo::rerun-if-changed=build.rs");
     let mut tops = listed("tops.list");
@@ -124,7 +125,7 @@ fn tops() -> Vec<Top> {
     if let Ok(names) = env::var("SEALCOMB_RTL_TOPS") {
         let names: Vec<&str> = names.split(',').collect();
         if let Some(name) = names.iter().find(|&name| tops.iter().all(|top| top.name != *name)) {
-            fail(&format!("SEALCOMB_RTL_TOPS: unknown top {name}; see tops.list and variants.list"));
+            give_up(&format!("SEALCOMB_RTL_TOPS: unknown top `{name}`; see tops.list and variants.list"));
         }
         tops.retain(|top| names.contains(&top.name.as_str()));
     }
@@ -134,6 +135,7 @@ fn tops() -> Vec<Top> {
     tops
 }
 
+/// Reads the tops of a list file.
 fn listed(list: &str) -> Vec<Top> {
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("set by cargo"));
     println!("cargo::rerun-if-changed={list}");
@@ -141,13 +143,15 @@ fn listed(list: &str) -> Vec<Top> {
     let top = |line: &str| {
         let mut words = line.split_whitespace().map(str::to_owned);
         let (Some(name), Some(files), Some(module)) = (words.next(), words.next(), words.next()) else {
-            fail(&format!("{list}: expected NAME FILELIST MODULE, found: {line}"));
+            give_up(&format!(
+                "{list}: invalid line `{line}`; expected NAME FILELIST MODULE [PARAMETER=VALUE ...]"
+            ));
         };
         let rtl = here.join("../../rtl");
         let filelist = rtl.join("filelists").join(&files);
         println!("cargo::rerun-if-changed={}", filelist.display());
         let Ok(text) = fs::read_to_string(&filelist) else {
-            fail(&format!("{list}: {name}: rtl/filelists/{files} does not exist"));
+            give_up(&format!("{list}: {name}: cannot read rtl/filelists/{files}"));
         };
         let sources = lines(&text).map(|line| rtl.join(line)).collect();
         Top { name, module, parameters: words.collect(), sources }
@@ -169,7 +173,7 @@ impl Tools {
             Ok(output) if output.status.success() => {
                 String::from_utf8_lossy(&output.stdout).trim().to_owned()
             }
-            outcome => fail(&format!(
+            outcome => give_up(&format!(
                 "{verilator} {arguments:?} failed ({}).\nThe hardware models require Verilator 5.006 or newer: \
                  install the package `verilator`, or set SEALCOMB_VERILATOR to its command.",
                 outcome.map_or_else(|error| error.to_string(), |output| output.status.to_string())
@@ -181,14 +185,14 @@ impl Tools {
         let level = env::var("SEALCOMB_RTL_OPTIMIZE").unwrap_or_else(|_| OPTIMIZED.to_owned());
         let flags = (CXX_FLAGS, &level, NOT_OPTIMIZED, VERILATOR_FLAGS);
         let identity = format!("{version} {} {cxx} {flags:?}", root.display());
-        // Each version of Verilator has its own folder, so switching between them rebuilds nothing.
+        // Each Verilator version has its own folder, so switching between versions rebuilds nothing.
         let out =
             PathBuf::from(env::var("OUT_DIR").expect("set by cargo")).join(format!("{:x}", hash(&identity)));
         fs::create_dir_all(&out).expect("a writable OUT_DIR");
         Self { verilator, root, cxx, level, identity, out }
     }
 
-    /// Builds what all models share: the runtime, and its precompiled header.
+    /// Builds what all models share: the runtime, and a precompiled header, which every file includes.
     fn build_runtime(&self) {
         let stamp = hash(&self.identity);
         let library = self.out.join("libverilated_runtime.a");
@@ -211,12 +215,13 @@ impl Tools {
         make_fresh(&library, stamp);
     }
 
+    /// Builds the model of a top, unless it is up to date.
     fn build(&self, top: &Top) {
         let mut hasher = DefaultHasher::new();
         (&self.identity, &top.module, &top.parameters, shim(top, &[])).hash(&mut hasher);
         for source in &top.sources {
             let Ok(text) = fs::read(source) else {
-                fail(&format!("{}: {} does not exist", top.name, source.display()));
+                give_up(&format!("{}: cannot read {}", top.name, source.display()));
             };
             text.hash(&mut hasher);
         }
@@ -249,7 +254,7 @@ impl Tools {
         self.out.join(&top.name)
     }
 
-    /// Parses the ports in a model's header, such as `VL_INW(&s_axis_tdata,127,0,4);`.
+    /// Reads the ports from declarations in the model's header, such as `VL_INW(&s_axis_tdata,127,0,4);`.
     fn ports(&self, top: &Top) -> Vec<Port> {
         let header = self.folder(top).join(format!("V{}.h", top.name));
         let text = fs::read_to_string(&header).expect("Verilator's header");
@@ -261,7 +266,7 @@ impl Tools {
         self.out.join("runtime/models.h")
     }
 
-    /// The C++ compiler with the common flags.
+    /// Returns the C++ compiler with the flags of all files.
     fn compiler(&self, level: &str) -> Command {
         let mut command = Command::new(&self.cxx);
         command.args(CXX_FLAGS).arg(level);
@@ -269,6 +274,7 @@ impl Tools {
         command
     }
 
+    /// Compiles the sources into a static library.
     fn compile(&self, folder: &Path, sources: &[PathBuf], library: &Path) {
         let mut objects = Vec::new();
         for source in sources {
@@ -292,6 +298,7 @@ impl Tools {
     }
 }
 
+/// Parses the declaration of a port.
 fn port(line: &str) -> Option<Port> {
     let (kind, rest) = line.strip_suffix(");")?.split_once("(&")?;
     let (input, size) = match kind.strip_prefix("VL_IN") {
@@ -312,7 +319,7 @@ fn port(line: &str) -> Option<Port> {
     Some(Port { name, bits: high - low + 1, bytes, input })
 }
 
-/// Returns the C++ functions that Rust calls.
+/// Generates the C++ functions through which Rust accesses a model.
 fn shim(top: &Top, ports: &[Port]) -> String {
     let name = &top.name;
     let mut cases = String::new();
@@ -323,7 +330,7 @@ fn shim(top: &Top, ports: &[Port]) -> String {
         r#"#include "V{name}.h"
 #include "verilated.h"
 
-// Each model defines a type of this name, so it must be local.
+// Every model defines this type, so it is local to the file.
 namespace {{
 struct Model {{
     VerilatedContext context;
@@ -348,7 +355,7 @@ extern "C" void *{name}_port(void *pointer, unsigned index) {{
     )
 }
 
-/// Returns the Rust declarations of the shim.
+/// Generates the Rust declarations of the shim's functions and ports.
 fn describe(top: &Top, ports: &[Port], table: &mut String, declared: &mut String) {
     let name = &top.name;
     let _ = writeln!(table, "    Top {{\n        name: \"{name}\",");
@@ -370,15 +377,16 @@ fn describe(top: &Top, ports: &[Port], table: &mut String, declared: &mut String
     );
 }
 
+/// Runs a command, and ends the build with its output if it fails.
 fn run(command: &mut Command, what: &str) {
     match command.output() {
         Ok(output) if output.status.success() => {}
-        Ok(output) => fail(&format!(
+        Ok(output) => give_up(&format!(
             "{what} failed: {command:?}\n{}{}",
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
         )),
-        Err(error) => fail(&format!("{what}: cannot start {command:?}: {error}")),
+        Err(error) => give_up(&format!("{what}: cannot start {command:?}: {error}")),
     }
 }
 

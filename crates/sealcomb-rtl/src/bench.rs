@@ -1,4 +1,4 @@
-//! A test bench that plays packets through a top.
+//! Simulation of packets through a top.
 
 use crate::packet::{Beat, Expected, Packet, ones};
 use crate::{Model, Port};
@@ -6,38 +6,38 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::collections::VecDeque;
 
-/// The number of clocks without a transfer after which a run is stuck.
+/// Number of clocks without any transfer after which a run has failed.
 const STUCK: u64 = 5000;
-/// The number of clocks without output that must follow the last packet.
+/// Number of clocks after the last packet in which nothing may be output.
 const QUIET: u64 = 200;
 
 /// A step of a run.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// Load a key into a slot. The bench waits until no packet of this slot is in the core. Later packets wait until
-    /// the core has accepted the key.
+    /// Loads a key into a slot. The bench waits until no packet of this slot is in the core, and later packets wait
+    /// until the core has accepted the key.
     Load {
         /// The slot.
         slot: u8,
         /// The value of `s_key_key`.
         key: Vec<u8>,
     },
-    /// Send a packet.
+    /// Sends a packet.
     Send(Packet),
 }
 
-/// The probability of a pause in each clock for each stream, from 0 (never) to below 1.
+/// Pauses of each stream: the probability of a pause in a clock, from 0 (never) to below 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     /// `s_key`.
     pub key: f64,
     /// `s_cmd`.
     pub command: f64,
-    /// `s_axis`, and `s_tag`.
+    /// `s_axis` and `s_tag`.
     pub stream: f64,
-    /// `m_axis`, through `tready`.
+    /// `m_axis`, by `tready`.
     pub output: f64,
-    /// `m_tag`, through `tready`.
+    /// `m_tag`, by `tready`.
     pub tag: f64,
 }
 
@@ -48,26 +48,26 @@ impl Flow {
     pub const STARVED: Self = Self { key: 0.5, command: 0.3, stream: 0.4, ..Self::FULL };
     /// Ready senders, slow receivers.
     pub const CONGESTED: Self = Self { output: 0.4, tag: 0.3, ..Self::FULL };
-    /// Pauses on all streams.
+    /// Pauses everywhere.
     pub const ROUGH: Self = Self { key: 0.3, command: 0.2, stream: 0.2, output: 0.2, tag: 0.2 };
-    /// All flows.
+    /// All flows above.
     pub const ALL: [Self; 4] = [Self::FULL, Self::STARVED, Self::CONGESTED, Self::ROUGH];
 }
 
-/// The clocks of a packet's transfers: numbers of rising edges since the reset.
+/// The clocks of a packet's transfers, as numbers of rising edges since the reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The clock of the command.
+    /// The command.
     pub command: u64,
-    /// The clock of the first beat on `s_axis`, if there is one.
+    /// The first beat on `s_axis`, if any.
     pub first_in: Option<u64>,
-    /// The clock of the last beat on `s_axis`.
+    /// The last beat on `s_axis`, if any.
     pub last_in: Option<u64>,
-    /// The clock of the first beat on `m_axis`, if there is one.
+    /// The first beat on `m_axis`, if any.
     pub first_out: Option<u64>,
-    /// The clock of the last beat on `m_axis`.
+    /// The last beat on `m_axis`, if any.
     pub last_out: Option<u64>,
-    /// The clock of the tag or verdict on `m_tag`.
+    /// The beat on `m_tag`.
     pub tag: u64,
 }
 
@@ -102,7 +102,7 @@ pub struct Bench {
     tag_user: Port,
 }
 
-/// The handshake of a stream.
+/// The handshake ports of a stream.
 #[derive(Clone, Copy)]
 struct Stream {
     name: &'static str,
@@ -121,7 +121,7 @@ impl Stream {
     }
 }
 
-/// Pauses a stream at random, mostly for one clock, sometimes for longer.
+/// Random pauses of a stream, mostly of one clock, sometimes long.
 struct Gate {
     pause: f64,
     closed: u32,
@@ -147,7 +147,7 @@ impl Gate {
     }
 }
 
-/// A stream to the core.
+/// The sending side of an input stream of the core.
 struct Sender {
     stream: Stream,
     gate: Gate,
@@ -159,8 +159,7 @@ impl Sender {
         Self { stream, gate: Gate::new(pause), offered: false }
     }
 
-    /// Sets `tvalid`, and returns whether the caller must set a new payload in this clock. An offer stays until the
-    /// core accepts it.
+    /// Whether the next transfer starts to be offered in this clock. It then stays on the stream until it is taken.
     fn starts(&mut self, model: &mut Model, allowed: bool, random: &mut StdRng) -> bool {
         if self.offered {
             return false;
@@ -177,7 +176,7 @@ impl Sender {
     }
 }
 
-/// A stream from the core. An offered payload must not change before it is accepted.
+/// The receiving side of an output stream of the core. An offered transfer must not change until it is taken.
 struct Receiver {
     stream: Stream,
     gate: Gate,
@@ -196,7 +195,7 @@ impl Receiver {
             assert_eq!(
                 Some(held),
                 now,
-                "the payload of {} changed before it was accepted at clock {}",
+                "{} changed before it was taken, at clock {}",
                 self.stream.name,
                 model.clock()
             );
@@ -226,13 +225,15 @@ struct Verdict {
     clock: u64,
 }
 
-/// The transfers of a run, in order for each stream.
+/// The transfers of a run, in the order of each stream.
 struct Plan {
+    /// Slot, key, and the number of packets that must be complete before the key is offered.
     keys: Vec<(u8, Vec<u8>, usize)>,
-    /// The packets, and the number of keys that must be loaded before the command of each.
+    /// Packet, and the number of keys that must be loaded before its command.
     packets: Vec<(Packet, usize)>,
+    /// Number of the packet, and a beat of it.
     beats: Vec<(usize, Beat)>,
-    /// The tags on `s_tag`.
+    /// Tags for `s_tag`.
     received: Vec<[u8; 16]>,
 }
 
@@ -258,10 +259,11 @@ impl Plan {
 }
 
 impl Bench {
-    /// Creates and resets a top. `seed` determines pauses, and the contents of registers before the reset.
+    /// Creates and resets a top, by its name in the lists. The seed determines the pauses, and the values of
+    /// registers before the reset.
     ///
     /// # Panics
-    /// If the top lacks a port of the interface.
+    /// If the build does not have the top, or the top lacks a port of the interface in `rtl/README.md`.
     pub fn new(top: &str, seed: u64) -> Self {
         let mut model = Model::new(top, seed as u32);
         for name in ["s_key", "s_cmd", "s_axis"] {
@@ -306,26 +308,26 @@ impl Bench {
         }
     }
 
-    /// The width of the streams in bytes.
+    /// Returns the number of bytes of a beat.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// The model, for ports that are not part of the interface.
+    /// Returns the model, for access to other ports.
     pub fn model(&mut self) -> &mut Model {
         &mut self.model
     }
 
-    /// Plays the actions through the top, back to back except for the pauses of `flow`. Checks the output, tag and
-    /// verdict of each packet, and that there is no other output. Returns the clocks of each packet's transfers.
+    /// Sends all keys and packets through the top, back to back as far as the flow allows, and checks the output, tag
+    /// and verdict of each packet, and that there is no other output. Returns the clocks of each packet's transfers.
     ///
     /// # Panics
-    /// If a result differs from the expected one, or the core is stuck.
+    /// If a result differs from the expected one, or there are no transfers for too long.
     pub fn run(&mut self, actions: Vec<Action>, flow: Flow) -> Vec<Outcome> {
         let plan = Plan::of(actions, self.width, &mut self.random);
         let mut run = Run::new(self, flow, &plan);
-        run.play();
-        run.compare()
+        run.simulate();
+        run.check()
     }
 }
 
@@ -374,7 +376,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn play(&mut self) {
+    fn simulate(&mut self) {
         let mut still = 0;
         loop {
             let moved = self.clock();
@@ -388,8 +390,8 @@ impl<'a> Run<'a> {
             }
             assert!(
                 still < STUCK,
-                "stuck at clock {}: {} of {} keys, {} commands and {} verdicts of {} packets, {} of {} beats (the next of \
-                 packet {:?}), {} packets out",
+                "no transfer for {STUCK} clocks at clock {}: {} of {} keys, {} commands and {} verdicts of {} \
+                 packets, {} of {} beats (the next of packet {:?}), {} packets output",
                 self.bench.model.clock(),
                 self.keys_done,
                 self.plan.keys.len(),
@@ -404,7 +406,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs one clock, and returns whether there was a transfer.
+    /// Simulates one clock. Returns whether there was a transfer.
     fn clock(&mut self) -> bool {
         self.offer_key();
         self.offer_command();
@@ -524,13 +526,13 @@ impl<'a> Run<'a> {
         output_taken || tag_taken
     }
 
-    /// Compares the results with the expected ones.
-    fn compare(mut self) -> Vec<Outcome> {
+    /// Compares the outputs with the expected ones.
+    fn check(mut self) -> Vec<Outcome> {
         let mut outcomes = Vec::with_capacity(self.plan.packets.len());
-        assert!(self.current.is_none(), "the last packet on m_axis is incomplete");
+        assert!(self.current.is_none(), "incomplete packet on m_axis at the end");
         for (number, (packet, _)) in self.plan.packets.iter().enumerate() {
             let verdict = &self.verdicts[number];
-            // A packet that does not verify has its whole output or, if the core may choose, none.
+            // A packet that does not verify has its full output, or none if the core may choose.
             let has_output = if packet.is_uncertain() {
                 self.outputs.front().is_some_and(|output| output.bad)
             } else {
@@ -559,7 +561,7 @@ impl<'a> Run<'a> {
 /// Describes a packet in an error message.
 fn shape(packet: &Packet) -> String {
     format!(
-        "{} slot {} with {} bytes of additional data and {} of message, padded {}, fault {:?}",
+        "{} in slot {}, {} bytes of additional data, {} of message, padded {}, fault {:?}",
         if packet.open { "opening" } else { "sealing" },
         packet.slot,
         packet.ad.len(),
@@ -570,12 +572,12 @@ fn shape(packet: &Packet) -> String {
 }
 
 fn check(number: usize, packet: &Packet, output: Option<&Output>, verdict: &Verdict) {
-    let what = || format!("packet {number} ({}), verdict at clock {}", shape(packet), verdict.clock);
+    let what = || format!("packet {number}, {}, verdict at clock {}", shape(packet), verdict.clock);
     let no_tag = [0; 16];
     let (tag, user, ignored) = match &packet.expected {
         Expected::Sound { tag, padded, .. } => (tag, u64::from(*padded) << 2, 0),
         Expected::Forged { .. } => (&no_tag, 0b001, 0),
-        // The verdict of an erroneous packet is undefined.
+        // The verdict of a packet in error is irrelevant.
         Expected::Error => (&no_tag, 0b010, 0b001),
     };
     assert_eq!(verdict.user & !ignored, user, "m_tag_tuser: {}", what());
@@ -583,14 +585,14 @@ fn check(number: usize, packet: &Packet, output: Option<&Output>, verdict: &Verd
     let Some(output) = output else { return };
     match &packet.expected {
         Expected::Sound { output: expected, .. } => {
-            assert!(!output.bad, "marked as bad: {}", what());
+            assert!(!output.bad, "valid packet marked as bad: {}", what());
             if let Some(at) = output.bytes.iter().zip(expected).position(|(got, expected)| got != expected) {
-                panic!("output byte {at} is wrong: {}", what());
+                panic!("wrong byte {at} of the output: {}", what());
             }
             assert_eq!(output.bytes.len(), expected.len(), "number of output bytes: {}", what());
         }
         Expected::Forged { output_bytes } => {
-            assert!(output.bad, "not marked as bad: {}", what());
+            assert!(output.bad, "forged packet not marked as bad: {}", what());
             if let Some(bytes) = output_bytes {
                 assert_eq!(output.bytes.len(), *bytes, "number of output bytes: {}", what());
             }

@@ -1,4 +1,4 @@
-//! Tests of a top with random packets and known answers.
+//! Comparison of a top with the library on random packets, and with files of known answers.
 
 use crate::vectors::{self, KnownAnswer};
 use crate::{Action, Bench, Expected, Fault, Flow, Forgery, Mode, is_built};
@@ -8,48 +8,48 @@ use sealcomb::Key;
 use std::env;
 use std::sync::OnceLock;
 
-/// The number of packets in a run of the bench.
-const TOGETHER: usize = 500;
-/// The default of `SEALCOMB_RTL_PACKETS`.
-const FEW: usize = 3000;
+/// Number of packets sent back to back.
+const PACKETS_PER_RUN: usize = 500;
+/// Number of packets if `SEALCOMB_RTL_PACKETS` is not set.
+const DEFAULT_PACKETS: usize = 3000;
 
-/// Plays random packets through a top: all lengths, changing keys, forgeries, faulty streams and illegal commands
-/// among valid packets, with and without pauses on every stream. `SEALCOMB_RTL_PACKETS` is the number of packets, and
-/// [`seed`] determines them. Does nothing if the build does not include the top.
+/// Compares a top with the library on random packets: lengths from 0, changing keys, forgeries, malformed streams and
+/// illegal commands among valid packets, with and without pauses on every stream. `SEALCOMB_RTL_PACKETS` is their
+/// number; [`seed`] determines them. Does nothing if the top is not in this build.
 ///
 /// # Panics
-/// If the top's results differ from the library's.
+/// If the top and the library disagree.
 pub fn random(mode: &Mode) {
     if !is_built(mode.top) {
-        println!("{}: not in this build, skipped", mode.top);
+        println!("{}: not in this build", mode.top);
         return;
     }
     let seed = seed();
-    let packets = number("SEALCOMB_RTL_PACKETS").unwrap_or(FEW as u64) as usize;
+    let packets = number("SEALCOMB_RTL_PACKETS").unwrap_or(DEFAULT_PACKETS as u64) as usize;
     println!("{}: {packets} random packets", mode.top);
     let mut bench = Bench::new(mode.top, seed);
     let mut workload = Workload::new(mode, seed, bench.width());
-    for round in 0..packets.div_ceil(TOGETHER) {
+    for round in 0..packets.div_ceil(PACKETS_PER_RUN) {
         let flow = Flow::ALL[round % Flow::ALL.len()];
-        let actions = workload.actions(TOGETHER.min(packets - round * TOGETHER));
-        println!("  from packet {}, {flow:?}", round * TOGETHER);
+        let actions = workload.actions(PACKETS_PER_RUN.min(packets - round * PACKETS_PER_RUN));
+        println!("  from packet {}: {flow:?}", round * PACKETS_PER_RUN);
         bench.run(actions, flow);
     }
 }
 
-/// Seals and opens all known answers for the mode's algorithm that the top supports, and opens them with a flipped
-/// bit in the tag. The answers are in `testvectors/` and in the colon-separated folders of `SEALCOMB_RTL_VECTORS`.
-/// Does nothing if the build does not include the top.
+/// Compares a top with all known answers of its algorithm that it supports: each is sealed, opened, and opened with a
+/// flipped bit in the tag. The answers are in `testvectors/` and in the folders of `SEALCOMB_RTL_VECTORS`, separated
+/// by colons. Does nothing if the top is not in this build.
 ///
 /// # Panics
-/// If the top's results differ, or it supports none of the answers.
+/// If the top returns other results, or supports none of the answers.
 pub fn vectors(mode: &Mode) {
     if !is_built(mode.top) {
-        println!("{}: not in this build, skipped", mode.top);
+        println!("{}: not in this build", mode.top);
         return;
     }
     let answers = vectors::fitting(mode);
-    assert!(!answers.is_empty(), "{}: the top supports none of the known answers", mode.top);
+    assert!(!answers.is_empty(), "{}: no known answers that the top supports", mode.top);
     println!("{}: {} known answers", mode.top, answers.len());
     for (i, flow) in (0..).zip(Flow::ALL) {
         let seed = seed().wrapping_add(i);
@@ -59,8 +59,8 @@ pub fn vectors(mode: &Mode) {
     }
 }
 
-/// Returns and prints the seed of all random choices of a test program: `SEALCOMB_SEED`, or a random number. Setting
-/// `SEALCOMB_SEED` to it repeats the run.
+/// Returns the seed of all random choices of a test program: `SEALCOMB_SEED`, or a random number, so that repeated
+/// runs cover more. It is printed; a run with that `SEALCOMB_SEED` repeats it.
 pub fn seed() -> u64 {
     static SEED: OnceLock<u64> = OnceLock::new();
     let seed = *SEED.get_or_init(|| number("SEALCOMB_SEED").unwrap_or_else(|| rand::random::<u32>().into()));
@@ -68,13 +68,13 @@ pub fn seed() -> u64 {
     seed
 }
 
-/// Returns the number in an environment variable, or `None` if it is unset or empty.
+/// Returns the number in an environment variable, if it is set and not empty.
 fn number(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok().filter(|text| !text.is_empty())?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is not a number: {text}")))
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable}: `{text}` is not a number")))
 }
 
-/// Converts known answers to actions. The expected results are those of the file, and must equal the library's.
+/// Returns the actions for known answers. Their expected results are those of the file, not of the library.
 fn known(mode: &Mode, answers: &[KnownAnswer], random: &mut StdRng) -> Vec<Action> {
     let mut actions = Vec::new();
     let mut slots = Slots::new(mode.slots);
@@ -84,7 +84,7 @@ fn known(mode: &Mode, answers: &[KnownAnswer], random: &mut StdRng) -> Vec<Actio
         let library = Key::new(mode.algorithm, key).expect("a key of the algorithm");
         let mut seal = mode.seal(&library, slot, nonce, ad, message);
         let expected = Expected::Sound { output: output.clone(), tag: *tag, padded: *padded };
-        assert_eq!(seal.expected, expected, "the library differs from {origin}");
+        assert_eq!(seal.expected, expected, "the library disagrees with the known answer: {origin}");
         seal.expected = expected;
         let mut open = mode.open(&library, slot, nonce, ad, message);
         (open.message, open.padded) = (output.clone(), *padded);
@@ -93,7 +93,7 @@ fn known(mode: &Mode, answers: &[KnownAnswer], random: &mut StdRng) -> Vec<Actio
         mode.forge(&mut forged, Forgery::Tag, random);
         actions.extend([seal, forged, open].map(Action::Send));
         if message.is_empty() {
-            // The core may choose to have output for a forged packet, so a valid one with output must follow.
+            // A forged packet may have output or not, so a valid packet with output must follow.
             let between = mode.seal(&library, slot, nonce, ad, &[0; 16]);
             actions.insert(actions.len() - 1, Action::Send(between));
         }
@@ -101,7 +101,7 @@ fn known(mode: &Mode, answers: &[KnownAnswer], random: &mut StdRng) -> Vec<Actio
     actions
 }
 
-/// The keys in the slots. The last slot stays empty.
+/// The keys in the slots, the last of which stays empty.
 struct Slots {
     keys: Vec<Option<Vec<u8>>>,
     next: usize,
@@ -109,11 +109,11 @@ struct Slots {
 
 impl Slots {
     fn new(slots: u8) -> Self {
-        assert!(slots >= 2, "the top has {slots} slots; expected at least 2");
+        assert!(slots >= 2, "random packets require at least 2 slots");
         Self { keys: vec![None; usize::from(slots) - 1], next: 0 }
     }
 
-    /// Returns the slot of a key, loading it if it is in no slot.
+    /// Returns the slot of a key, which is loaded if it is in no slot.
     fn of(&mut self, mode: &Mode, key: &[u8], actions: &mut Vec<Action>) -> u8 {
         if let Some(slot) = self.keys.iter().position(|held| held.as_deref() == Some(key)) {
             return slot as u8;
@@ -126,7 +126,7 @@ impl Slots {
     }
 }
 
-/// A generator of random packets that tracks the keys in the slots.
+/// Generator of random packets, with the keys in the slots.
 struct Workload<'a> {
     mode: &'a Mode,
     random: StdRng,
@@ -134,8 +134,7 @@ struct Workload<'a> {
     keys: Vec<Vec<u8>>,
     expanded: Vec<Key>,
     slots: Slots,
-    /// Whether the core could choose to have output for the previous packet. If so, a valid one with output must
-    /// follow.
+    /// The preceding packet may have output or not, so a valid packet with output must follow.
     uncertain: bool,
 }
 
@@ -149,15 +148,15 @@ impl<'a> Workload<'a> {
         Self { mode, random, width, keys, expanded, slots: Slots::new(mode.slots), uncertain: false }
     }
 
-    /// Returns `packets` packets. Some consecutive packets use one key, others a new key each.
+    /// Returns this number of random packets. Some stretches use one key, others a new key for each packet.
     fn actions(&mut self, packets: usize) -> Vec<Action> {
         let mut actions = Vec::new();
         let mut key = 0;
         let mut stretch = 0;
         for _ in 0..packets {
             if stretch == 0 {
-                let max = *choose(&mut self.random, &[1, 1, 1, 30]);
-                stretch = self.random.random_range(1..=max);
+                let max_stretch = *choose(&mut self.random, &[1, 1, 1, 30]);
+                stretch = self.random.random_range(1..=max_stretch);
                 // Mostly keys that are already in a slot.
                 let among =
                     if self.random.random_bool(0.95) { self.slots.keys.len() } else { self.keys.len() };
@@ -175,16 +174,16 @@ impl<'a> Workload<'a> {
         if !self.uncertain && !mode.illegal.is_empty() && random.random_bool(0.02) {
             let lengths = *choose(random, &mode.illegal);
             let slot = self.slots.of(mode, &self.keys[key], actions);
-            actions.push(Action::Send(mode.refused(slot, lengths, random)));
+            actions.push(Action::Send(mode.rejected(slot, lengths, random)));
             self.uncertain = true;
             return;
         }
         let slot = self.slots.of(mode, &self.keys[key], actions);
         let nonce = bytes(random, mode.nonce_bytes);
-        let ad = length(random, mode.longest_ad);
+        let ad = length(random, mode.max_random_ad_bytes);
         let ad = bytes(random, ad);
-        let min = mode.algorithm.min_message_bytes.max(usize::from(self.uncertain));
-        let message = length(random, mode.longest).max(min);
+        let min_bytes = mode.algorithm.min_message_bytes.max(usize::from(self.uncertain));
+        let message = length(random, mode.max_random_message_bytes).max(min_bytes);
         let message = bytes(random, mode.algorithm.padded_bytes(message));
         let open = random.random_bool(0.5);
         let make = if open { Mode::open } else { Mode::seal };
@@ -216,17 +215,17 @@ fn bytes(random: &mut StdRng, count: usize) -> Vec<u8> {
     bytes
 }
 
-/// Returns a random length: mostly short, often at block and beat boundaries, sometimes up to `longest`.
-fn length(random: &mut StdRng, longest: usize) -> usize {
+/// Returns a random length: mostly short, often at the edges of blocks and beats, sometimes up to the maximum.
+fn length(random: &mut StdRng, max: usize) -> usize {
     let length = match random.random_range(0..10) {
         0 => 0,
         1 => *choose(random, &[1, 15, 16, 17, 31, 32, 33, 48]),
         2 => *choose(random, &[63, 64, 65, 127, 128, 129, 192, 256]),
         3..=6 => random.random_range(0..80),
         7 | 8 => random.random_range(0..400),
-        _ => random.random_range(0..=longest),
+        _ => random.random_range(0..=max),
     };
-    length.min(longest)
+    length.min(max)
 }
 
 fn choose<'a, T>(random: &mut StdRng, among: &'a [T]) -> &'a T {

@@ -1,15 +1,16 @@
-//! Tests of the hardware in `rtl/`, as Verilator models, against the library.
+//! Tests of the hardware under `rtl/` against the library, with Verilator models.
 //!
-//! `build.rs` builds a model for each top in `tops.list` and `variants.list`. The tests of a top are a small file in
-//! `tests/`. It defines a [`Mode`], with the top's algorithm and the format of its nonces and keys, and calls
-//! [`check::random`], [`check::vectors`], and [`Bench`] for exact clocks. See the README for an example.
+//! `build.rs` builds a model of each top in `tops.list` and `variants.list`. The tests of a top are a small file
+//! under `tests/`. It defines a [`Mode`], which maps the top to an algorithm of the library and its nonce and key to
+//! the ports, and calls [`check::random`], [`check::vectors`] and, for exact clocks, [`Bench`]. The README has an
+//! example.
 //!
 //! | item | purpose |
 //! |---|---|
-//! | [`Model`] | a model's ports and clock |
-//! | [`Bench`] | plays packets through a top, with pauses on every stream, and returns the clocks of all transfers |
-//! | [`Mode`], [`Packet`] | a message as commands and beats, and the expected output |
-//! | [`check`] | tests of a top with random packets and known answers |
+//! | [`Model`] | ports and clock of a model |
+//! | [`Bench`] | sends packets through a top with pauses on every stream, and returns the clocks of all transfers |
+//! | [`Mode`], [`Packet`] | a message as a command and beats, and its expected output |
+//! | [`check`] | compares a top with the library on random packets, and with files of known answers |
 #![deny(missing_docs)]
 #![deny(unsafe_code)]
 

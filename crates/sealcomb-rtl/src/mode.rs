@@ -1,38 +1,38 @@
-//! The relation of a top to an algorithm of the library.
+//! The mapping between an algorithm of the library and the ports of a top.
 
 use crate::packet::{Expected, Packet};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt};
 use sealcomb::{Algorithm, Key, Kind};
 
-/// A top, and the library's algorithm that it implements.
+/// A top, and the algorithm of the library that it implements.
 #[derive(Clone)]
 pub struct Mode {
     /// The top's name in `tops.list` or `variants.list`.
     pub top: &'static str,
-    /// The library's algorithm.
+    /// The algorithm.
     pub algorithm: &'static Algorithm,
-    /// The nonce size in bytes.
+    /// Nonce size in bytes.
     pub nonce_bytes: usize,
-    /// Converts the library's nonce to the value of `s_cmd_nonce`. Missing bytes are zero.
+    /// Converts the library's nonce to `s_cmd_nonce`, which is zero beyond the returned bytes.
     pub nonce: fn(&[u8]) -> Vec<u8>,
-    /// Converts the library's key to the value of `s_key_key`. Missing bytes are zero.
+    /// Converts the library's key to `s_key_key`, which is zero beyond the returned bytes.
     pub key: fn(&[u8]) -> Vec<u8>,
-    /// The number of slots, at least 2. Random packets never load the last one.
+    /// Number of slots used, at least 2. Random packets leave the last one unloaded.
     pub slots: u8,
-    /// The maximum size in bytes of a random message.
-    pub longest: usize,
-    /// The maximum size in bytes of random additional data.
-    pub longest_ad: usize,
-    /// Lengths that the top must refuse: whether to open, bytes of additional data, bytes of the message part.
+    /// Maximum size of random messages in bytes.
+    pub max_random_message_bytes: usize,
+    /// Maximum size of random additional data in bytes.
+    pub max_random_ad_bytes: usize,
+    /// Commands that the top must reject: open, bytes of additional data, bytes of the message part.
     pub illegal: Vec<(bool, usize, usize)>,
-    /// Whether a received tag arrives on `s_tag` instead of in a beat of `s_axis`.
+    /// Received tags use the port `s_tag` instead of a beat of `s_axis`.
     pub tag_beside: bool,
-    /// The maximum size in bytes of messages and additional data in known answers.
-    pub longest_known: usize,
+    /// Maximum size in bytes that the top supports, of the message and of the additional data.
+    pub max_bytes: usize,
 }
 
-/// The changed part of a forged packet.
+/// The part of a packet that a forgery modifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forgery {
     /// A bit of the tag.
@@ -46,11 +46,11 @@ pub enum Forgery {
 }
 
 impl Mode {
-    /// A mode with the defaults of most tops: 16 slots, the algorithm's default nonce size, unchanged nonces and
-    /// keys.
+    /// Creates the mode of a top from the id of its algorithm, with the defaults of most tops: 16 slots, the
+    /// algorithm's default nonce size, and nonce and key unchanged on the ports.
     ///
     /// # Panics
-    /// If `algorithm` is not the id of an algorithm in the library.
+    /// If the library does not have the algorithm.
     pub fn new(top: &'static str, algorithm: &str) -> Self {
         let algorithm = Algorithm::by_id(algorithm).unwrap_or_else(|error| panic!("{algorithm}: {error}"));
         Self {
@@ -60,15 +60,15 @@ impl Mode {
             nonce: <[u8]>::to_vec,
             key: <[u8]>::to_vec,
             slots: 16,
-            longest: 2000,
-            longest_ad: 300,
+            max_random_message_bytes: 2000,
+            max_random_ad_bytes: 300,
             illegal: Vec::new(),
             tag_beside: false,
-            longest_known: 65535,
+            max_bytes: 65535,
         }
     }
 
-    /// Whether a ciphertext consists of whole blocks and a flag that indicates whether the last one was padded.
+    /// Whether a ciphertext consists of whole blocks and a flag that is set if the last block was padded.
     pub(crate) fn is_flagged(&self) -> bool {
         self.algorithm.expands() && !self.algorithm.needs_message_bytes()
     }
@@ -77,10 +77,10 @@ impl Mode {
         self.algorithm.kind == Kind::Aead
     }
 
-    /// Returns a packet to seal, with the library's result as the expected output.
+    /// Returns a packet to seal, with the library's output as the expected one.
     ///
     /// # Panics
-    /// If the library refuses the message.
+    /// If the library rejects the message.
     pub fn seal(&self, key: &Key, slot: u8, nonce: &[u8], ad: &[u8], message: &[u8]) -> Packet {
         let (output, padded, tag) = self.sealed(key, nonce, ad, message);
         Packet {
@@ -97,10 +97,10 @@ impl Mode {
         }
     }
 
-    /// Seals a message with the library, and returns a packet to open it.
+    /// Returns a packet to open, whose message the library has sealed.
     ///
     /// # Panics
-    /// If the library refuses the message.
+    /// If the library rejects the message.
     pub fn open(&self, key: &Key, slot: u8, nonce: &[u8], ad: &[u8], message: &[u8]) -> Packet {
         let (ciphertext, padded, tag) = self.sealed(key, nonce, ad, message);
         Packet {
@@ -117,7 +117,8 @@ impl Mode {
         }
     }
 
-    /// Forges a valid packet to open. The packet stays unchanged if the part to forge is empty, or if it has no tag.
+    /// Flips a bit of a valid packet to open, which must then not verify. A packet without a tag, or without the part
+    /// to modify, is unchanged.
     pub fn forge(&self, packet: &mut Packet, forgery: Forgery, random: &mut StdRng) {
         let bytes = match (&mut packet.tag, forgery) {
             (None, _) => return,
@@ -135,8 +136,8 @@ impl Mode {
         packet.expected = Expected::Forged { output_bytes };
     }
 
-    /// Returns a packet with lengths that the top must refuse.
-    pub(crate) fn refused(&self, slot: u8, lengths: (bool, usize, usize), random: &mut StdRng) -> Packet {
+    /// Returns a packet with an entry of `illegal`, which the top must reject.
+    pub(crate) fn rejected(&self, slot: u8, lengths: (bool, usize, usize), random: &mut StdRng) -> Packet {
         let mut bytes = |count| {
             let mut bytes = vec![0; count];
             random.fill_bytes(&mut bytes);
@@ -157,9 +158,9 @@ impl Mode {
         }
     }
 
-    /// Seals a message. Returns the ciphertext without the flag, the flag, and the tag.
+    /// Returns the ciphertext without its flag, the flag, and the tag.
     fn sealed(&self, key: &Key, nonce: &[u8], ad: &[u8], message: &[u8]) -> (Vec<u8>, bool, [u8; 16]) {
-        let mut output = key.seal(nonce, ad, message).expect("valid lengths");
+        let mut output = key.seal(nonce, ad, message).expect("the library accepts the message");
         let mut tag = [0; 16];
         if self.is_authenticated() {
             let at = output.len() - key.tag_bytes();

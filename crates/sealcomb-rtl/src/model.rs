@@ -1,11 +1,11 @@
-//! Verilator models, with ports by name and a clock. This module has all `unsafe` code of the crate: calls of the
-//! models' C functions, and accesses to their ports.
+//! A Verilator model: ports by name, and a clock. This module contains the only `unsafe` code of the crate: calls of
+//! the models' C functions, and access to the memory of their ports.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::NonNull;
 
-/// A top in this build, and the functions of its model.
+/// A top of this build, and the C functions of its model.
 pub(crate) struct Top {
     name: &'static str,
     create: unsafe extern "C" fn(c_int) -> *mut c_void,
@@ -34,18 +34,18 @@ pub struct Port {
 }
 
 impl Port {
-    /// The width in bits.
+    /// The port's width in bits.
     pub fn bits(&self) -> usize {
         self.bits
     }
 }
 
-/// Returns whether this build includes a top. `SEALCOMB_RTL_TOPS` and `SEALCOMB_RTL_VARIANTS` can exclude tops.
+/// Whether this build has a top of this name. `SEALCOMB_RTL_TOPS` and `SEALCOMB_RTL_VARIANTS` can omit tops.
 pub fn is_built(name: &str) -> bool {
     TOPS.iter().any(|top| top.name == name)
 }
 
-/// A running model of a top with the clock `clk` and the synchronous reset `rst`.
+/// A running model of a top, with the clock `clk` and the synchronous reset `rst`.
 pub struct Model {
     top: &'static Top,
     state: NonNull<c_void>,
@@ -54,26 +54,27 @@ pub struct Model {
 }
 
 impl Model {
-    /// Creates and resets a model of a top. `seed` determines the contents of registers before the reset.
+    /// Creates and resets a model of a top, by its name in the lists. The seed determines the values of registers
+    /// before the reset.
     ///
     /// # Panics
-    /// If the build does not include the top, or the top lacks `clk` or `rst`.
+    /// If the build does not have the top, or the top lacks `clk` or `rst`.
     pub fn new(name: &str, seed: u32) -> Self {
         let top = TOPS
             .iter()
             .find(|top| top.name == name)
-            .unwrap_or_else(|| panic!("this build has no top {name}; see crates/sealcomb-rtl/tops.list"));
+            .unwrap_or_else(|| panic!("no top `{name}` in this build; see crates/sealcomb-rtl/tops.list"));
         let seed = c_int::try_from(seed % 0x7fff_ffff).expect("31 bits") + 1;
         // SAFETY: the shim's function accepts any positive number.
         let state = unsafe { (top.create)(seed) };
-        let state = NonNull::new(state).expect("C++'s new never returns null");
+        let state = NonNull::new(state).expect("C++'s new does not return null");
         let clk = find(top, state, "clk");
         let mut model = Self { top, state, clk, clock: 0 };
         model.reset();
         model
     }
 
-    /// Resets the model for three clocks. Then the number of the clock is 0.
+    /// Resets the model for three clocks, and then sets the clock number to 0.
     pub fn reset(&mut self) {
         let rst = self.port("rst");
         self.set(rst, 1);
@@ -85,15 +86,15 @@ impl Model {
         self.clock = 0;
     }
 
-    /// Returns a port by name.
+    /// Returns the port of this name.
     ///
     /// # Panics
-    /// If the top has no such port.
+    /// If the top does not have it.
     pub fn port(&self, name: &str) -> Port {
         find(self.top, self.state, name)
     }
 
-    /// Returns whether the top has a port.
+    /// Whether the top has a port of this name.
     pub fn has(&self, name: &str) -> bool {
         self.top.ports.iter().any(|port| port.name == name)
     }
@@ -103,21 +104,30 @@ impl Model {
     /// # Panics
     /// If the port is an output or the value does not fit.
     pub fn set(&mut self, port: Port, value: u64) {
-        assert!(port.bits >= 64 || value >> port.bits == 0, "{value:#x} does not fit in {} bits", port.bits);
+        assert!(
+            port.bits >= 64 || value >> port.bits == 0,
+            "value {value:#x}; the port has {} bits",
+            port.bits
+        );
         self.set_bytes(port, &value.to_le_bytes()[..port.bytes.min(8)]);
     }
 
-    /// Sets an input. The first byte is bits 7:0. Missing bytes are zero; excess bytes must be zero.
+    /// Sets an input. The first byte is bits 7:0. Missing bytes are zero; bytes beyond the port must be zero.
     ///
     /// # Panics
     /// If the port is an output or the value does not fit.
     pub fn set_bytes(&mut self, port: Port, value: &[u8]) {
-        assert!(port.input, "the port is an output");
+        assert!(port.input, "cannot set an output");
         let fits = value.len().min(port.bits.div_ceil(8));
-        assert!(value[fits..].iter().all(|&byte| byte == 0), "the value does not fit in {} bits", port.bits);
-        // SAFETY: the pointer refers to a port of a live model of `bytes` bytes, which Verilator stores as a
-        // little-endian number, or as little-endian 32-bit words, lowest first. The model is borrowed, so there is no
-        // other access.
+        assert!(
+            value[fits..].iter().all(|&byte| byte == 0),
+            "value of {} bytes; the port has {} bits",
+            value.len(),
+            port.bits
+        );
+        // SAFETY: `place` points to `bytes` bytes, a port of a live model. Verilator stores it as a little-endian
+        // number or as little-endian 32-bit words, lowest first. No other reference to it exists while the model is
+        // borrowed.
         let place = unsafe { std::slice::from_raw_parts_mut(port.place.as_ptr(), port.bytes) };
         place[..fits].copy_from_slice(&value[..fits]);
         place[fits..].fill(0);
@@ -128,24 +138,25 @@ impl Model {
     /// # Panics
     /// If the port is wider.
     pub fn get(&self, port: Port) -> u64 {
-        assert!(port.bits <= 64, "the port has {} bits; expected at most 64", port.bits);
+        assert!(port.bits <= 64, "port of {} bits; at most 64 are supported", port.bits);
         let mut bytes = [0; 8];
         bytes[..port.bytes].copy_from_slice(self.bytes(port));
         u64::from_le_bytes(bytes)
     }
 
-    /// Returns whether a port of one bit is high.
+    /// Whether a port of one bit is high.
     pub fn is_high(&self, port: Port) -> bool {
         self.get(port) == 1
     }
 
     /// Returns the value of a port. The first byte is bits 7:0.
     pub fn bytes(&self, port: Port) -> &[u8] {
-        // SAFETY: see `set_bytes`. The model is not evaluated while the slice is borrowed.
+        // SAFETY: `place` points to `bytes` bytes, a port of a live model, which is not evaluated while the slice
+        // borrows it.
         unsafe { std::slice::from_raw_parts(port.place.as_ptr(), port.bytes) }
     }
 
-    /// Propagates the inputs to the outputs within this clock.
+    /// Propagates the inputs to the combinational outputs, with the clock low.
     pub fn settle(&mut self) {
         self.set(self.clk, 0);
         self.eval();
@@ -158,7 +169,7 @@ impl Model {
         self.clock += 1;
     }
 
-    /// The number of rising edges since the reset.
+    /// Returns the number of rising edges since the reset.
     pub fn clock(&self) -> u64 {
         self.clock
     }
@@ -171,16 +182,16 @@ impl Model {
 
 impl Drop for Model {
     fn drop(&mut self) {
-        // SAFETY: the model is live, and is not used afterwards.
+        // SAFETY: the model is live and is not used afterwards.
         unsafe { (self.top.destroy)(self.state.as_ptr()) }
     }
 }
 
 fn find(top: &Top, state: NonNull<c_void>, name: &str) -> Port {
     let index = top.ports.iter().position(|port| port.name == name);
-    let index = index.unwrap_or_else(|| panic!("{} has no port {name}", top.name));
+    let index = index.unwrap_or_else(|| panic!("{} has no port `{name}`", top.name));
     let PortShape { bits, bytes, input, .. } = top.ports[index];
-    // SAFETY: the model is live and an instance of this top, which has a port with this index.
+    // SAFETY: the model is live and of this top, which has a port with this index.
     let place = unsafe { (top.port)(state.as_ptr(), c_uint::try_from(index).expect("a small number")) };
-    Port { place: NonNull::new(place.cast()).expect("a port's address is not null"), bits, bytes, input }
+    Port { place: NonNull::new(place.cast()).expect("the address of a port"), bits, bytes, input }
 }

@@ -1,28 +1,28 @@
-//! Packets: a command, its beats, and the expected result.
+//! A packet on the ports: a command, its beats, and the expected result.
 
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt};
 
-/// A packet for a top that implements the interface in `rtl/README.md`.
+/// A packet for a top with the interface of `rtl/README.md`.
 #[derive(Clone, Debug)]
 pub struct Packet {
-    /// Whether to open; otherwise, seal.
+    /// Whether to open or to seal.
     pub open: bool,
-    /// The slot of the key.
+    /// The slot of its key.
     pub slot: u8,
     /// The value of `s_cmd_nonce`.
     pub nonce: Vec<u8>,
     /// The additional data.
     pub ad: Vec<u8>,
-    /// The input message part.
+    /// The input of the message part.
     pub message: Vec<u8>,
-    /// The value of `s_cmd_padded`.
+    /// `s_cmd_padded`.
     pub padded: bool,
-    /// The received tag, if the packet is opened and has one.
+    /// The tag of a packet to open, if the algorithm has one.
     pub tag: Option<[u8; 16]>,
-    /// Whether the tag arrives on `s_tag` instead of in a beat.
+    /// The tag uses the port `s_tag` instead of a beat.
     pub tag_beside: bool,
-    /// The fault of the beats.
+    /// The error in its beats, if any.
     pub fault: Option<Fault>,
     /// The expected result.
     pub expected: Expected,
@@ -31,38 +31,38 @@ pub struct Packet {
 /// The expected result of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// Success.
+    /// The packet is valid.
     Sound {
-        /// The output message part.
+        /// The output of the message part.
         output: Vec<u8>,
-        /// The value of `m_tag_tdata`.
+        /// `m_tag_tdata`.
         tag: [u8; 16],
-        /// The value of bit 2 of `m_tag_tuser`.
+        /// Bit 2 of `m_tag_tuser`.
         padded: bool,
     },
     /// The packet does not verify.
     Forged {
-        /// The number of output bytes, or `None` if the core may choose.
+        /// The number of output bytes; `None` if the core may omit the output.
         output_bytes: Option<usize>,
     },
-    /// The core must report an error, and continue with the next packet.
+    /// The core must report an error and continue with the next packet.
     Error,
 }
 
-/// A fault of a packet's beats.
+/// An error in a packet's beats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// `tlast` is set before the last beat, and the remaining beats are missing.
+    /// `tlast` precedes the last beat.
     Early,
-    /// Additional beats follow.
+    /// More beats follow the last one.
     Late,
-    /// A beat belongs to another part than the command specifies.
+    /// `tuser` of a beat does not match the command.
     Kind,
-    /// A beat has other valid bytes than the command specifies.
+    /// `tkeep` of a beat does not match the command.
     Keep,
 }
 
-/// A transfer on `s_axis`.
+/// One transfer on `s_axis`.
 #[derive(Clone, Debug)]
 pub(crate) struct Beat {
     pub(crate) data: Vec<u8>,
@@ -75,7 +75,7 @@ const MESSAGE: u8 = 0;
 const AD: u8 = 1;
 const TAG: u8 = 2;
 
-/// Returns a mask of the lowest bits.
+/// Returns a number with the lowest `count` bits set.
 pub(crate) fn ones(count: usize) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
@@ -90,7 +90,7 @@ fn part(bytes: &[u8], kind: u8, width: usize) -> impl Iterator<Item = Beat> {
 }
 
 impl Packet {
-    /// Returns the beats on a stream of `width` bytes. The fault is at a random position.
+    /// Returns the beats on a stream of `width` bytes, with the fault at a random position.
     pub(crate) fn beats(&self, width: usize, random: &mut StdRng) -> Vec<Beat> {
         let mut beats: Vec<_> =
             part(&self.ad, AD, width).chain(part(&self.message, MESSAGE, width)).collect();
@@ -122,7 +122,7 @@ impl Packet {
         self.tag.as_ref().filter(|_| !self.tag_beside)
     }
 
-    /// Returns whether the beats can have a fault.
+    /// Whether the packet's beats can have this fault.
     pub fn can_have(&self, fault: Fault, width: usize) -> bool {
         let parts = [self.ad.len(), self.message.len(), self.tag_beat().map_or(0, |tag| tag.len())];
         let beats: usize = parts.map(|bytes| bytes.div_ceil(width)).iter().sum();
@@ -132,12 +132,12 @@ impl Packet {
         }
     }
 
-    /// Whether the core may choose to have output on `m_axis`.
+    /// Whether the core may or may not have output on `m_axis`.
     pub(crate) fn is_uncertain(&self) -> bool {
         matches!(self.expected, Expected::Error | Expected::Forged { output_bytes: None })
     }
 
-    /// The number of output bytes, or 0 if the core may choose.
+    /// Returns the number of output bytes, 0 if it is uncertain.
     pub(crate) fn output_bytes(&self) -> usize {
         match &self.expected {
             Expected::Sound { output, .. } => output.len(),

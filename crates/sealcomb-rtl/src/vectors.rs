@@ -1,4 +1,4 @@
-//! Known answers, in the format of `testvectors/README.md`.
+//! Files of known answers, in the format of `testvectors/README.md`.
 
 use crate::Mode;
 use sealcomb::Kind;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// A message and its sealed form, with the padding flag separate from the ciphertext.
+/// A known answer in the form of the ports: the padding flag is separate from the ciphertext.
 pub(crate) struct KnownAnswer {
     pub(crate) origin: String,
     pub(crate) key: Vec<u8>,
@@ -18,7 +18,7 @@ pub(crate) struct KnownAnswer {
     pub(crate) tag: [u8; 16],
 }
 
-/// Returns all known answers that the mode's top supports.
+/// Returns all known answers that the mode supports.
 pub(crate) fn fitting(mode: &Mode) -> Vec<KnownAnswer> {
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testvectors")];
     if let Ok(more) = env::var("SEALCOMB_RTL_VECTORS") {
@@ -59,8 +59,8 @@ fn answer(path: &Path, test: &Value, mode: &Mode) -> Option<KnownAnswer> {
     let fits = key.len() == mode.algorithm.key_bytes
         && nonce.len() == mode.nonce_bytes
         && tag.len() == if authenticated { 16 } else { 0 }
-        && message.len() <= mode.longest_known
-        && ad.len() <= mode.longest_known;
+        && message.len() <= mode.max_bytes
+        && ad.len() <= mode.max_bytes;
     if !fits {
         return None;
     }

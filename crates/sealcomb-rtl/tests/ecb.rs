@@ -1,11 +1,11 @@
-//! ECB, the minimal top, and an example for tests of other modes.
+//! ECB, the minimal top, as an example for the tests of the modes.
 
 use sealcomb::Key;
 use sealcomb_rtl::{Action, Bench, Flow, Mode, check, is_built};
 
 fn ecb() -> Mode {
     Mode {
-        longest_ad: 0,
+        max_random_ad_bytes: 0,
         illegal: vec![(false, 0, 17), (true, 0, 5), (false, 16, 32)],
         ..Mode::new("ecb", "aes128-ecb")
     }
@@ -21,7 +21,7 @@ fn known_answers() {
     check::vectors(&ecb());
 }
 
-/// The latency of a block is 13 clocks: 11 of the pipeline, 2 of the FIFO. There is one idle clock between packets.
+/// A block takes 11 clocks in the pipe and 2 in the FIFO. There is one idle clock between packets.
 #[test]
 fn clocks() {
     let mode = ecb();

@@ -1,12 +1,12 @@
-//! ELmD and ELmD(6,6) against the library, and their clocks.
+//! ELmD and ELmD(6,6) against the library, and their clock counts in `rtl/docs/elmd.md`.
 
 use sealcomb::Key;
 use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, Packet, check, is_built};
 
-/// The clocks from the command to the first output block, excluding the two pipelines and the blocks of AD.
+/// Clocks from the command to the first block out, in addition to those of both pipes and of the AD blocks.
 const OUTSIDE_PIPES: u64 = 6;
 
-/// Opened messages have at least one block, and no partial block.
+/// Creates the mode of a top. A message to open consists of whole blocks, at least one.
 fn mode(top: &'static str, algorithm: &str) -> Mode {
     Mode { illegal: vec![(true, 0, 0), (true, 0, 17), (true, 20, 40)], ..Mode::new(top, algorithm) }
 }
@@ -19,7 +19,7 @@ fn elmd66() -> Mode {
     mode("elmd66", "aes128-elmd66")
 }
 
-/// A variant whose `s_cmd_nonce` is the whole first AD block: nonce and parameters.
+/// Variant with a 16-byte nonce: `s_cmd_nonce` is the first AD block, nonce and parameters.
 fn whole_nonce() -> Mode {
     let nonce = |nonce: &[u8]| [nonce, &[10, 0, 0, 0, 0x80, 0, 0, 0]].concat();
     Mode { nonce, ..mode("elmd_whole_nonce", "aes128-elmd") }
@@ -29,7 +29,7 @@ fn key_per_block() -> Mode {
     mode("elmd_key_per_block", "aes128-elmd")
 }
 
-/// A variant with one slot and static keys.
+/// Variant with one slot and static keys.
 fn single_key() -> Mode {
     mode("elmd_single_key", "aes128-elmd")
 }
@@ -77,9 +77,9 @@ fn expand(mode: &Mode, key: &[u8; 16]) -> Key {
     Key::new(mode.algorithm, key).expect("a key of the algorithm")
 }
 
-/// With static keys, a key is accepted only when the core is empty.
+/// Loads many keys into a core with static keys, which accepts a key only when it is empty.
 #[test]
-fn static_keys_wait_for_an_empty_core() {
+fn key_loads_with_a_single_key() {
     let mode = single_key();
     if !is_built(mode.top) {
         return;
@@ -101,23 +101,23 @@ fn static_keys_wait_for_an_empty_core() {
     }
 }
 
-/// Loads a key into slot 0, and then plays packets under it.
-fn play(mode: &Mode, make: impl Fn(&Key) -> Vec<Packet>) -> Vec<Outcome> {
+/// Runs the packets of `make`, all under one key in slot 0, after the key is loaded.
+fn run(mode: &Mode, make: impl Fn(&Key) -> Vec<Packet>) -> Vec<Outcome> {
     let key = [3; 16];
     let mut bench = Bench::new(mode.top, 1);
     bench.run(vec![load(0, &key)], Flow::FULL);
     bench.run(make(&expand(mode, &key)).into_iter().map(Action::Send).collect(), Flow::FULL)
 }
 
-/// The tops in this build, and the clocks of one of their pipelines.
+/// Returns the tops of this build, and the latency of one pipe of each.
 fn pipes() -> impl Iterator<Item = (Mode, u64)> {
     let tops = [(elmd(), 11), (elmd66(), 7), (key_per_block(), 11), (single_key(), 11)];
     tops.into_iter().filter(|(mode, _)| is_built(mode.top))
 }
 
-/// In an idle core with d blocks of AD, the first ciphertext block follows `28 + d` clocks after the command, or
-/// `20 + d` with six rounds. Each further block takes one more clock, followed by the tag. Opening takes as long, but
-/// the last block waits for the verdict. The paper has `35 + d` and `30 + d`, computing L for each message.
+/// In an idle core, with d blocks of AD, the first ciphertext block appears `28 + d` clocks after the command (six
+/// rounds: `20 + d`). Each further block takes one clock, and the tag follows. Opening is equal, but the last block
+/// waits for the verdict. The paper has 35 + d and 30 + d, including the computation of L for each message.
 #[test]
 fn latency() {
     for (mode, pipe) in pipes() {
@@ -131,7 +131,7 @@ fn latency() {
             let bound = if pipe == 7 { 30 + d } else { 35 + d };
             assert!(first <= bound);
 
-            let sealed = play(&mode, |key| vec![mode.seal(key, 0, &[7; 8], &ad, &message)])[0];
+            let sealed = run(&mode, |key| vec![mode.seal(key, 0, &[7; 8], &ad, &message)])[0];
             let clocks = [sealed.first_out, sealed.last_out, Some(sealed.tag)];
             let last = first + l - 1;
             let held = if l == 1 { first + 1 } else { first };
@@ -142,11 +142,11 @@ fn latency() {
                 "sealing {shape}"
             );
 
-            let opened = play(&mode, |key| vec![mode.open(key, 0, &[7; 8], &ad, &message)])[0];
+            let opened = run(&mode, |key| vec![mode.open(key, 0, &[7; 8], &ad, &message)])[0];
             let beats =
                 [opened.first_out, opened.last_out].map(|clock| clock.map(|clock| clock - opened.command));
             if message.is_empty() {
-                // No beat waits for the verdict.
+                // There is no beat to wait for the verdict.
                 assert_eq!(beats, [None, None], "opening {shape}");
                 assert_eq!(opened.tag - opened.command, last + 1, "opening {shape}");
             } else {
@@ -157,8 +157,8 @@ fn latency() {
     }
 }
 
-/// In a long run of packets, a packet takes one clock per block of AD and message, one for the nonce and one for the
-/// tag.
+/// In a run of equal packets, each takes one clock for each block of AD and message, one for the nonce and one for
+/// the tag.
 #[test]
 fn clocks_of_a_packet() {
     for (mode, _) in pipes() {
@@ -168,7 +168,7 @@ fn clocks_of_a_packet() {
             for open in [false, true] {
                 let make = if open { Mode::open } else { Mode::seal };
                 let outcomes =
-                    play(&mode, |key| (0..40).map(|i| make(&mode, key, 0, &[i; 8], &ad, &message)).collect());
+                    run(&mode, |key| (0..40).map(|i| make(&mode, key, 0, &[i; 8], &ad, &message)).collect());
                 for pair in outcomes[1..].windows(2) {
                     let shape = format!("{} {} {} {open}", mode.top, ad.len(), message.len());
                     assert_eq!(pair[1].tag - pair[0].tag, blocks + 2, "{shape}");
@@ -178,8 +178,8 @@ fn clocks_of_a_packet() {
     }
 }
 
-/// With a new key per packet, a packet takes at least the clocks of a key wave: ten, or six with six rounds. If each
-/// block carries its key, there is no minimum.
+/// With another key for each packet, a packet takes at least the ten clocks of a wavefront (six rounds: six). With a
+/// key per block it does not wait.
 #[test]
 fn clocks_of_a_new_key() {
     let tops = [(elmd(), 10), (elmd66(), 6), (key_per_block(), 0)];

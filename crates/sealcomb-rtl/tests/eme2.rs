@@ -1,17 +1,17 @@
-//! EME2 against the library, and its clocks as documented in `rtl/docs/eme2.md`.
+//! EME2 against the library, and its clock counts in `rtl/docs/eme2.md`.
 
 use sealcomb::Key;
 use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, check};
 
-/// The maximum message size of the tops in bytes.
-const LONGEST: usize = 512 * 16;
+/// Maximum message size of these tops in bytes.
+const MAX_BYTES: usize = 512 * 16;
 
 fn eme2(top: &'static str) -> Mode {
     Mode {
-        longest: 2500,
-        longest_ad: 100,
-        longest_known: LONGEST,
-        illegal: vec![(false, 0, 0), (true, 16, 15), (false, 40, 1), (true, 0, LONGEST + 1)],
+        max_random_message_bytes: 2500,
+        max_random_ad_bytes: 100,
+        max_bytes: MAX_BYTES,
+        illegal: vec![(false, 0, 0), (true, 16, 15), (false, 40, 1), (true, 0, MAX_BYTES + 1)],
         ..Mode::new(top, "aes128-eme2")
     }
 }
@@ -31,8 +31,8 @@ fn known_answers() {
     check::vectors(&eme2("eme2"));
 }
 
-/// Plays messages under one key back to back. `lengths` are the bytes of tweak and message.
-fn play(decrypt: bool, lengths: &[(usize, usize)]) -> Vec<Outcome> {
+/// Runs messages of these sizes (tweak and message, in bytes) under one key, back to back.
+fn run(decrypt: bool, lengths: &[(usize, usize)]) -> Vec<Outcome> {
     let mode = eme2("eme2");
     let mut bench = Bench::new(mode.top, 1);
     let bytes: Vec<_> = (0..48).collect();
@@ -45,8 +45,8 @@ fn play(decrypt: bool, lengths: &[(usize, usize)]) -> Vec<Outcome> {
     bench.run(actions, Flow::FULL)
 }
 
-/// The first output beat follows 44 clocks after the last input beat, plus 12 with a partial block, 13 for each group
-/// of 128 blocks after the first, and the clocks of the last group's sum.
+/// From the last beat in to the first one out: 44 clocks, 12 more with a partial block, 13 more for each later group
+/// of 128 blocks, and the clocks of the last group's sum.
 #[test]
 fn latency() {
     for (message, clocks) in [
@@ -67,7 +67,7 @@ fn latency() {
         (8192, 44 + 39 + 10),
     ] {
         for decrypt in [false, true] {
-            let outcome = &play(decrypt, &[(16, message)])[0];
+            let outcome = &run(decrypt, &[(16, message)])[0];
             assert_eq!(outcome.first_out, outcome.last_in.map(|clock| clock + clocks), "{message}");
             let beats = message.div_ceil(16) as u64;
             assert_eq!(outcome.last_out, outcome.first_out.map(|clock| clock + beats - 1), "{message}");
@@ -76,22 +76,22 @@ fn latency() {
     }
 }
 
-/// A message takes one clock per block of tweak and message, one for mp, one for each group after the first, and,
-/// with a partial block, one for mm.
+/// Back to back, a message takes one clock for each block of tweak and message, one for mp, one for each later group,
+/// and with a partial block one for mm.
 #[test]
 fn clocks_of_a_message() {
-    const ROW: usize = 60;
+    const MESSAGES: usize = 60;
     const SETTLED: usize = 30;
     for (tweak, message) in
         [(16, 32), (16, 64), (0, 512), (16, 512), (16, 520), (40, 1500), (16, 4096), (16, 4129)]
     {
-        let outcomes = play(message % 3 == 0, &[(tweak, message); ROW]);
-        let clocks = outcomes[ROW - 1].tag - outcomes[SETTLED - 1].tag;
+        let outcomes = run(message % 3 == 0, &[(tweak, message); MESSAGES]);
+        let clocks = outcomes[MESSAGES - 1].tag - outcomes[SETTLED - 1].tag;
         let (blocks, partial) = (message / 16, usize::from(message % 16 != 0));
         let each = tweak.div_ceil(16).max(1) + blocks + 2 * partial + 1 + (blocks - 1) / 128;
-        assert_eq!(clocks, ((ROW - SETTLED) * each) as u64, "{tweak} {message}");
+        assert_eq!(clocks, ((MESSAGES - SETTLED) * each) as u64, "{tweak} {message}");
     }
-    // Messages of one block would take 3 clocks each, but at most 16 messages are in flight.
-    let outcomes = play(false, &[(16, 16); ROW]);
-    assert_eq!(outcomes[ROW - 1].tag - outcomes[SETTLED - 1].tag, 94);
+    // Messages of one block would take 3 clocks each, but at most 16 are in flight.
+    let outcomes = run(false, &[(16, 16); MESSAGES]);
+    assert_eq!(outcomes[MESSAGES - 1].tag - outcomes[SETTLED - 1].tag, 94);
 }

@@ -6,7 +6,7 @@ use sealcomb::Key;
 use sealcomb_rtl::{Action, Bench, Expected, Fault, Flow, Forgery, Mode, Model, Port, check, is_built};
 
 fn engine(top: &'static str, algorithm: &str) -> Mode {
-    Mode { longest: 9000, longest_ad: 500, ..Mode::new(top, algorithm) }
+    Mode { max_random_message_bytes: 9000, max_random_ad_bytes: 500, ..Mode::new(top, algorithm) }
 }
 
 fn ocb_aes() -> Mode {
@@ -65,7 +65,7 @@ fn gcm_serpent_known_answers() {
     check::vectors(&gcm_serpent());
 }
 
-/// Checks that an engine for one direction matches the library, and refuses the other direction.
+/// Checks that an engine for one direction agrees with the library, and rejects packets of the other direction.
 fn one_way(mode: &Mode, open: bool) {
     if !is_built(mode.top) {
         return;
@@ -82,32 +82,32 @@ fn one_way(mode: &Mode, open: bool) {
             keys.push(Key::new(mode.algorithm, &key).expect("a key"));
             actions.push(Action::Load { slot, key });
         }
-        // After a packet for which the core may choose to have output, a valid one with output must follow.
-        let mut after_certain = true;
+        // A packet in error may have output or not, so a valid packet with output must follow.
+        let mut previous_certain = true;
         for _ in 0..300 {
             let slot = random.random_range(0..15_usize);
             let nonce = bytes(random, mode.nonce_bytes);
-            let longest = [40, 80, 300, 2000][random.random_range(0..4_usize)];
-            let ad = random.random_range(0..longest / 2);
+            let max_bytes = [40, 80, 300, 2000][random.random_range(0..4_usize)];
+            let ad = random.random_range(0..max_bytes / 2);
             let ad = bytes(random, ad);
-            let message = random.random_range(usize::from(!after_certain)..longest);
+            let message = random.random_range(usize::from(!previous_certain)..max_bytes);
             let message = bytes(random, message);
-            let other_way = after_certain && random.random_bool(0.05);
+            let other_way = previous_certain && random.random_bool(0.05);
             let make = if open == other_way { Mode::seal } else { Mode::open };
             let mut packet = make(mode, &keys[slot], slot as u8, &nonce, &ad, &message);
             if other_way {
                 packet.expected = Expected::Error;
-            } else if after_certain && open && random.random_bool(0.2) {
+            } else if previous_certain && open && random.random_bool(0.2) {
                 let forgeries = [Forgery::Tag, Forgery::Ciphertext, Forgery::Ad, Forgery::Nonce];
                 mode.forge(&mut packet, forgeries[random.random_range(0..4_usize)], random);
             }
             let fault =
                 [Fault::Early, Fault::Late, Fault::Kind, Fault::Keep][random.random_range(0..4_usize)];
-            if after_certain && random.random_bool(0.05) && packet.can_have(fault, width) {
+            if previous_certain && random.random_bool(0.05) && packet.can_have(fault, width) {
                 packet.fault = Some(fault);
                 packet.expected = Expected::Error;
             }
-            after_certain = packet.expected != Expected::Error;
+            previous_certain = packet.expected != Expected::Error;
             actions.push(Action::Send(packet));
         }
         bench.run(actions, flow);
@@ -125,32 +125,32 @@ fn ocb_serpent_only_seals() {
     one_way(&engine("ocb512_serpent_seal", "serpent256-ocb3"), false);
 }
 
-/// There is no fifth core: the lanes process the calls for Ktop, tags and constants.
+/// Without a fifth core, the calls for Ktop, tags and constants use the lanes.
 #[test]
 fn ocb_serpent_only_seals_with_four_cores() {
     one_way(&engine("ocb512_serpent_seal_shared", "serpent256-ocb3"), false);
 }
 
-/// There are four decryption cores and one encryption core.
+/// With four decryption cores and one encryption core.
 #[test]
 fn ocb_serpent_only_opens() {
     one_way(&engine("ocb512_serpent_open", "serpent256-ocb3"), true);
 }
 
 #[test]
-fn ocb_serpent_only_opens_with_a_separate_tag_stream() {
+fn ocb_serpent_only_opens_with_tags_on_a_separate_port() {
     let mode = engine("ocb512_serpent_open_tag_beside", "serpent256-ocb3");
     one_way(&Mode { tag_beside: true, ..mode }, true);
 }
 
-/// There are two registers per round.
+/// With two registers per round.
 #[test]
 fn gcm_aes_for_a_fast_clock() {
     check::random(&Mode { tag_beside: true, ..engine("gcm512_aes_split", "aes128-gcm") });
 }
 
 #[test]
-fn gcm_serpent_with_a_separate_tag_stream() {
+fn gcm_serpent_with_tags_on_a_separate_port() {
     let mode = engine("gcm512_serpent_tag_beside", "serpent256-gcm");
     check::random(&Mode { tag_beside: true, ..mode });
 }
@@ -176,7 +176,7 @@ fn gcm_serpent_keeps_the_key_of_a_slot_in_use() {
 }
 
 /// From the clock of a packet's command until its tag is complete, keys for its slot are refused and counted, and the
-/// packet is sealed under its original key. Other slots accept keys.
+/// packet is sealed under its original key. Other slots accept keys meanwhile.
 fn keeps_the_key_of_a_slot_in_use(mode: &Mode) {
     if !is_built(mode.top) {
         return;
@@ -190,7 +190,7 @@ fn keeps_the_key_of_a_slot_in_use(mode: &Mode) {
     let load = |slot, key: &[u8]| Action::Load { slot, key: key.to_vec() };
     bench.run(vec![load(3, &first), Action::Send(seal(&first, 3, 0))], Flow::FULL);
 
-    // The command, with a key for its slot in the same clock.
+    // Offers the command, and a key for its slot in the same clock.
     let packet = seal(&first, 3, 1);
     let model = bench.model();
     let command = model.port("s_cmd_tvalid");
@@ -202,12 +202,12 @@ fn keeps_the_key_of_a_slot_in_use(mode: &Mode) {
     }
     model.set_bytes(model.port("s_cmd_nonce"), &packet.nonce);
     model.set(command, 1);
-    assert!(!offer(model, 3, &second), "accepted in the clock of the command");
-    assert!(offer(model, 4, &other), "refused, but no packet uses the slot");
-    assert!(!offer(model, 3, &second), "accepted, but a packet uses the slot");
+    assert!(!offer(model, 3, &second), "key not refused in the clock of the command");
+    assert!(offer(model, 4, &other), "key refused, although no packet uses the slot");
+    assert!(!offer(model, 3, &second), "key not refused");
     assert_eq!(model.get(model.port("s_key_refusals")), 2);
 
-    // The only beat of the packet.
+    // Sends the packet's only beat.
     model.set_bytes(model.port("s_axis_tdata"), &[&[7; 16][..], &[0; 48]].concat());
     for (name, value) in
         [("s_axis_tkeep", 0xffff), ("s_axis_tlast", 1), ("s_axis_tuser", 0), ("s_axis_tvalid", 1)]
@@ -215,23 +215,23 @@ fn keeps_the_key_of_a_slot_in_use(mode: &Mode) {
         let port = model.port(name);
         model.set(port, value);
     }
-    let [taken, given] = ["s_axis_tready", "m_tag_tvalid"].map(|name| model.port(name));
-    wait_for(model, taken);
+    let [beat_ready, tag_valid] = ["s_axis_tready", "m_tag_tvalid"].map(|name| model.port(name));
+    wait_for(model, beat_ready);
     model.tick();
     model.set(model.port("s_axis_tvalid"), 0);
     model.set(model.port("m_tag_tready"), 1);
-    wait_for(model, given);
-    let Expected::Sound { tag, .. } = packet.expected else { panic!("a packet that seals") };
+    wait_for(model, tag_valid);
+    let Expected::Sound { tag, .. } = packet.expected else { panic!("expected a sealed packet") };
     assert_eq!(model.bytes(model.port("m_tag_tdata")), tag);
     model.tick();
 
-    // Now the slot accepts a key.
-    assert!(offer(model, 3, &second), "refused, but the packet's tag is complete");
+    // After the tag a key is accepted.
+    assert!(offer(model, 3, &second), "key refused, although the packet's tag is complete");
     assert_eq!(model.get(model.port("s_key_refusals")), 2);
     bench.run(vec![Action::Send(seal(&second, 3, 2)), Action::Send(seal(&other, 4, 3))], Flow::FULL);
 }
 
-/// Offers a key, and returns whether the core accepts it. An offered command is accepted in the same clock.
+/// Offers a key and returns whether it is accepted. A command that is offered at the same time must be accepted too.
 fn offer(model: &mut Model, slot: u64, key: &[u8]) -> bool {
     let [valid, ready, refused] =
         ["s_key_tvalid", "s_key_tready", "s_key_refused"].map(|name| model.port(name));
@@ -241,7 +241,7 @@ fn offer(model: &mut Model, slot: u64, key: &[u8]) -> bool {
     wait_for(model, ready);
     model.set(valid, 1);
     model.settle();
-    assert!(!model.is_high(command) || model.is_high(command_ready), "the command is not accepted");
+    assert!(!model.is_high(command) || model.is_high(command_ready), "the command was not accepted");
     model.tick();
     model.set(valid, 0);
     model.set(command, 0);
@@ -251,6 +251,7 @@ fn offer(model: &mut Model, slot: u64, key: &[u8]) -> bool {
     !model.is_high(refused)
 }
 
+/// Waits until a port is high.
 fn wait_for(model: &mut Model, port: Port) {
     for _ in 0..1000 {
         model.settle();
@@ -259,5 +260,5 @@ fn wait_for(model: &mut Model, port: Port) {
         }
         model.tick();
     }
-    panic!("timeout: the port is not high after 1000 clocks");
+    panic!("port still low after 1000 clocks");
 }

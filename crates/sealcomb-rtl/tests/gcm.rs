@@ -1,17 +1,18 @@
-//! GCM against the library, and its clocks.
+//! GCM against the library, and its clock counts in `rtl/docs/gcm.md`.
 
 use sealcomb::Key;
 use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, Packet, check, is_built};
 
-/// The clocks of the cipher pipeline, and of GHASH after a packet's last block.
+/// Latency of the cipher pipe in clocks.
 const PIPE: u64 = 11;
+/// Clocks of GHASH after a packet's last block.
 const HASH: u64 = 8;
 
 fn gcm() -> Mode {
     Mode::new("gcm", "aes128-gcm")
 }
 
-/// A variant whose pipeline carries a key with each block.
+/// Variant with a key per block.
 fn gcm_key_per_block() -> Mode {
     Mode::new("gcm_key_per_block", "aes128-gcm")
 }
@@ -31,8 +32,8 @@ fn known_answers() {
     check::vectors(&gcm());
 }
 
-/// Loads a key into slot 0, and then plays packets under it.
-fn play(mode: &Mode, make: impl Fn(&Mode, &Key) -> Vec<Packet>) -> Vec<Outcome> {
+/// Runs the packets of `make`, all under one key in slot 0, after the key is loaded.
+fn run(mode: &Mode, make: impl Fn(&Mode, &Key) -> Vec<Packet>) -> Vec<Outcome> {
     let bytes = [3; 16];
     let key = Key::new(mode.algorithm, &bytes).expect("a key");
     let mut bench = Bench::new(mode.top, 1);
@@ -40,14 +41,15 @@ fn play(mode: &Mode, make: impl Fn(&Mode, &Key) -> Vec<Packet>) -> Vec<Outcome> 
     bench.run(make(mode, &key).into_iter().map(Action::Send).collect(), Flow::FULL)
 }
 
-/// An idle core accepts the first beat two clocks after the command. A block's latency is `PIPE + 3` clocks. The tag
-/// follows `PIPE + HASH + 4` clocks after the last beat of the message, and the verdict as many after the tag's beat.
+/// In an idle core, the first beat is accepted two clocks after the command. A block is output `PIPE + 3` clocks
+/// after its beat, the tag `PIPE + HASH + 4` clocks after the message's last beat, and the verdict as many after the
+/// tag beat.
 #[test]
 fn latency() {
     for (ad, message) in [(0, 16), (0, 160), (5, 7), (16, 16), (64, 100), (333, 1500)] {
         let ad_blocks = u64::div_ceil(ad, 16);
         let (ad, message) = (vec![1; ad as usize], vec![2; message]);
-        let sealed = play(&gcm(), |mode, key| vec![mode.seal(key, 0, &[7; 12], &ad, &message)])[0];
+        let sealed = run(&gcm(), |mode, key| vec![mode.seal(key, 0, &[7; 12], &ad, &message)])[0];
         let [first_in, last_in, first_out, last_out] =
             [sealed.first_in, sealed.last_in, sealed.first_out, sealed.last_out].map(Option::unwrap);
         assert_eq!(first_in, sealed.command + 2);
@@ -55,7 +57,7 @@ fn latency() {
         assert_eq!(last_out, last_in + PIPE + 3);
         assert_eq!(sealed.tag, last_in + PIPE + HASH + 4);
 
-        let opened = play(&gcm(), |mode, key| vec![mode.open(key, 0, &[7; 12], &ad, &message)])[0];
+        let opened = run(&gcm(), |mode, key| vec![mode.open(key, 0, &[7; 12], &ad, &message)])[0];
         let [first_in, last_in, first_out, last_out] =
             [opened.first_in, opened.last_in, opened.first_out, opened.last_out].map(Option::unwrap);
         assert_eq!(first_in, opened.command + 2);
@@ -68,7 +70,7 @@ fn latency() {
     }
 }
 
-/// In a long run of packets, a packet takes one clock per block and one for the tag.
+/// In a run of equal packets, each takes one clock for each block, and one for the tag.
 #[test]
 fn clocks_of_a_packet() {
     for (ad, message) in [(0, 32), (0, 64), (16, 16), (13, 1500), (20, 40), (0, 9000), (64, 0)] {
@@ -76,7 +78,7 @@ fn clocks_of_a_packet() {
         let (ad, message) = (vec![1; ad as usize], vec![2; message as usize]);
         for open in [false, true] {
             let make = if open { Mode::open } else { Mode::seal };
-            let outcomes = play(&gcm(), |mode, key| {
+            let outcomes = run(&gcm(), |mode, key| {
                 (0..12).map(|i| make(mode, key, 0, &[i; 12], &ad, &message)).collect()
             });
             for pair in outcomes[1..].windows(2) {
@@ -86,7 +88,7 @@ fn clocks_of_a_packet() {
     }
 }
 
-/// A new key per packet costs no clocks if packets have at least nine blocks, or if each block carries its key.
+/// With another key for each packet, no clock is lost if a packet takes at least ten clocks, or with a key per block.
 #[test]
 fn clocks_of_a_new_key() {
     let tops = [(gcm(), 9), (gcm(), 20), (gcm_key_per_block(), 2), (gcm_key_per_block(), 9)];

@@ -1,23 +1,23 @@
-//! OCB3 against the library, and its clocks.
+//! OCB3 against the library, and its clock counts in `rtl/docs/ocb3.md`.
 
 use sealcomb::Key;
 use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, Packet, check, is_built};
 
-/// The clocks of a cipher pipeline and the register preceding it.
+/// Latency of a cipher pipe and the register before it, in clocks.
 const PIPE: u64 = 12;
-/// The minimum number of clocks between calls for Ktop.
+/// Minimum clocks from the call for a Ktop to the next such call.
 const KTOP: u64 = PIPE + 2;
 
 fn ocb3() -> Mode {
     Mode::new("ocb3", "aes128-ocb3-t128")
 }
 
-/// A variant whose pipelines carry a key with each block.
+/// Variant with a key per block.
 fn ocb3_key_per_block() -> Mode {
     Mode::new("ocb3_key_per_block", "aes128-ocb3-t128")
 }
 
-/// A variant with one static key, without the register preceding a pipeline.
+/// Variant with one static key, without a register before the pipes.
 fn ocb3_single_key() -> Mode {
     Mode::new("ocb3_single_key", "aes128-ocb3-t128")
 }
@@ -37,13 +37,13 @@ fn known_answers() {
     check::vectors(&ocb3());
 }
 
-/// Returns a counter nonce. Groups of 64 counters share Ktop.
+/// Returns a counter nonce. Groups of 64 nonces have the same Ktop.
 fn counter(count: u8) -> [u8; 12] {
     [9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, count]
 }
 
-/// Loads a key into slot 0, and then plays packets under it.
-fn play(mode: &Mode, make: impl Fn(&Mode, &Key) -> Vec<Packet>) -> Vec<Outcome> {
+/// Runs the packets of `make`, all under one key in slot 0, after the key is loaded.
+fn run(mode: &Mode, make: impl Fn(&Mode, &Key) -> Vec<Packet>) -> Vec<Outcome> {
     let bytes = [3; 16];
     let key = Key::new(mode.algorithm, &bytes).expect("a key");
     let mut bench = Bench::new(mode.top, 1);
@@ -51,8 +51,8 @@ fn play(mode: &Mode, make: impl Fn(&Mode, &Key) -> Vec<Packet>) -> Vec<Outcome> 
     bench.run(make(mode, &key).into_iter().map(Action::Send).collect(), Flow::FULL)
 }
 
-/// Plays one packet in an idle core that has cached its Ktop if `cached`.
-fn alone(mode: &Mode, open: bool, cached: bool, ad: &[u8], message: &[u8]) -> Outcome {
+/// Runs one packet in an idle core, whose cached Ktop fits the packet if `cached`.
+fn run_alone(mode: &Mode, open: bool, cached: bool, ad: &[u8], message: &[u8]) -> Outcome {
     let bytes = [3; 16];
     let key = Key::new(mode.algorithm, &bytes).expect("a key");
     let mut bench = Bench::new(mode.top, 1);
@@ -63,10 +63,10 @@ fn alone(mode: &Mode, open: bool, cached: bool, ad: &[u8], message: &[u8]) -> Ou
     bench.run(vec![Action::Send(make(mode, &key, 0, &counter(2), ad, message))], Flow::FULL)[0]
 }
 
-/// An idle core accepts the first beat four clocks after the command, or five if Ktop is not cached. In that case,
-/// message beats wait until `PIPE + 4` clocks after the command. A block's latency is `PIPE + 3` clocks. The tag
-/// follows `PIPE + 4` clocks after the last beat of the message, and the verdict `2 PIPE + 4` clocks after the tag's
-/// beat.
+/// In an idle core, the first step is ready four clocks after the command, or five if Ktop is not cached. A step
+/// other than AD then waits for Ktop until `PIPE + 4` clocks after the command. A block is output `PIPE + 3` clocks
+/// after its beat, the tag `PIPE + 4` clocks after the message's last beat, and the verdict `2 PIPE + 4` clocks after
+/// the tag beat.
 #[test]
 fn latency() {
     for (mode, pipe) in [(ocb3(), PIPE), (ocb3_single_key(), PIPE - 1)] {
@@ -81,7 +81,7 @@ fn latency_of(mode: &Mode, pipe: u64) {
         for (ad, message) in [(0, 16), (0, 160), (5, 7), (16, 16), (64, 100), (150, 20), (333, 1500)] {
             let ad_blocks = u64::div_ceil(ad, 16);
             let (ad, message) = (vec![1; ad as usize], vec![2; message]);
-            // The clocks of the first beat, and of the first beat of the message.
+            // Clocks of the first step, and of the first step of the message.
             let setup = if cached { 4 } else { 5 };
             let begin =
                 |command| if ad_blocks == 0 && !cached { command + pipe + 4 } else { command + setup };
@@ -90,7 +90,7 @@ fn latency_of(mode: &Mode, pipe: u64) {
                 (command + setup + ad_blocks).max(ready)
             };
 
-            let sealed = alone(mode, false, cached, &ad, &message);
+            let sealed = run_alone(mode, false, cached, &ad, &message);
             let [first_in, last_in, first_out, last_out] =
                 [sealed.first_in, sealed.last_in, sealed.first_out, sealed.last_out].map(Option::unwrap);
             assert_eq!(first_in, begin(sealed.command));
@@ -98,7 +98,7 @@ fn latency_of(mode: &Mode, pipe: u64) {
             assert_eq!(last_out, last_in + pipe + 3);
             assert_eq!(sealed.tag, last_in + pipe + 4);
 
-            let opened = alone(mode, true, cached, &ad, &message);
+            let opened = run_alone(mode, true, cached, &ad, &message);
             let [first_in, last_in, first_out, last_out] =
                 [opened.first_in, opened.last_in, opened.first_out, opened.last_out].map(Option::unwrap);
             assert_eq!(first_in, begin(opened.command));
@@ -112,14 +112,14 @@ fn latency_of(mode: &Mode, pipe: u64) {
     }
 }
 
-/// If a packet follows another and its command and Ktop are early enough, its first output follows `PIPE + 3 + d`
-/// clocks after its first beat, with d blocks of AD.
+/// A packet that follows another, with its command and Ktop in time: `PIPE + 3 + d` clocks from its first beat to its
+/// first output, with d blocks of AD.
 #[test]
 fn latency_after_another_packet() {
     for (ad, message) in [(0, 48), (16, 40), (100, 100)] {
         let ad_blocks = u64::div_ceil(ad, 16);
         let (ad, message) = (vec![1; ad as usize], vec![2; message]);
-        let outcomes = play(&ocb3(), |mode, key| {
+        let outcomes = run(&ocb3(), |mode, key| {
             let long = mode.seal(key, 0, &[1; 12], &[], &[0; 320]);
             vec![long, mode.seal(key, 0, &[2; 12], &ad, &message)]
         });
@@ -127,7 +127,7 @@ fn latency_after_another_packet() {
     }
 }
 
-/// Returns the clocks of each packet in a long run of packets, with `slots` slots in rotation.
+/// Returns the clocks of each packet in a run of equal packets, which alternate between the slots.
 fn steady(mode: &Mode, slots: u8, open: bool, cached: bool, ad: u64, message: u64) -> Vec<u64> {
     let (ad, message) = (vec![1; ad as usize], vec![2; message as usize]);
     let make = if open { Mode::open } else { Mode::seal };
@@ -142,12 +142,12 @@ fn steady(mode: &Mode, slots: u8, open: bool, cached: bool, ad: u64, message: u6
         Action::Send(make(mode, &expanded[usize::from(slot)], slot, &nonce(i), &ad, &message))
     };
     let outcomes = bench.run((0..24).map(packet).collect(), Flow::FULL);
-    // No calls for Ktop follow the last packets.
+    // The last packets are omitted, because no call for a Ktop follows them.
     outcomes[6..22].windows(2).map(|pair| pair[1].tag - pair[0].tag).collect()
 }
 
-/// A packet takes one clock per block and one for the tag. If Ktop is not cached, sealing takes one more. When
-/// opening, Ktop and the verifying call enter in parallel with whole blocks, and cost a clock only if they coincide
+/// A packet takes one clock for each block and one for the tag. If its Ktop is not cached, sealing takes one more.
+/// When opening, Ktop and the verifying call enter alongside whole blocks, and cost a clock only if they coincide
 /// with AD.
 #[test]
 fn clocks_of_a_packet() {
@@ -164,11 +164,11 @@ fn clocks_of_a_packet() {
                     expected += 1;
                 }
                 if open {
-                    // The calls that coincide with AD in these cases.
+                    // Calls that coincide with AD in these cases.
                     expected += u64::from(message == 0) + u64::from(!cached && ad > 64);
                 }
                 if !cached {
-                    // One call for Ktop at a time.
+                    // Only one Ktop is computed at a time.
                     expected = expected.max(KTOP);
                 }
                 assert!(clocks.iter().all(|&clocks| clocks == expected), "expected {expected}");
@@ -177,7 +177,7 @@ fn clocks_of_a_packet() {
     }
 }
 
-/// Packets alternate between two slots, with counters as nonces.
+/// Packets that alternate between two slots, with counter nonces.
 #[test]
 fn clocks_of_a_new_key() {
     let cases = [

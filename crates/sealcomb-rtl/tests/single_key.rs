@@ -1,10 +1,10 @@
-//! Cores with one slot and a static key against the library. Their pipelines share a key schedule.
+//! Cores with one slot and a static key, whose pipes share a key schedule, against the library.
 
 use sealcomb_rtl::{Mode, check};
 
-/// Random packets also use slot 1, which these tops do not have and which is never loaded.
+/// Creates the mode of a top. Random packets also use slot 1, which the top does not have, without loading it.
 fn mode(top: &'static str, algorithm: &str) -> Mode {
-    Mode { slots: 2, longest: 600, longest_ad: 100, ..Mode::new(top, algorithm) }
+    Mode { slots: 2, max_random_message_bytes: 600, max_random_ad_bytes: 100, ..Mode::new(top, algorithm) }
 }
 
 #[test]
@@ -16,9 +16,9 @@ fn ocb3() {
 
 #[test]
 fn eme2() {
-    let longest = 512 * 16;
-    let illegal = vec![(false, 0, 0), (true, 16, 15), (true, 0, longest + 1)];
-    let mode = Mode { longest_known: longest, illegal, ..mode("eme2_single_key", "aes128-eme2") };
+    let max_bytes = 512 * 16;
+    let illegal = vec![(false, 0, 0), (true, 16, 15), (true, 0, max_bytes + 1)];
+    let mode = Mode { max_bytes, illegal, ..mode("eme2_single_key", "aes128-eme2") };
     check::vectors(&mode);
     check::random(&mode);
 }
