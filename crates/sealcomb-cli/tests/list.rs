@@ -128,8 +128,7 @@ fn sa_file(help: &str) -> String {
     let lines = help.lines().skip_while(|line| *line != "  [[sa]]");
     lines
         .take_while(|line| line.contains("[[sa]]") || line.contains(" = "))
-        .map(|line| format!("{line}\n"))
-        .collect()
+        .fold(String::new(), |file, line| file + line + "\n")
 }
 
 #[cfg(unix)]

@@ -463,10 +463,10 @@ mod tests {
             (container("one", "secret!"), "not valid base64"),
             (container("one", "c2VjcmV0"), "has 48 bits, not 256"),
             (container("one", ""), "has 0 bits, not 256"),
-            (container("", KEY), "a key ID is not"),
-            (container(&long_id, KEY), "a key ID is not"),
-            (container(r"\u0007", KEY), "a key ID is not"),
-            (container("a\\\"b", KEY), "a key ID is not"),
+            (container("", KEY), "invalid key ID"),
+            (container(&long_id, KEY), "invalid key ID"),
+            (container(r"\u0007", KEY), "invalid key ID"),
+            (container("a\\\"b", KEY), "invalid key ID"),
         ] {
             let error = answered(&answer).await.err().expect("no key").to_string();
             assert!(error.contains(expected) && error.len() < 300, "{error}");
