@@ -4,7 +4,7 @@
 readonly PYTHON=$TARGET/python
 
 word python "" "run_suite python" \
-    "The Python package: lint, type checks, the wheel, and its tests, including Tink, Spark and the other engines."
+    "Lint the Python package, check its types, build the wheel, and run its tests with Tink, Spark and the other engines."
 
 setup_python() {
     if cmp -s python/tests/requirements.txt "$PYTHON/venv/installed.txt"; then

