@@ -433,4 +433,29 @@ mod tests {
             }
         }
     }
+
+    /// Ids that require a feature are known in every build.
+    #[test]
+    fn an_algorithm_that_is_not_built_names_the_feature_that_it_requires() {
+        for (id, features) in [
+            ("aes128-ctr", &["hazmat"][..]),
+            ("aes256-eme2", &["hazmat"]),
+            ("aes128-pmac", &["research"]),
+            ("aes128-poet", &["research"]),
+            ("serpent256-ocb3", &["research"]),
+            ("serpent128-ecb", &["hazmat", "research"]),
+        ] {
+            let built = features.iter().all(|feature| match *feature {
+                "hazmat" => cfg!(feature = "hazmat"),
+                _ => cfg!(feature = "research"),
+            });
+            match Algorithm::by_id(id) {
+                Ok(algorithm) => assert!(built && algorithm.features() == features, "{id}"),
+                Err(error) => {
+                    assert!(!built && error == Error::AlgorithmNotBuilt { id, features }, "{id}: {error}");
+                }
+            }
+        }
+        assert_eq!(Algorithm::by_id("aes128-gcm").expect("in every build").features(), [""; 0]);
+    }
 }
