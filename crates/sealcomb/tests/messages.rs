@@ -1,6 +1,6 @@
 //! Error messages say what was found and what was expected.
 
-use sealcomb::{ALGORITHMS, Algorithm, Backend, BatchError, Error, Forged, Key, OpenError};
+use sealcomb::{ALGORITHMS, Backend, BatchError, Error, Forged, Key, OpenError};
 
 /// Lists the variants whose messages are tested below.
 fn is_tested(error: Error) -> Error {

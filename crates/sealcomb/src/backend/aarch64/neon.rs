@@ -1,7 +1,7 @@
 //! `neon`: one block per register, with AES and PMULL of Armv8 on the 32 NEON registers.
 //!
-//! An Arm round adds its key first, an x86 round last: `aese` is AddRoundKey, SubBytes and ShiftRows; `aesmc` is
-//! MixColumns.
+//! An Arm round adds its key first, an x86 round last: `aese` is `AddRoundKey`, `SubBytes` and `ShiftRows`; `aesmc` is
+//! `MixColumns`.
 //!
 //! ```text
 //! x86    x ← x + k0;  x ← aesenc(x, k1) …                 aesenclast(x, k10)
@@ -342,7 +342,7 @@ impl<T: Armv8> Isa for T {
     }
 }
 
-/// Defines AES rounds that add their key first, with or without MixColumns. CPUs fuse the two instructions of a
+/// Defines AES rounds that add their key first, with or without `MixColumns`. CPUs fuse the two instructions of a
 /// round if they are adjacent.
 macro_rules! keyed {
     ($($round:ident = $first:ident $($then:ident)?;)*) => {$(
