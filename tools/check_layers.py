@@ -18,12 +18,15 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TOKEN = re.compile(r"r#\w+|\w+|::|#!?\[|[^\w\s]")
-NOT_CODE = re.compile(
+# What is not code in Rust, and in other languages with C's comments. Literals are strings and characters.
+COMMENT_OR_LITERAL = re.compile(
     r"""
-    //[^\n]* | /\*.*?\*/                     # comments
-    | b?r(?P<hashes>\#*)".*?"(?P=hashes)     # raw strings
-    | b?"(?:\\.|[^"\\])*"                   # strings
-    | b?'(?:\\.[^']*|[^'\\])'               # characters
+    (?P<comment> //[^\n]* | /\*.*?\*/ )
+    | (?P<literal>
+        b?r(?P<hashes>\#*)"(?P<raw>.*?)"(?P=hashes)
+        | b?"(?P<string>(?:\\.|[^"\\])*)"
+        | b?'(?:\\.[^']*|[^'\\])'
+      )
     """,
     re.DOTALL | re.VERBOSE,
 )
@@ -31,7 +34,7 @@ NOT_CODE = re.compile(
 
 def tokens(source: str) -> list[tuple[str, int]]:
     """Returns the code's tokens with their line numbers, without comments, strings and characters."""
-    code = NOT_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
+    code = COMMENT_OR_LITERAL.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
     line, at, result = 1, 0, []
     for found in TOKEN.finditer(code):
         line += code.count("\n", at, found.start())

@@ -30,6 +30,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import check_layers
+
 HERE = Path(__file__).resolve().parent
 MAX_COLUMNS = 120
 C_LIKE = {".rs", ".sv", ".svh", ".v", ".vh", ".c", ".h", ".cpp", ".hpp", ".js", ".S", ".ld"}
@@ -37,15 +39,6 @@ HASH_LIKE = {".sh", ".toml", ".table", ".cfg", ".yml", ".yaml", ".ys", ".sby", "
 # Files whose names tell nothing about their comments, which begin with `#`.
 HASH_NAMES = {"dev", "run", "Makefile", "CMakeLists.txt", ".gitignore", ".gitattributes"}
 
-C_TOKEN = re.compile(
-    r"""
-    (?P<comment> //[^\n]* | /\*.*?\*/ )
-    | (?P<raw> \bb?r(?P<hashes>\#*)"(?P<raw_text>.*?)"(?P=hashes) )
-    | (?P<string> "(?P<text>(?:\\.|[^"\\])*)" )
-    | '(?:\\[^']*|[^'\\])'
-    """,
-    re.DOTALL | re.VERBOSE,
-)
 COMMENT_MARK = re.compile(r"^[ \t]*(?://[/!<]*|/\*[*!]?|\*/|\*(?!\*)|\#+!?)<?|\*/\s*$", re.MULTILINE)
 HASH_COMMENT = re.compile(r"(?:^|(?<=\s))\#(?!!).*")
 FENCE = re.compile(r"^[ \t]*(?P<fence>```+|~~~+).*?^[ \t]*(?P=fence)[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -141,11 +134,11 @@ def joined(pieces: list[tuple[int, int]], source: str) -> Iterator[Passage]:
 def of_c(source: str, reads_strings: bool) -> Iterator[Passage]:
     """Comments of a language with C's, and string literals with sentences in them."""
     comments = []
-    for found in C_TOKEN.finditer(source):
+    for found in check_layers.COMMENT_OR_LITERAL.finditer(source):
         if found["comment"]:
             comments.append(found.span())
         elif reads_strings:
-            group = "text" if found["string"] else "raw_text"
+            group = "string" if found["string"] else "raw"
             # The reason of a lint attribute counts as code: a kernel with another one must be measured again.
             is_reason = source[: found.start()].endswith("reason = ")
             if found[group] and SENTENCE.search(found[group]) and not is_reason:

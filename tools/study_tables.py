@@ -50,15 +50,6 @@ ALGORITHMS = [f"aes128-{mode}" for mode in MODES]
 README_MODES = ("gcm", "gcm-siv", "siv", "ccm", "eax", "ocb3-t128", "cmac", "gmac")
 README_ALGORITHMS = [f"aes128-{mode}" for mode in README_MODES]
 
-LITERAL_OR_COMMENT = re.compile(
-    r"""
-    //[^\n]* | /\*.*?\*/
-    | (?P<literal> b?r(?P<hashes>\#*)".*?"(?P=hashes) | b?"(?:\\.|[^"\\])*" | b?'(?:\\.[^']*|[^'\\])' )
-    """,
-    re.DOTALL | re.VERBOSE,
-)
-
-
 # ---- the kernels
 
 
@@ -72,7 +63,7 @@ def code_of(source: str) -> str:
         literals.append(found[0])
         return f" literal{len(literals) - 1} "
 
-    tokens = check_layers.TOKEN.findall(LITERAL_OR_COMMENT.sub(stand_in, source))
+    tokens = check_layers.TOKEN.findall(check_layers.COMMENT_OR_LITERAL.sub(stand_in, source))
     kept = check_layers.without_tests([(token, 0) for token in tokens])
     place = re.compile(r"literal(\d+)")
     return "\n".join(

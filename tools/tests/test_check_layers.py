@@ -1,20 +1,14 @@
 """check_layers.py must find each kind of violation in small synthetic trees."""
 
 import subprocess
-import tempfile
 import unittest
-from pathlib import Path
 
-CHECK = Path(__file__).resolve().parent.parent / "check_layers.py"
+from trees import check_tree
 
 
 def check(files: dict[str, str], *options: str) -> subprocess.CompletedProcess:
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        for name, text in ({"lib.rs": "pub use backend::Backend;\npub use key::Key;"} | files).items():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(text)
-        return subprocess.run([CHECK, "--root", root, *options], capture_output=True, text=True, check=False)
+    root = {"lib.rs": "pub use backend::Backend;\npub use key::Key;"}
+    return check_tree("check_layers.py", root | files, *options)
 
 
 class Layers(unittest.TestCase):
@@ -82,9 +76,7 @@ class Layers(unittest.TestCase):
         self.fails({"backend/aesni.rs": "fn f() { unsafe { g() } }"}, "`unsafe`", "--unsafe-only")
 
     def test_an_empty_tree_fails(self):
-        with tempfile.TemporaryDirectory() as folder:
-            result = subprocess.run([CHECK, "--root", folder], capture_output=True, text=True, check=False)
-        self.assertEqual(result.returncode, 1)
+        self.assertEqual(check_tree("check_layers.py", {}).returncode, 1)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,13 @@
 """check_prose.py must find each kind of refused text in small files of every language, and nothing else."""
 
 import subprocess
-import tempfile
 import unittest
-from pathlib import Path
 
-CHECK = Path(__file__).resolve().parent.parent / "check_prose.py"
+from trees import check_tree
 
 
-def check(files: dict[str, str]) -> subprocess.CompletedProcess:
-    """Runs the check on a folder with these files."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in files.items():
-            path = Path(folder) / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        return subprocess.run([CHECK, "--root", folder], capture_output=True, text=True, check=False)
+def check(files: dict[str, str], *options: str) -> subprocess.CompletedProcess:
+    return check_tree("check_prose.py", files, *options)
 
 
 class Prose(unittest.TestCase):
@@ -124,12 +116,9 @@ class Prose(unittest.TestCase):
         self.fails("rtl/engines/a.sv", "// Anew.\n", 1, "again")
 
     def test_a_path_restricts_the_check(self):
-        with tempfile.TemporaryDirectory() as folder:
-            Path(folder, "a.md").write_text("anew\n")
-            Path(folder, "b.md").write_text("again\n")
-            for name, code in (("a.md", 1), ("b.md", 0)):
-                result = subprocess.run([CHECK, "--root", folder, name], capture_output=True, check=False)
-                self.assertEqual(result.returncode, code)
+        for name, code in (("a.md", 1), ("b.md", 0)):
+            result = check({"a.md": "anew\n", "b.md": "again\n"}, name)
+            self.assertEqual(result.returncode, code)
 
 
 if __name__ == "__main__":

@@ -1,20 +1,13 @@
 """check_randomness.py must find each kind of violation in small synthetic trees."""
 
 import subprocess
-import tempfile
 import unittest
-from pathlib import Path
 
-CHECK = Path(__file__).resolve().parent.parent / "check_randomness.py"
+from trees import check_tree
 
 
 def check(files: dict[str, str]) -> subprocess.CompletedProcess:
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in files.items():
-            path = Path(folder) / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        return subprocess.run([CHECK, "--root", folder], capture_output=True, text=True, check=False)
+    return check_tree("check_randomness.py", files)
 
 
 class Randomness(unittest.TestCase):
