@@ -321,7 +321,7 @@ impl Source for Study {
 }
 
 /// A paper's figures. Modes that the paper did not comb, because their blocks are independent, are as fast in batches
-/// as in single messages.
+/// as one at a time.
 struct Papers {
     year: u32,
 }
