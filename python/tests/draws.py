@@ -152,8 +152,8 @@ def by_forks(folder: str) -> None:
 
 def during_threads(folder: str) -> None:
     """Draws in children forked while other threads seal. The children lack those threads."""
-    # On their first use, pyarrow imports pandas and PyO3 interns names, under locks that a child could inherit in the
-    # locked state. A deterministic column does so and draws nothing.
+    # On first use, pyarrow imports pandas and PyO3 interns names. Both hold locks meanwhile, which a child
+    # would inherit locked. A deterministic column triggers both and draws nothing.
     sealcomb.seal_column(column(1), KEYSETS["deterministic"])
     ended = threading.Event()
 
