@@ -11,7 +11,8 @@ word fuzz "MINUTES|FILE" fuzz \
     "Fuzz each target for this many minutes, with libFuzzer if a nightly Rust and cargo-fuzz are installed, otherwise with \
 the built-in runner. With a file: run this input again."
 word bench "[ARGUMENT...]" bench \
-    "Compare with other libraries for every algorithm, length, batch size and direction; see \`./dev bench --help\`."
+    "Compare with other libraries for every algorithm, length, batch size and direction; see \`./dev bench --help\`. \
+IPSEC_MB=DIR selects a build of Intel's library."
 
 # cargo_tests ARGUMENT...: runs `cargo test` on the workspace. Every step that needs a command or test of the workspace
 # uses it, so all share one build. `sealcomb-checks` is useful only in the release profile.

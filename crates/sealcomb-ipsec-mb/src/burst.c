@@ -1,22 +1,28 @@
 /* Processes bursts of messages with Intel's library. Each mode uses the interface that is fastest for it:
  *
  *   GCM             one call per message, with an expanded key
- *   CBC, CTR        synchronous cipher bursts
- *   ECB, CMAC, CCM  job bursts, flushed until all jobs are complete
+ *   CBC, CTR, CFB   synchronous cipher bursts
+ *   ECB, CMAC, CCM  job bursts, flushed until all jobs are complete; since version 2.0 synchronous bursts
+ *
+ * A session is a job with the fields that all messages of a direction share. Jobs are copies of it.
  */
 #include <intel-ipsec-mb.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum mode { ECB_MODE, CBC_MODE, CTR_MODE, CMAC_MODE, CCM_MODE, GCM_MODE };
+/* Since this version, jobs have session ids, and synchronous bursts exist for all modes but GCM. */
+#define SINCE_2_0 (IMB_VERSION_NUM >= IMB_VERSION(2, 0, 0))
+
+enum mode { ECB_MODE, CBC_MODE, CFB_MODE, CTR_MODE, CMAC_MODE, CCM_MODE, GCM_MODE };
 
 struct message {
     const uint8_t *nonce;
     size_t nonce_bytes;
     uint8_t *data;
     size_t data_bytes;
-    uint8_t *tag; /* 16 bytes */
+    uint8_t *tag; /* 16 bytes; NULL in modes without tags */
 };
 
 struct peer {
@@ -27,6 +33,8 @@ struct peer {
     IMB_MGR *manager;
     enum mode mode;
     size_t key_bytes;
+    IMB_JOB sessions[2]; /* to seal, to open */
+    IMB_JOB jobs[IMB_MAX_BURST_SIZE];
 };
 
 void sealcomb_imb_rekey(struct peer *peer, const uint8_t *key) {
@@ -50,7 +58,59 @@ void sealcomb_imb_rekey(struct peer *peer, const uint8_t *key) {
     }
 }
 
+static void set_session(struct peer *peer, int opens) {
+    IMB_JOB *job = &peer->sessions[opens];
+    job->enc_keys = peer->encrypting;
+    job->dec_keys = peer->decrypting;
+    job->key_len_in_bytes = peer->key_bytes;
+    job->auth_tag_output_len_in_bytes = 16;
+    job->cipher_direction = opens ? IMB_DIR_DECRYPT : IMB_DIR_ENCRYPT;
+    job->chain_order = IMB_ORDER_CIPHER_HASH;
+    job->hash_alg = IMB_AUTH_NULL;
+    switch (peer->mode) {
+    case ECB_MODE:
+        job->cipher_mode = IMB_CIPHER_ECB;
+        break;
+    case CBC_MODE:
+        job->cipher_mode = IMB_CIPHER_CBC;
+        break;
+#if SINCE_2_0
+    case CFB_MODE:
+        job->cipher_mode = IMB_CIPHER_CFB;
+        job->dec_keys = peer->encrypting;
+        break;
+#endif
+    case CTR_MODE:
+        job->cipher_mode = IMB_CIPHER_CNTR;
+        break;
+    case CCM_MODE:
+        job->cipher_mode = IMB_CIPHER_CCM;
+        job->hash_alg = IMB_AUTH_AES_CCM;
+        job->chain_order = opens ? IMB_ORDER_CIPHER_HASH : IMB_ORDER_HASH_CIPHER;
+        break;
+    case CMAC_MODE:
+        job->cipher_mode = IMB_CIPHER_NULL;
+        job->hash_alg = peer->key_bytes == 16 ? IMB_AUTH_AES_CMAC : IMB_AUTH_AES_CMAC_256;
+        job->u.CMAC._key_expanded = peer->encrypting;
+        job->u.CMAC._skey1 = peer->subkeys[0];
+        job->u.CMAC._skey2 = peer->subkeys[1];
+        break;
+    default: /* GCM has no jobs. */
+        return;
+    }
+#if SINCE_2_0
+    imb_set_session(peer->manager, job);
+#endif
+}
+
+/* Returns NULL if the library does not support the mode, or cannot allocate memory. */
 struct peer *sealcomb_imb_new(int mode, const uint8_t *key, size_t key_bytes) {
+    if (mode == CFB_MODE && !SINCE_2_0)
+        return NULL;
+    if (imb_get_version() != IMB_VERSION_NUM) {
+        fprintf(stderr, "ipsec-mb %s was loaded; the header is of %s\n", imb_get_version_str(), IMB_VERSION_STR);
+        abort();
+    }
     struct peer *peer = aligned_alloc(64, (sizeof *peer + 63) / 64 * 64);
     if (peer == NULL)
         return NULL;
@@ -64,6 +124,8 @@ struct peer *sealcomb_imb_new(int mode, const uint8_t *key, size_t key_bytes) {
     peer->mode = mode;
     peer->key_bytes = key_bytes;
     sealcomb_imb_rekey(peer, key);
+    set_session(peer, 0);
+    set_session(peer, 1);
     return peer;
 }
 
@@ -92,70 +154,55 @@ static void gcm(struct peer *peer, struct message *messages, size_t count, int o
     }
 }
 
-static void fill(const struct peer *peer, IMB_JOB *job, struct message *m, int opens) {
-    job->enc_keys = peer->encrypting;
-    job->dec_keys = peer->decrypting;
-    job->key_len_in_bytes = peer->key_bytes;
+static void fill(IMB_JOB *job, const IMB_JOB *session, const struct message *m) {
+#if SINCE_2_0
+    /* The library does not modify the fields of a session. */
+    if (job->session_id != session->session_id)
+#endif
+        *job = *session;
     job->src = m->data;
     job->dst = m->data;
-    job->cipher_start_src_offset_in_bytes = 0;
     job->msg_len_to_cipher_in_bytes = m->data_bytes;
-    job->hash_start_src_offset_in_bytes = 0;
     job->msg_len_to_hash_in_bytes = m->data_bytes;
     job->iv = m->nonce;
     job->iv_len_in_bytes = m->nonce_bytes;
     job->auth_tag_output = m->tag;
-    job->auth_tag_output_len_in_bytes = 16;
-    job->cipher_direction = opens ? IMB_DIR_DECRYPT : IMB_DIR_ENCRYPT;
-    job->chain_order = IMB_ORDER_CIPHER_HASH;
-    job->hash_alg = IMB_AUTH_NULL;
-    switch (peer->mode) {
-    case ECB_MODE:
-        job->cipher_mode = IMB_CIPHER_ECB;
-        break;
-    case CBC_MODE:
-        job->cipher_mode = IMB_CIPHER_CBC;
-        break;
-    case CTR_MODE:
-        job->cipher_mode = IMB_CIPHER_CNTR;
-        break;
-    case CCM_MODE:
-        job->cipher_mode = IMB_CIPHER_CCM;
-        job->hash_alg = IMB_AUTH_AES_CCM;
-        job->chain_order = opens ? IMB_ORDER_CIPHER_HASH : IMB_ORDER_HASH_CIPHER;
-        job->u.CCM.aad = NULL;
-        job->u.CCM.aad_len_in_bytes = 0;
-        break;
-    default:
-        job->cipher_mode = IMB_CIPHER_NULL;
-        job->hash_alg = peer->key_bytes == 16 ? IMB_AUTH_AES_CMAC : IMB_AUTH_AES_CMAC_256;
-        job->u.CMAC._key_expanded = peer->encrypting;
-        job->u.CMAC._skey1 = peer->subkeys[0];
-        job->u.CMAC._skey2 = peer->subkeys[1];
-    }
 }
 
-static size_t cipher_burst(struct peer *peer, struct message *messages, size_t count, int opens) {
-    IMB_JOB jobs[IMB_MAX_BURST_SIZE];
+static uint32_t submit(struct peer *peer, const IMB_JOB *session, uint32_t n) {
+    IMB_CIPHER_MODE mode = session->cipher_mode;
+#if SINCE_2_0
+    if (peer->mode == CMAC_MODE)
+        return IMB_SUBMIT_HASH_BURST_NOCHECK(peer->manager, peer->jobs, n, session->hash_alg);
+    if (peer->mode == CCM_MODE)
+        return IMB_SUBMIT_AEAD_BURST_NOCHECK(
+            peer->manager, peer->jobs, n, mode, session->cipher_direction, peer->key_bytes);
+#endif
+    return IMB_SUBMIT_CIPHER_BURST_NOCHECK(
+        peer->manager, peer->jobs, n, mode, session->cipher_direction, peer->key_bytes);
+}
+
+static size_t synchronous_burst(struct peer *peer, struct message *messages, size_t count, int opens) {
+    const IMB_JOB *session = &peer->sessions[opens];
     size_t done = 0;
     for (size_t at = 0; at < count; at += IMB_MAX_BURST_SIZE) {
         uint32_t n = count - at < IMB_MAX_BURST_SIZE ? (uint32_t)(count - at) : IMB_MAX_BURST_SIZE;
         for (uint32_t i = 0; i < n; i++)
-            fill(peer, &jobs[i], &messages[at + i], opens);
-        done += IMB_SUBMIT_CIPHER_BURST_NOCHECK(
-            peer->manager, jobs, n, jobs[0].cipher_mode, jobs[0].cipher_direction, peer->key_bytes);
+            fill(&peer->jobs[i], session, &messages[at + i]);
+        done += submit(peer, session, n);
     }
     return done;
 }
 
 static size_t job_burst(struct peer *peer, struct message *messages, size_t count, int opens) {
+    const IMB_JOB *session = &peer->sessions[opens];
     IMB_JOB *jobs[IMB_MAX_BURST_SIZE];
     size_t done = 0, at = 0;
     while (at < count) {
         uint32_t wanted = count - at < IMB_MAX_BURST_SIZE ? (uint32_t)(count - at) : IMB_MAX_BURST_SIZE;
         uint32_t n = IMB_GET_NEXT_BURST(peer->manager, wanted, jobs);
         for (uint32_t i = 0; i < n; i++)
-            fill(peer, jobs[i], &messages[at + i], opens);
+            fill(jobs[i], session, &messages[at + i]);
         at += n;
         done += IMB_SUBMIT_BURST_NOCHECK(peer->manager, n, jobs);
         if (n < wanted)
@@ -172,12 +219,15 @@ size_t sealcomb_imb_run(struct peer *peer, struct message *messages, size_t coun
     case GCM_MODE:
         gcm(peer, messages, count, opens);
         return count;
-    case CBC_MODE:
-    case CTR_MODE:
-        return cipher_burst(peer, messages, count, opens);
+    case ECB_MODE:
+    case CMAC_MODE:
+    case CCM_MODE:
+        if (!SINCE_2_0)
+            return job_burst(peer, messages, count, opens);
+        /* fall through */
     default:
-        return job_burst(peer, messages, count, opens);
+        return synchronous_burst(peer, messages, count, opens);
     }
 }
 
-const char *sealcomb_imb_version(void) { return IMB_VERSION_STR; }
+const char *sealcomb_imb_version(void) { return imb_get_version_str(); }

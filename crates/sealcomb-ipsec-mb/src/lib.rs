@@ -12,15 +12,17 @@
 
 use core::ffi::{CStr, c_char, c_int};
 use core::marker::PhantomData;
-use core::ptr::NonNull;
+use core::ptr::{NonNull, null_mut};
 
-/// An AES mode of the library.
+/// An AES mode of the library, in the order of `enum mode` in `burst.c`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// ECB on whole blocks.
     Ecb,
     /// CBC on whole blocks, with a 16-byte IV.
     Cbc,
+    /// CFB with feedback of whole blocks and a 16-byte IV, supported since version 2.0.
+    Cfb,
     /// CTR with a 16-byte initial counter block, of which 32 bits count.
     Ctr,
     /// CMAC with 16-byte tags.
@@ -29,6 +31,13 @@ pub enum Mode {
     Ccm,
     /// GCM with 12-byte nonces and 16-byte tags.
     Gcm,
+}
+
+impl Mode {
+    /// Returns whether messages have tags.
+    pub fn has_tags(self) -> bool {
+        matches!(self, Self::Cmac | Self::Ccm | Self::Gcm)
+    }
 }
 
 /// A message to seal or open in place, in the layout of `struct message` in `burst.c`.
@@ -46,12 +55,17 @@ impl<'a> Message<'a> {
     /// Creates a message from its nonce, its data, and a buffer for the tag. A MAC does not modify `data`, and an
     /// unauthenticated cipher does not write `tag`.
     pub fn new(nonce: &'a [u8], data: &'a mut [u8], tag: &'a mut [u8; 16]) -> Self {
+        Self { tag: tag.as_mut_ptr(), ..Self::without_tag(nonce, data) }
+    }
+
+    /// Creates a message of a mode without tags.
+    pub fn without_tag(nonce: &'a [u8], data: &'a mut [u8]) -> Self {
         Self {
             nonce: nonce.as_ptr(),
             nonce_bytes: nonce.len(),
             data: data.as_mut_ptr(),
             data_bytes: data.len(),
-            tag: tag.as_mut_ptr(),
+            tag: null_mut(),
             memory: PhantomData,
         }
     }
@@ -79,7 +93,8 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Expands a key. Returns `None` unless it has 16 or 32 bytes, or if the library cannot allocate memory.
+    /// Expands a key. Returns `None` unless it has 16 or 32 bytes and the library supports the mode, or if the
+    /// library cannot allocate memory.
     pub fn new(mode: Mode, key: &[u8]) -> Option<Self> {
         if !matches!(key.len(), 16 | 32) {
             return None;
@@ -102,7 +117,8 @@ impl Peer {
     /// Seals messages in place.
     ///
     /// # Panics
-    /// If a nonce has a length that the mode does not accept, or the library does not process all messages.
+    /// If a nonce has a length that the mode does not accept, a required tag is missing, or the library does not
+    /// process all messages.
     pub fn seal(&self, messages: &mut [Message<'_>]) {
         self.run(messages, false);
     }
@@ -110,7 +126,8 @@ impl Peer {
     /// Opens messages in place, and writes the computed tags to their tag buffers. The caller compares them.
     ///
     /// # Panics
-    /// If a nonce has a length that the mode does not accept, or the library does not process all messages.
+    /// If a nonce has a length that the mode does not accept, a required tag is missing, or the library does not
+    /// process all messages.
     pub fn open(&self, messages: &mut [Message<'_>]) {
         self.run(messages, true);
     }
@@ -118,13 +135,15 @@ impl Peer {
     fn run(&self, messages: &mut [Message<'_>], opens: bool) {
         let takes = |bytes| match self.mode {
             Mode::Ecb | Mode::Cmac => true,
-            Mode::Cbc | Mode::Ctr => bytes == 16,
+            Mode::Cbc | Mode::Cfb | Mode::Ctr => bytes == 16,
             Mode::Ccm => (7..=13).contains(&bytes),
             Mode::Gcm => bytes == 12,
         };
         assert!(messages.iter().all(|message| takes(message.nonce_bytes)), "nonce of an unsupported length");
+        let tagged = messages.iter().all(|message| !message.tag.is_null());
+        assert!(tagged || !self.mode.has_tags(), "message without a tag");
         // SAFETY: `Message::new` took all pointers from slices that are still borrowed. Nonces are as long as the
-        // mode reads, and tags have 16 bytes. Bytes that do not fill a block are unchanged in modes that require
+        // mode reads, and tags have 16 bytes; modes without tags do not access them. Bytes that do not fill a block are unchanged in modes that require
         // whole blocks.
         let done = unsafe {
             sealcomb_imb_run(self.object.as_ptr(), messages.as_mut_ptr(), messages.len(), c_int::from(opens))
@@ -142,6 +161,6 @@ impl Drop for Peer {
 
 /// Returns the library's version.
 pub fn version() -> &'static str {
-    // SAFETY: the function returns a string literal.
+    // SAFETY: the function returns a constant of the library, terminated by a null byte.
     unsafe { CStr::from_ptr(sealcomb_imb_version()) }.to_str().unwrap_or("unknown")
 }

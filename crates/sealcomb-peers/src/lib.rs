@@ -149,7 +149,7 @@ impl Peer {
     }
 
     /// Returns whether the library processes a message of `bytes` bytes under this nonce correctly. Intel's library
-    /// does not support empty messages, and its CTR counts 32 bits only.
+    /// does not support empty messages, its CTR counts 32 bits only, and its CFB leaves a partial block unchanged.
     pub fn takes(&self, nonce: &[u8], bytes: usize) -> bool {
         self.calls.takes(nonce, bytes)
     }
