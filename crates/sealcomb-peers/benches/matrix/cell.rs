@@ -1,4 +1,4 @@
-//! A cell of the comparison: an algorithm, direction, message lengths and batch size, measured with every library.
+//! A cell of the comparison: messages of one kind, sealed or opened by every library.
 
 use std::fmt;
 
@@ -7,7 +7,9 @@ use sealcomb::{Algorithm, Burst, Key, Kind, Verdict};
 use sealcomb_peers::{Message, Peer, peers};
 use sealcomb_timing::{Clock, Quartiles};
 
-use crate::work::{Lengths, Work, split};
+use crate::batches::Batches;
+use crate::buffers::{Layout, Messages};
+use crate::lengths::Lengths;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Direction {
@@ -24,6 +26,37 @@ impl fmt::Display for Direction {
     }
 }
 
+/// What is measured in a cell.
+#[derive(Clone, Copy)]
+pub(crate) struct Case {
+    pub(crate) algorithm: &'static Algorithm,
+    pub(crate) direction: Direction,
+    pub(crate) layout: Layout,
+    pub(crate) lengths: Lengths,
+    /// Number of messages per batch.
+    pub(crate) batch: usize,
+}
+
+impl Case {
+    /// Returns whether two cases are in the same row of a table: only the batch size may differ.
+    pub(crate) fn same_row(&self, other: &Self) -> bool {
+        self.same_table(other) && self.lengths == other.lengths && self.layout == other.layout
+    }
+
+    /// Returns whether two cases are in the same table.
+    pub(crate) fn same_table(&self, other: &Self) -> bool {
+        self.algorithm.id == other.algorithm.id && self.direction == other.direction
+    }
+
+    /// Returns the message lengths, and the layout unless it is packed.
+    pub(crate) fn row(&self) -> String {
+        match self.layout {
+            Layout::Packed => self.lengths.to_string(),
+            layout => format!("{}, {layout}", self.lengths),
+        }
+    }
+}
+
 /// Another library and its time.
 pub(crate) struct PeerTime {
     pub(crate) library: String,
@@ -33,51 +66,34 @@ pub(crate) struct PeerTime {
 
 /// The measurement of one cell.
 pub(crate) struct Cell {
-    pub(crate) algorithm: &'static Algorithm,
-    pub(crate) direction: Direction,
-    pub(crate) lengths: Lengths,
-    pub(crate) batch: usize,
+    pub(crate) case: Case,
     pub(crate) cycles_per_message: f64,
     pub(crate) peers: Vec<PeerTime>,
 }
 
 impl Cell {
-    pub(crate) fn measure(
-        clock: &mut Clock,
-        algorithm: &'static Algorithm,
-        direction: Direction,
-        lengths: Lengths,
-        batch: usize,
-        turns: usize,
-    ) -> Self {
+    pub(crate) fn measure(clock: &mut Clock, case: Case, turns: usize) -> Self {
+        let Case { algorithm, direction, layout, lengths, batch } = case;
         let key = vec![0x42; algorithm.key_bytes];
         let ours = Key::new(algorithm, &key).expect("a key of the algorithm's length");
         let peers = peers(algorithm.id, &key);
-        let mut sealed = Work::new(algorithm, lengths, batch);
-        let mut works = vec![sealed.clone(); 1 + peers.len()];
+        let mut batches = Batches::new(algorithm, lengths, batch, layout);
         if direction == Direction::Open {
-            seal_ours(&ours, &mut sealed);
-            works.fill(sealed.clone());
+            batches.seal_with(|messages| seal_ours(&ours, messages));
         }
-        let (our_work, peer_works) = works.split_first_mut().expect("the first entry is for sealcomb");
-        let sealed = &sealed;
+        let batches = &batches;
+        let mut buffers = batches.buffers();
         let mut call_ours = || match direction {
-            Direction::Seal => seal_ours(&ours, our_work),
-            Direction::Open => {
-                our_work.data.copy_from_slice(&sealed.data);
-                open_ours(&ours, our_work);
-            }
+            Direction::Seal => batches.process(&mut buffers, |messages| seal_ours(&ours, messages)),
+            Direction::Open => batches.process(&mut buffers, |messages| open_ours(&ours, messages)),
         };
         let mut call_peers: Vec<_> = peers
             .iter()
-            .zip(peer_works)
-            .map(|(peer, work)| {
+            .map(|peer| {
+                let mut buffers = batches.buffers();
                 move || match direction {
-                    Direction::Seal => seal_theirs(peer, work),
-                    Direction::Open => {
-                        work.data.copy_from_slice(&sealed.data);
-                        open_theirs(peer, work);
-                    }
+                    Direction::Seal => batches.process(&mut buffers, |messages| seal_theirs(peer, messages)),
+                    Direction::Open => batches.process(&mut buffers, |messages| open_theirs(peer, messages)),
                 }
             })
             .collect();
@@ -92,8 +108,8 @@ impl Cell {
                 PeerTime { library: peer.library().to_owned(), ratio: Quartiles::of(ratios) }
             })
             .collect();
-        let cycles_per_message = Quartiles::of(timings[0].clone()).median / batch as f64;
-        Self { algorithm, direction, lengths, batch, cycles_per_message, peers: times }
+        let cycles_per_message = Quartiles::of(timings[0].clone()).median / batches.messages() as f64;
+        Self { case, cycles_per_message, peers: times }
     }
 
     pub(crate) fn fastest_peer(&self) -> Option<&PeerTime> {
@@ -102,18 +118,17 @@ impl Cell {
 }
 
 /// Seals one message with the key, or several as a burst.
-fn seal_ours(key: &Key, work: &mut Work) {
-    let mac = key.algorithm().kind == Kind::Mac;
-    if work.lengths.len() == 1 {
-        work.messages().for_each(|(nonce, data, tag)| seal_single(key, nonce, data, tag));
+fn seal_ours(key: &Key, messages: Messages<'_>) {
+    if messages.nonces.len() == 1 {
+        messages.each().for_each(|(nonce, data, tag)| seal_single(key, nonce, data, tag));
         return;
     }
-    let Work { lengths, nonces, data, tags } = work;
+    let Messages { nonces, data, tags } = messages;
     let burst = Burst::new(key, nonces);
-    let sealed = if mac {
-        burst.aads(&split(data, lengths).collect::<Vec<_>>()).mac(tags)
+    let sealed = if key.algorithm().kind == Kind::Mac {
+        burst.aads(&data.collect::<Vec<_>>()).mac(tags)
     } else {
-        burst.seal(&mut split(data, lengths).collect::<Vec<_>>(), tags)
+        burst.seal(&mut data.collect::<Vec<_>>(), tags)
     };
     sealed.expect("sizes that the algorithm accepts");
 }
@@ -125,48 +140,50 @@ pub(crate) fn seal_single(key: &Key, nonce: &[u8], message: &mut [u8], tag: &mut
     key.seal_in_place(nonce, aad, data, tag).expect("sizes that the algorithm accepts");
 }
 
-fn open_ours(key: &Key, work: &mut Work) {
-    let mac = key.algorithm().kind == Kind::Mac;
-    if work.lengths.len() == 1 {
-        for (nonce, data, tag) in work.messages() {
-            let (aad, data) = if mac { (data, &mut [][..]) } else { (&mut [][..], data) };
-            if key.algorithm().kind == Kind::Cipher {
-                // A bare cipher has no tag to verify.
-                key.open_in_place(nonce, aad, data, &[]).expect("a ciphertext");
-            } else {
-                key.open_in_place(nonce, aad, data, tag).expect("a valid message");
-            }
-        }
+/// Opens one message with the key, or several as a burst.
+fn open_ours(key: &Key, messages: Messages<'_>) {
+    if messages.nonces.len() == 1 {
+        messages.each().for_each(|(nonce, data, tag)| open_single(key, nonce, data, tag));
         return;
     }
-    let Work { lengths, nonces, data, tags } = work;
+    let Messages { nonces, data, tags } = messages;
     let burst = Burst::new(key, nonces);
-    let mut verdicts = vec![Verdict::Pending; lengths.len()];
-    let forged = if mac {
-        burst.aads(&split(data, lengths).collect::<Vec<_>>()).verify(tags, &mut verdicts)
+    let mut verdicts = vec![Verdict::Pending; nonces.len()];
+    let forged = if key.algorithm().kind == Kind::Mac {
+        burst.aads(&data.collect::<Vec<_>>()).verify(tags, &mut verdicts)
     } else {
-        burst.open(&mut split(data, lengths).collect::<Vec<_>>(), tags, &mut verdicts)
+        burst.open(&mut data.collect::<Vec<_>>(), tags, &mut verdicts)
     };
     assert_eq!(forged, Ok(0));
 }
 
-fn seal_theirs(peer: &Peer, work: &mut Work) {
-    if peer.takes_many() && work.lengths.len() > 1 {
-        let mut messages: Vec<_> =
-            work.messages().map(|(nonce, data, tag)| Message { nonce, data, tag }).collect();
-        peer.seal_many(&mut messages);
+fn open_single(key: &Key, nonce: &[u8], message: &mut [u8], tag: &[u8]) {
+    let opened = match key.algorithm().kind {
+        Kind::Mac => key.open_in_place(nonce, message, &mut [], tag),
+        // A bare cipher has no tag to verify.
+        Kind::Cipher => key.open_in_place(nonce, &[], message, &[]),
+        Kind::Aead => key.open_in_place(nonce, &[], message, tag),
+    };
+    opened.expect("a valid message");
+}
+
+fn seal_theirs(peer: &Peer, messages: Messages<'_>) {
+    if peer.takes_many() && messages.nonces.len() > 1 {
+        peer.seal_many(&mut listed(messages));
     } else {
-        work.messages().for_each(|(nonce, data, tag)| peer.seal(nonce, data, tag));
+        messages.each().for_each(|(nonce, data, tag)| peer.seal(nonce, data, tag));
     }
 }
 
-fn open_theirs(peer: &Peer, work: &mut Work) {
-    let valid = if peer.takes_many() && work.lengths.len() > 1 {
-        let mut messages: Vec<_> =
-            work.messages().map(|(nonce, data, tag)| Message { nonce, data, tag }).collect();
-        peer.open_many(&mut messages)
+fn open_theirs(peer: &Peer, messages: Messages<'_>) {
+    let valid = if peer.takes_many() && messages.nonces.len() > 1 {
+        peer.open_many(&mut listed(messages))
     } else {
-        work.messages().fold(true, |valid, (nonce, data, tag)| valid & peer.open(nonce, data, tag))
+        messages.each().fold(true, |valid, (nonce, data, tag)| valid & peer.open(nonce, data, tag))
     };
     assert!(valid, "{} rejected messages that sealcomb sealed", peer.library());
+}
+
+fn listed(messages: Messages<'_>) -> Vec<Message<'_>> {
+    messages.each().map(|(nonce, data, tag)| Message { nonce, data, tag }).collect()
 }

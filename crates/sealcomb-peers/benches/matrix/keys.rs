@@ -2,12 +2,12 @@
 
 use std::hint::black_box;
 
-use comfy_table::{Table, presets::UTF8_FULL_CONDENSED};
 use sealcomb::{Algorithm, Key, Kind, SealJob, seal_batch};
 use sealcomb_peers::{Peer, peers};
 use sealcomb_timing::{Clock, Quartiles};
 
 use crate::cell::seal_single;
+use crate::tables::new_table;
 
 /// Number of keys that are created one after the other, or together.
 const KEYS: usize = 64;
@@ -22,10 +22,9 @@ pub(crate) fn print(clock: &mut Clock, algorithms: &[&'static Algorithm], turns:
             0 => println!("\ncycles for creating and dropping a key:"),
             _ => println!("\ncycles for a new key and a message of {bytes} bytes:"),
         }
-        let mut table = Table::new();
-        table.load_style(UTF8_FULL_CONDENSED);
         let together = format!("sealcomb, {KEYS} together");
-        table.set_header(["algorithm", "sealcomb", &together, "fastest other", "time over ours, together"]);
+        let mut table =
+            new_table(["algorithm", "sealcomb", &together, "fastest other", "time over ours, together"]);
         for algorithm in algorithms {
             let bytes = if bytes == 0 { 0 } else { algorithm.padded_bytes(bytes) };
             table.add_row(row(clock, algorithm, bytes, turns));

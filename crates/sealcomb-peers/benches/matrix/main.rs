@@ -1,31 +1,44 @@
 //! Compares sealcomb with every other library in every cell: message lengths, batch sizes, sealing and opening.
 //!
 //! Libraries are timed in turns, and ratios are computed turn by turn, so that load on the machine affects all of
-//! them equally. A timing includes the caller's work: for sealcomb, listing the buffers of a burst or calling the key
-//! for one message. Opening includes a copy of the ciphertexts, for every library.
+//! them equally. All of them process the same sequence of batches; see `batches.rs`. A timing includes the caller's
+//! work. For sealcomb, that is listing the buffers of a burst or calling the key for one message; for a library with a
+//! call for many messages, building its jobs. Opening includes a copy of the ciphertexts and tags, for every library.
 #![forbid(unsafe_code)]
 // Measured values have far fewer than 52 significant bits.
 #![allow(clippy::cast_precision_loss)]
 
+mod batches;
+mod buffers;
 mod cell;
 mod keys;
+mod lengths;
 mod picture;
-mod work;
+mod runs;
+mod tables;
 
-use cell::{Cell, Direction, PeerTime};
-use clap::Parser;
-use comfy_table::{Table, presets::UTF8_FULL_CONDENSED};
-use indicatif::ProgressBar;
-use sealcomb::{Algorithm, Backend};
-use sealcomb_timing::Clock;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-use work::Lengths;
+use std::time::Duration;
+
+use buffers::Layout;
+use cell::{Case, Cell, Direction};
+use clap::Parser;
+use indicatif::ProgressBar;
+use lengths::Lengths;
+use runs::Run;
+use sealcomb::{Algorithm, Backend};
+use sealcomb_peers::peers;
+use sealcomb_timing::Clock;
 
 /// Compares sealcomb with every other library of this build
 #[derive(Parser)]
-#[command(
-    after_help = "Example: ./dev bench --algorithms aes128-gcm,aes128-ctr --lengths 64,mix --batches 16,64"
-)]
+#[command(after_help = "\
+Examples:
+  ./dev bench --algorithms aes128-gcm,aes128-ctr --lengths 64,mix --batches 16,64
+  IPSEC_MB=/path/to/intel-ipsec-mb ./dev bench --layouts packed,page --json new.json --compare old.json
+
+The environment variable IPSEC_MB selects a build of Intel's library instead of the system's.")]
 struct Arguments {
     /// Algorithm ids
     #[arg(long, value_delimiter = ',', default_value = DEFAULT_ALGORITHMS)]
@@ -40,7 +53,11 @@ struct Arguments {
     /// Directions to measure
     #[arg(long, value_delimiter = ',', default_value = "seal,open")]
     directions: Vec<Direction>,
-    /// Timings per library and cell
+    /// Positions of a batch's messages in memory: contiguous, or 8192 or 8208 bytes apart (page, offset; more for
+    /// longer messages)
+    #[arg(long, value_delimiter = ',', default_value = "packed")]
+    layouts: Vec<Layout>,
+    /// Maximum number of timings per library and cell; at least 5, fewer than this if a cell takes long
     #[arg(long, default_value_t = 31)]
     turns: usize,
     /// Number of worst cells to list
@@ -49,6 +66,12 @@ struct Arguments {
     /// Write a picture of all cells as SVG
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
+    /// Write the figures of all cells as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Compare with a run that wrote this file with --json, worst change first
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
     /// Flag that cargo passes to every benchmark
     #[arg(long, hide = true)]
     bench: bool,
@@ -57,107 +80,81 @@ struct Arguments {
 const DEFAULT_ALGORITHMS: &str = "aes128-gcm,aes128-ctr,aes128-ecb,aes128-cbc,aes128-cfb128,aes128-ofb,aes128-cmac,\
     aes128-ccm,aes128-eax,aes128-gcm-siv,aes128-siv";
 
+/// Approximate maximum duration of a cell.
+const PATIENCE: Duration = Duration::from_millis(200);
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments = Arguments::parse();
     // `cargo test --all-targets` also runs benchmarks, without this flag.
     if !arguments.bench {
         return Ok(());
     }
+    // Cargo runs benchmarks in the package's folder, but file names are relative to the caller's.
+    if let Some(folder) = std::env::var_os("PWD") {
+        std::env::set_current_dir(folder)?;
+    }
+    let earlier = arguments.compare.as_deref().map(Run::read).transpose()?;
     let algorithms =
         arguments.algorithms.iter().map(|id| Algorithm::by_id(id)).collect::<Result<Vec<_>, _>>()?;
-    let mut clock = Clock::new();
-    println!("backend {}, cycle counts: {}", Backend::selected()?.name(), clock.source());
+    let mut clock = Clock::new().with_patience(PATIENCE);
+    let backend = Backend::selected()?.name();
+    let libraries = libraries(&algorithms);
+    println!("backend {backend}, cycle counts: {}", clock.source());
+    println!("other libraries: {libraries}");
 
-    let count =
-        algorithms.len() * arguments.directions.len() * arguments.lengths.len() * arguments.batches.len();
-    let progress = ProgressBar::new(count as u64);
-    let mut cells = Vec::new();
-    for &algorithm in &algorithms {
-        for &direction in &arguments.directions {
-            for &lengths in &arguments.lengths {
-                for &batch in &arguments.batches {
-                    cells.push(Cell::measure(
-                        &mut clock,
-                        algorithm,
-                        direction,
-                        lengths,
-                        batch,
-                        arguments.turns,
-                    ));
-                    progress.inc(1);
-                }
-            }
-        }
-    }
-    progress.finish_and_clear();
-
-    print_worst(&cells, arguments.worst);
-    for cells in cells.chunk_by(|a, b| a.algorithm.id == b.algorithm.id && a.direction == b.direction) {
-        print_matrix(cells, &arguments.batches);
-    }
+    let cells = measure(&mut clock, &algorithms, &arguments);
+    tables::print_worst(&cells, arguments.worst);
+    tables::print_all(&cells, &arguments.batches);
     keys::print(&mut clock, &algorithms, arguments.turns);
+    let run = Run::new(backend, &libraries, &cells);
+    if let Some(earlier) = earlier {
+        run.print_changes(&earlier, arguments.worst);
+    }
+    if let Some(path) = arguments.json {
+        run.write(&path)?;
+        println!("figures: {}", path.display());
+    }
     if let Some(path) = arguments.picture {
-        std::fs::write(&path, picture::draw(&cells))?;
+        std::fs::write(&path, picture::draw(&cells, &libraries))?;
         println!("picture: {}", path.display());
     }
     Ok(())
 }
 
-/// Prints the cells in which sealcomb is slowest compared with the fastest other library.
-fn print_worst(cells: &[Cell], count: usize) {
-    let mut sorted: Vec<(&Cell, &PeerTime)> =
-        cells.iter().filter_map(|cell| Some((cell, cell.fastest_peer()?))).collect();
-    sorted.sort_by(|a, b| a.1.ratio.median.total_cmp(&b.1.ratio.median));
-    let slower = sorted.iter().filter(|(_, peer)| peer.ratio.median < 1.0).count();
-    println!("\nfastest in {} of {} cells; worst cells:", sorted.len() - slower, sorted.len());
-    let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED).set_header([
-        "algorithm",
-        "direction",
-        "bytes",
-        "batch",
-        "cycles per message",
-        "fastest other",
-        "time over ours",
-        "quartiles",
-    ]);
-    for (cell, peer) in sorted.iter().take(count) {
-        table.add_row([
-            cell.algorithm.id.to_owned(),
-            cell.direction.to_string(),
-            cell.lengths.to_string(),
-            cell.batch.to_string(),
-            format!("{:.0}", cell.cycles_per_message),
-            peer.library.clone(),
-            format!("{:.2}", peer.ratio.median),
-            format!("{:.2} - {:.2}", peer.ratio.q1, peer.ratio.q3),
-        ]);
+/// Returns the names and versions of the other libraries; RustCrypto has a crate per mode.
+fn libraries(algorithms: &[&'static Algorithm]) -> String {
+    let names = algorithms.iter().flat_map(|algorithm| peers(algorithm.id, &vec![0; algorithm.key_bytes]));
+    let names: BTreeSet<String> = names.map(|peer| peer.library().to_owned()).collect();
+    let crates: Vec<&str> = names.iter().filter_map(|name| name.strip_prefix("rustcrypto-")).collect();
+    let mut libraries: Vec<String> =
+        names.iter().filter(|name| !name.starts_with("rustcrypto-")).cloned().collect();
+    if !crates.is_empty() {
+        libraries.push(format!("rustcrypto ({})", crates.join(", ")));
     }
-    println!("{table}");
+    libraries.join(", ")
 }
 
-/// Prints all cells of an algorithm and direction: cycles per message, and the time of the fastest other library over
-/// ours.
-fn print_matrix(cells: &[Cell], batches: &[usize]) {
-    let Some(first) = cells.first() else { return };
-    println!(
-        "\n{}, {}: cycles per message; time of the fastest other library over ours",
-        first.algorithm.id, first.direction
-    );
-    let mut table = Table::new();
-    let header = batches.iter().map(|batch| format!("batch of {batch}"));
-    table.load_style(UTF8_FULL_CONDENSED).set_header(std::iter::once("bytes".to_owned()).chain(header));
-    for row in cells.chunk_by(|a, b| a.lengths == b.lengths) {
-        let columns = row.iter().map(|cell| match cell.fastest_peer() {
-            Some(peer) => format!(
-                "{:.0}; {:.2} {}",
-                cell.cycles_per_message,
-                peer.ratio.median,
-                peer.library.split('-').next().unwrap_or_default()
-            ),
-            None => format!("{:.0}", cell.cycles_per_message),
-        });
-        table.add_row(std::iter::once(row[0].lengths.to_string()).chain(columns));
+/// Measures all cells, in the order of the tables.
+fn measure(clock: &mut Clock, algorithms: &[&'static Algorithm], arguments: &Arguments) -> Vec<Cell> {
+    let Arguments { lengths, batches, directions, layouts, turns, .. } = arguments;
+    let mut cases = Vec::new();
+    for &algorithm in algorithms {
+        for &direction in directions {
+            for &layout in layouts {
+                for &lengths in lengths {
+                    for &batch in batches {
+                        cases.push(Case { algorithm, direction, layout, lengths, batch });
+                    }
+                }
+            }
+        }
     }
-    println!("{table}");
+    let progress = ProgressBar::new(cases.len() as u64);
+    let mut cells = Vec::new();
+    for case in cases {
+        cells.push(Cell::measure(clock, case, *turns));
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    cells
 }
