@@ -1,11 +1,8 @@
 //! The list of algorithms, from which every table, name and size is derived.
 
 use super::{Algorithm, Cipher, Expansion, Kind, Limits, Parallel, Range, Status, Structure, Unusual, Work};
-#[cfg(feature = "hazmat")]
-use crate::modes::{cbc, cfb, ctr, ecb, eme2, ofb};
-use crate::modes::{ccm, cmac, colm, eax, gcm, gcm_siv, ocb3, siv};
-#[cfg(feature = "research")]
-use crate::modes::{cloc, cobra, copa, elmd, jambu, julius, mcoe_g, otr, pmac, poet, poet_g, silc};
+#[allow(clippy::wildcard_imports, reason = "each entry names the module of its mode")]
+use crate::modes::*;
 
 const NO_NONCE: Range = Range { min: 0, max: 0 };
 #[cfg(any(feature = "hazmat", feature = "research"))]
