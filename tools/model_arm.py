@@ -13,13 +13,17 @@ Requires the Debian packages gcc-aarch64-linux-gnu, qemu-user-static and llvm-19
 """
 
 import argparse
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import study_tables
+
 HERE = Path(__file__).resolve().parent
+STUDY = HERE.parent / "docs/study.json"
 TARGET = "aarch64-unknown-linux-gnu"
 LLVM = os.environ.get("LLVM", "19")
 
@@ -31,11 +35,6 @@ CPUS = {
     "neoverse-v2": "neon-sha3",
     "apple-a14": "neon-sha3",
 }
-ALGORITHMS = [
-    "aes128-gcm", "aes128-gcm-siv", "aes128-siv", "aes128-ccm", "aes128-eax", "aes128-ocb3-t128",
-    "aes128-cmac", "aes128-pmac", "aes128-gmac", "aes128-ecb", "aes128-cbc", "aes128-cfb128",
-    "aes128-ofb", "aes128-ctr",
-]  # fmt: skip
 
 EXECUTED = re.compile(r"Trace \d+: \S+ \[\w+/(\w+)/")
 INSTRUCTION = re.compile(r"^\s+([0-9a-f]+):\t([0-9a-f]{8}) ")
@@ -101,15 +100,16 @@ def main() -> int:
     parser.add_argument("--messages", type=int, default=64)
     parser.add_argument("--bytes", type=int, default=512)
     parser.add_argument("--program", type=Path)
-    parser.add_argument("ids", nargs="*", metavar="ID", default=ALGORITHMS)
+    parser.add_argument("ids", nargs="*", metavar="ID", help="an algorithm (default: all in docs/study.json)")
     arguments = parser.parse_args()
+    ids = arguments.ids or study_tables.algorithms(json.loads(STUDY.read_text()))
     program = Program(arguments.program or build())
     size = arguments.messages * arguments.bytes
     backends = [arguments.backend or CPUS[cpu] for cpu in arguments.cpus]
     titles = [f"{cpu}, `{backend}`" for cpu, backend in zip(arguments.cpus, backends, strict=True)]
     print(f"| algorithm | {' | '.join(titles)} | instructions |")
     print(f"|---|{'---:|' * (len(titles) + 1)}")
-    for name in arguments.ids:
+    for name in ids:
         executed = {
             backend: program.executed(backend, name, str(arguments.messages), str(arguments.bytes))
             for backend in sorted(set(backends))

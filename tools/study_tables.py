@@ -37,15 +37,10 @@ STUDIES = 5
 IDLE = 0.7
 
 BACKENDS = ("portable", "aesni", "vaes256", "vaes512")
-# fmt: off
-MODES = (
-    "gcm", "gcm-siv", "siv", "ccm", "eax", "ocb3-t128", "cmac", "pmac", "gmac",
-    "ecb", "cbc", "cfb128", "ofb", "ctr", "eme2",
-    "otr-p", "cloc", "silc", "jambu", "colm0", "copa", "elmd", "elmd66",
-    "poet", "poet-aes4", "poet-g", "mcoe-g", "cobra", "julius-ecb",
-)
-# fmt: on
-ALGORITHMS = [f"aes128-{mode}" for mode in MODES]
+# The name that selects every mode with AES and 128-bit keys.
+MEASURED = "aes128"
+# Modes that run another mode's kernels, with other tags or other additional data. They are in no table.
+VARIANTS = ("ocb3-t64", "ocb3-t96", "otr-s", "elmd-it127", "elmd-vartag")
 # The README shows the standard modes that most users choose from; docs/performance.md shows all.
 README_MODES = ("gcm", "gcm-siv", "siv", "ccm", "eax", "ocb3-t128", "cmac", "gmac")
 README_ALGORITHMS = [f"aes128-{mode}" for mode in README_MODES]
@@ -88,16 +83,24 @@ def rounded(value: float | None) -> float | None:
     return value if value is None else float(f"{value:.4g}")
 
 
+def algorithms(study: dict) -> list[str]:
+    """Returns the algorithms in the tables, in the order of the study."""
+    left_out = {f"{MEASURED}-{mode}" for mode in VARIANTS}
+    ids = dict.fromkeys(result["algorithm"] for result in study["results"])
+    return [name for name in ids if name.startswith(f"{MEASURED}-") and name not in left_out]
+
+
 def condensed(study: dict, digest: str) -> dict:
     """Returns the part of a study that the tables need."""
-    missing = set(ALGORITHMS) - {result["algorithm"] for result in study["results"]}
+    shown = algorithms(study)
+    missing = set(README_ALGORITHMS) - set(shown)
     if missing:
         sys.exit(f"the study lacks {', '.join(sorted(missing))}")
     kept = ("algorithm", "backend", "schedule", "lengths", "cpb", "bound_cpb")
     results = [
         {name: rounded(result[name]) if isinstance(result[name], float) else result[name] for name in kept}
         for result in study["results"]
-        if result["algorithm"] in ALGORITHMS
+        if result["algorithm"] in shown
         and result["direction"] == "seal"
         and result["keys"] == 1
         and result["schedule"] in ("auto", "single")
@@ -112,15 +115,15 @@ def condensed(study: dict, digest: str) -> dict:
             "units": {asked["unit"]: rounded(asked["cycles"]) for asked in roofline["units"]},
         }
         for roofline in study["rooflines"]
-        if roofline["algorithm"] in ALGORITHMS
+        if roofline["algorithm"] in shown
     ]
     return {
         "command": COMMAND,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "kernels": digest,
         "machine": study["machine"],
-        "results": sorted(results, key=lambda result: ALGORITHMS.index(result["algorithm"])),
-        "rooflines": sorted(rooflines, key=lambda roofline: ALGORITHMS.index(roofline["algorithm"])),
+        "results": sorted(results, key=lambda result: shown.index(result["algorithm"])),
+        "rooflines": sorted(rooflines, key=lambda roofline: shown.index(roofline["algorithm"])),
     }
 
 
@@ -139,7 +142,7 @@ def study_once(root: Path) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "study.json"
         subprocess.run(
-            [*COMMAND.split(), "--modes", ",".join(ALGORITHMS), "--json", file],
+            [*COMMAND.split(), "--modes", MEASURED, "--json", file],
             check=True,
             cwd=root,
             env=environment,
@@ -250,7 +253,7 @@ def reached(figures: Figures) -> list[str]:
         "speedup over single",
     ]
     rows = []
-    for name in ALGORITHMS:
+    for name in algorithms(figures.study):
         fixed, mix = (figures.cell(name, here, lengths) for lengths in (2048, "mix"))
         speed_up = figures.cell(name, here, 2048, "single")["cpb"] / fixed["cpb"]
         row = [f"`{name}`", cpb(fixed["bound_cpb"]), cpb(fixed["cpb"]), fraction(fixed)]

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -20,15 +19,14 @@ PERFORMANCE = (
 )
 
 
-def modes() -> list[str]:
-    names = re.search(r"^MODES = \((.*?)^\)", TOOL.read_text(), re.DOTALL | re.MULTILINE)[1]
-    return re.findall(r'"([^"]+)"', names)
+# The README's modes, another one, and a variant that is in no table.
+MODES = ("gcm", "gcm-siv", "siv", "ccm", "eax", "ocb3-t128", "cmac", "gmac", "cbc", "ocb3-t96")
 
 
 def study(fastest: float = 0.25) -> dict:
     """Returns a small version of the output of `sealcomb study --json`."""
     results = []
-    for mode in modes():
+    for mode in MODES:
         for backend, cpb in (("portable", 12.0), ("aesni", 0.5), ("vaes512", fastest)):
             for lengths in (2048, "mix"):
                 for schedule in ("single", "auto") if backend == "vaes512" else ("auto",):
@@ -46,7 +44,7 @@ def study(fastest: float = 0.25) -> dict:
             "cycles": 4.0,
             "units": [{"unit": unit, "times": 9.0, "lanes": 9.0, "cycles": cycles} for unit, cycles in units],
         }
-        for mode in [*modes(), "gcm-t96"]
+        for mode in MODES
     ]
     return {"machine": {"cpu": "A CPU", "backend": "vaes512"}, "results": results, "rooflines": rooflines}
 
@@ -71,7 +69,7 @@ class Tables(unittest.TestCase):
         cargo.parent.mkdir(exist_ok=True)
         cargo.write_text(
             '#!/bin/sh\n[ "$1 $2 $3 $4 $5" = "run --release -- study --full" ] || exit 9\n'
-            f'[ "$6 $7 $8 ${{10}}" = "--lengths 2048,mix --modes --json" ] || exit 9\n'
+            f'[ "$6 $7 $8 $9 ${{10}}" = "--lengths 2048,mix --modes aes128 --json" ] || exit 9\n'
             f'cp {self.root}/made.json "${{11}}"\n'
         )
         cargo.chmod(0o755)
@@ -111,7 +109,7 @@ class Tables(unittest.TestCase):
             performance,
         )
         self.assertIn("| `aes128-cbc` | 2.50 | 2.00 | 1.00 | AES | 4.00 | 0.62 |", performance)
-        self.assertNotIn("gcm-t96", performance)
+        self.assertNotIn("ocb3-t96", performance)
         self.assert_check(0)
 
     def test_a_number_that_was_edited_is_refused(self):
