@@ -150,3 +150,9 @@ fn every_algorithm_has_a_file() {
     let listed: BTreeSet<_> = ALGORITHMS.iter().map(|algorithm| algorithm.id).collect();
     assert_eq!(covered, listed);
 }
+
+#[test]
+#[should_panic(expected = "aes128-gcm.json has no known answers; add some")]
+fn a_file_without_answers_is_refused() {
+    testvectors::parse("aes128-gcm.json", r#"{"algorithm": "aes128-gcm", "tests": []}"#);
+}

@@ -5,10 +5,18 @@ use sealcomb::{Algorithm, Kind};
 use serde_json::Value;
 
 /// Returns the answers in the text of a file. `name` is for error messages.
+///
+/// # Panics
+/// If the text is not in the format, or has no answers, as the file of a new mode.
 pub(crate) fn parse(name: &str, text: &str) -> Vec<KnownAnswer> {
     let file: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
     let id = file["algorithm"].as_str().expect("a file names its algorithm");
     let tests = file["tests"].as_array().expect("a file has tests");
+    assert!(
+        !tests.is_empty(),
+        "testvectors: {name} has no known answers; add some that the specification publishes or that another \
+        implementation computed, and name their origin in `source` (docs/adding-a-mode.md)"
+    );
     tests.iter().map(|test| answer(name, id, test)).collect()
 }
 
