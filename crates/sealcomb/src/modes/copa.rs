@@ -1,4 +1,18 @@
-//! AES-COPA v2 (CAESAR, round 2): encrypt, sum, encrypt.
+//! AES-COPA v2 (CAESAR, round 2): two layers of AES with a running sum between them.
+//!
+//! ```text
+//! L ← E_K(0)
+//! S ← V ⊕ L                                  V: MAC of the additional data followed by the nonce
+//! pad M[l] if it is partial
+//! for i = 1, …, l:
+//!     S ← S ⊕ E_K(M[i] ⊕ 2^(i-1) 3 L)        LAST_TOP masks block l
+//!     C[i] ← E_K(S) ⊕ 2^i L
+//! S ← S ⊕ E_K(M[1] ⊕ … ⊕ M[l] ⊕ 2^(l-1) 3^2 L)
+//! T ← E_K(S) ⊕ 2^l 7 L
+//! ```
+//!
+//! The ciphertext consists of the blocks `C[i]` and a byte that is 1 if `M[l]` was padded, else 0. This file contains
+//! the parameters and computes `V`; `engine/layers` processes the blocks of the message.
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Isa, read_part};
@@ -11,7 +25,7 @@ use crate::primitives::rounds::{Decrypt, Encrypt};
 pub(crate) struct Copa;
 
 impl Mode for Copa {
-    /// `L = E_K(0)`
+    /// Computes `L = E_K(0)` and its doublings.
     fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
         layers::key::<Encrypt>(backend, 1, material);
     }
@@ -32,13 +46,13 @@ impl Layers for Copa {
     type LowerInverse = Decrypt;
     type Mixing = Sum;
 
-    /// `2^(i-1) 3 L`
+    /// Mask factor of `2^(i-1) 3 L`.
     const TOP: u8 = 0b11;
-    /// `2^i L`
+    /// Mask factor of `2^i L`.
     const BOTTOM: u8 = 0b10;
-    /// `2^(l-1) 3 L` and 3 times that; times 7 if the block was padded.
+    /// Factors of `2^(l-1) 3 L`, and 3 times that for the tag; both times 7 if the last block was padded.
     const LAST_TOP: [[u16; 2]; 2] = [[0b110, 0b1010], [0b1_0010, 0b11_0110]];
-    /// `2^l L` and 7 times that.
+    /// Factors of `2^l L`, and 7 times that for the tag.
     const LAST_BOTTOM: [[u16; 2]; 2] = [[0b100, 0b1_1100]; 2];
     const SUM_IS_LAST: bool = false;
     const BEFORE_TAG: u128 = 0;
@@ -48,10 +62,18 @@ impl Layers for Copa {
         true
     }
 
-    /// `S[0] = V ⊕ L`, where `V` authenticates the additional data, followed by the nonce.
+    /// Computes `S[0] = V ⊕ L`, where `V` authenticates the additional data followed by the nonce.
+    ///
+    /// ```text
+    /// A ← additional data ‖ N
+    /// acc ← E_K(A[1] ⊕ 3^3 L) ⊕ … ⊕ E_K(A[d-1] ⊕ 2^(d-2) 3^3 L)
+    /// V ← E_K(acc ⊕ A[d] ⊕ 2^(d-1) 3^4 L)                    the last block is whole
+    ///     E_K(acc ⊕ (A[d] ‖ 10…0) ⊕ 2^(d-1) 3^5 L)           otherwise
+    /// ```
     #[inline(always)]
     fn start<B: Isa>(&self, b: B, messages: &[&mut Message<'_>], room: &mut Room, last: &mut Column) {
-        // The blocks that end in the nonce, if the data before it is ragged, and the last blocks.
+        // The nonce has 16 bytes. After partial additional data it straddles two blocks: its first bytes complete the
+        // block that the data begins, and its other bytes are the last block.
         let mut straddling = Column::new();
         let is_ragged = |message: &Message<'_>| !message.aad.len().is_multiple_of(BLOCK);
         for message in messages {
@@ -85,6 +107,8 @@ impl Layers for Copa {
     }
 }
 
+/// Mask factors of the additional data, as polynomials: `3^3` for all blocks but the last, `3^4` for a whole last
+/// block, `3^5` for a padded one.
 const THREE_CUBED: u8 = 0b1111;
 const THREE_TO_4: u16 = 0b1_0001;
 const THREE_TO_5: u16 = 0b11_0011;
