@@ -1,4 +1,22 @@
-//! ELmD v2.0 (CAESAR, round 2): encrypt, mix, decrypt; with the parameters that its designers give.
+//! ELmD v2.0 (CAESAR, round 2), with the parameter sets of its designers: a layer of encryption and a layer of
+//! decryption with the linear mixing `ρ` between them.
+//!
+//! ```text
+//! L ← E_K(0)                                 E_K(E_K(0)) with reduced rounds
+//! W ← IV                                     from the nonce, the parameters and the additional data
+//! pad M[l] if it is partial
+//! M[l] ← M[1] ⊕ … ⊕ M[l], M[l+1] ← M[l]
+//! for i = 1, …, l + 1:
+//!     X ← E_K(M[i] ⊕ 2^(i-1) L)              LAST_TOP masks blocks l and l + 1
+//!     Y ← X ⊕ 3 W, W ← X ⊕ 2 W               (Y, W) = ρ(X, W)
+//!     C[i] ← D_K(Y) ⊕ 2^(i-1) 3^2 L          D_K(Y ⊕ 1) for i = l + 1
+//! ```
+//!
+//! `T` is `C[l+1]`. The ciphertext consists of the other blocks and a byte that is 1 if `M[l]` was padded, else 0.
+//! With a variable tag, ciphertext and tag are the first `|M| + 16` bytes of `C` instead. An intermediate tag, after
+//! every `g` blocks, is `D_K(W)` with the mask of the next block of ciphertext.
+//!
+//! This file contains the parameters; `engine/layers` processes the blocks.
 
 use core::marker::PhantomData;
 
@@ -8,19 +26,19 @@ use crate::engine::layers::{self, Column, Layers, Rho, Room, absorb_nonce_and_aa
 use crate::engine::{Batch, Material, Message};
 use crate::primitives::rounds::{Decrypt, DecryptSix, Encrypt, EncryptSix, LayerCipher};
 
-/// ELmD(r, g, f): `C` is the cipher of `r` rounds, and there are `GAP` = `g` blocks between intermediate tags, or none if
-/// that is 0.
+/// ELmD(r, g, f). `C` is the cipher of `r` rounds. `GAP` is `g`, the number of blocks between intermediate tags; 0
+/// means that there are none.
 pub(crate) struct Elmd<C, const GAP: usize> {
-    /// `f`: whether the tag is cut, so that the ciphertext is as long as the message.
+    /// `f`: whether the tag is variable, so that the ciphertext is as long as the message.
     variable_tag: bool,
-    /// What follows the nonce in the first block.
+    /// The 8 bytes that follow the nonce in the first block.
     param: [u8; 8],
     rounds: PhantomData<C>,
 }
 
 /// ELmD(10, 0, 0).
 pub(crate) const FULL: Elmd<Full, 0> = Elmd::new(false);
-/// ELmD(6, 0, 0), also ELmD(6,6).
+/// ELmD(6, 0, 0), also called ELmD(6,6).
 pub(crate) const SIX_ROUNDS: Elmd<Six, 0> = Elmd::new(false);
 /// ELmD(10, 127, 0).
 pub(crate) const INTERMEDIATE_TAGS: Elmd<Full, 127> = Elmd::new(false);
@@ -32,10 +50,11 @@ pub(crate) trait Rounds: Sync {
     const ROUNDS: u8;
     type Encrypt: LayerCipher;
     type Decrypt: LayerCipher;
-    /// Calls that make `L` of zero.
+    /// Number of calls of the cipher that turn the zero block into `L`.
     const CALLS: usize;
 }
 
+/// AES with all rounds.
 pub(crate) struct Full;
 
 impl Rounds for Full {
@@ -45,6 +64,7 @@ impl Rounds for Full {
     const CALLS: usize = 1;
 }
 
+/// Six rounds of AES.
 pub(crate) struct Six;
 
 impl Rounds for Six {
@@ -55,7 +75,7 @@ impl Rounds for Six {
 }
 
 impl<C: Rounds, const GAP: usize> Elmd<C, GAP> {
-    /// `param` is made of `r`, `g` with its own flag, `f`, and the bytes that stand for the tag's length.
+    /// Encodes the parameters: `r`, `g`, a byte with the flag for intermediate tags and `f`, and the tag length.
     const fn new(variable_tag: bool) -> Self {
         let tags = if GAP > 0 { 0x80 } else { 0 };
         let param = [C::ROUNDS, 0, GAP as u8, tags | variable_tag as u8, 0x80, 0, 0, 0];
@@ -64,7 +84,7 @@ impl<C: Rounds, const GAP: usize> Elmd<C, GAP> {
 }
 
 impl<C: Rounds, const GAP: usize> Mode for Elmd<C, GAP> {
-    /// `L = E_K(0)`, or `E_K(E_K(0))` where the rounds are reduced
+    /// Computes `L = E_K(0)`, or `E_K(E_K(0))` with reduced rounds, and its doublings.
     fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
         layers::key::<C::Encrypt>(backend, C::CALLS, material);
     }
@@ -85,13 +105,13 @@ impl<C: Rounds, const GAP: usize> Layers for Elmd<C, GAP> {
     type LowerInverse = C::Encrypt;
     type Mixing = Rho;
 
-    /// `2^(i-1) L`
+    /// Mask factor of `2^(i-1) L`.
     const TOP: u8 = 0b1;
-    /// `2^(i-1) 3^2 L`
+    /// Mask factor of `2^(i-1) 3^2 L`.
     const BOTTOM: u8 = 0b101;
-    /// `2^(l-1) L`, or `2^(l-2) 7 L` if the block was padded, and twice that.
+    /// Factors of `2^(l-1) L`, or of `2^(l-2) 7 L` if the last block was padded, and twice that for the tag.
     const LAST_TOP: [[u16; 2]; 2] = [[0b10, 0b100], [0b111, 0b1110]];
-    /// `2^(l-1) 3^2 L` and twice that.
+    /// Factors of `2^(l-1) 3^2 L`, and twice that for the tag.
     const LAST_BOTTOM: [[u16; 2]; 2] = [[0b1010, 0b1_0100]; 2];
     const SUM_IS_LAST: bool = true;
     const BEFORE_TAG: u128 = 1;
@@ -101,7 +121,7 @@ impl<C: Rounds, const GAP: usize> Layers for Elmd<C, GAP> {
         !self.variable_tag
     }
 
-    /// `IV`
+    /// Computes `IV`: the nonce, the parameters and the additional data, masked, encrypted and mixed.
     #[inline(always)]
     fn start<B: Isa>(&self, b: B, messages: &[&mut Message<'_>], room: &mut Room, states: &mut Column) {
         absorb_nonce_and_aad::<C::Encrypt, Rho, B>(b, messages, self.param, room, states);
