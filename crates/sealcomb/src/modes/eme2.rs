@@ -1,5 +1,24 @@
-//! EME2 (IEEE Std 1619.2), a wide-block cipher, with its names: `t` comes of the tweak (the job's additional data),
-//! `mp`, `mm` and `mc` are the middle that everything passes through, `F` is the cipher or, decrypting, its inverse.
+//! EME2 (IEEE Std 1619.2), a tweakable wide-block cipher, with the standard's letters. The job's additional data is
+//! the tweak `T`, in blocks `T_1`, `T_2`, …
+//!
+//! ```text
+//! t ← E(K_AD)                                if T is empty
+//!     E(T_1 ⊕ k_1) ⊕ k_1 ⊕ E(T_2 ⊕ k_2) ⊕ k_2 ⊕ …, k_j = 2^j K_AD
+//!                                            a partial last T_j is padded, and its k_j doubled
+//! B_i ← F(P_i ⊕ 2^i K_ECB) for all n whole blocks
+//! mp ← t ⊕ B_0 ⊕ … ⊕ B_{n-1} ⊕ pad(Q)        Q: the bytes after the whole blocks
+//! mc ← F(mp)                                 if there is no Q
+//! mm ← F(mp), Q ← Q ⊕ mm, mc ← F(mm)         otherwise
+//! m1 ← mp ⊕ mc, m ← m1
+//! for i = 1, …, n - 1:
+//!     m ← 2 m, G_i ← B_i ⊕ m                 unless i is a multiple of 128
+//!     a ← B_i ⊕ m1, m ← a ⊕ F(a), G_i ← F(a) ⊕ m1      otherwise
+//! G_0 ← t ⊕ mc ⊕ pad(Q) ⊕ G_1 ⊕ … ⊕ G_{n-1}  with the new Q
+//! C_i ← F(G_i) ⊕ 2^i K_ECB
+//! ```
+//!
+//! `F` is `E`, the cipher, for encryption, and its inverse for decryption. `pad` appends a one bit and zeros; it is
+//! zero if there is no `Q`. The first pass stores `B_i` in the output, and the second pass reads them there.
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kept, Kernel, Span};
@@ -13,16 +32,16 @@ use crate::primitives::gf128::{short, times_short, times_x_to};
 
 pub(crate) struct Eme2;
 
-/// Bytes that share a mask of the middle: 128 blocks.
+/// Bytes of 128 blocks: a group, after which `m` is replaced.
 const GROUP: usize = 128 * BLOCK;
 
 impl Mode for Eme2 {
-    /// What is behind `K_AD` and `K_ECB`
+    /// Returns the part of the key after `K_AD` and `K_ECB`.
     fn aes_key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
         &key[2 * BLOCK..]
     }
 
-    /// `K_AD` and `K_ECB`
+    /// Stores `K_AD` and `K_ECB`, and the doublings of `K_ECB`.
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         material.aes.invert(backend);
         material.subkeys[..2].as_flattened_mut().copy_from_slice(&key[..2 * BLOCK]);
@@ -73,21 +92,21 @@ fn k_ecb<'a>(message: &Message<'a>) -> &'a Block {
     &message.key.subkeys[1]
 }
 
-/// Whether the key's table has the masks of all blocks of a message.
+/// Returns whether the key's table has the masks of all whole blocks of a message.
 #[inline(always)]
 fn fits_table(message: &Message<'_>) -> bool {
     message.data.len() / BLOCK <= GROUP / BLOCK
 }
 
-/// `2^i K_ECB` on their way, `i` from 0: out of the key's table, which has those of a group.
+/// Returns the masks `2^i K_ECB`, from `i = 0` on. They come from the key's table, which has those of a group.
 #[inline(always)]
 fn table<'a>(message: &Message<'a>) -> Masks<'a> {
     Masks::short(message.key.kept.get::<Doublings>())
 }
 
-/// Masks on their way, out of a table or made.
+/// A sequence of masks, from a table or computed.
 trait Sequence<B: Isa> {
-    /// The next `count` ones, in `R` registers.
+    /// Returns the next `count` masks in `R` registers.
     fn take<const R: usize>(&mut self, b: B, count: usize) -> [B::V; R];
 }
 
@@ -110,18 +129,19 @@ impl<B: Isa> Sequence<B> for Doubles<B, false> {
     }
 }
 
-/// Bytes after the last whole block.
+/// Returns the number of bytes after the last whole block.
 #[inline(always)]
 fn ragged(message: &Message<'_>) -> usize {
     message.data.len() % BLOCK
 }
 
+/// Returns the round keys of `F`.
 #[inline(always)]
 fn keys<'a, const OPENS: bool>(message: &Message<'a>) -> Shared<'a> {
     if OPENS { message.key.aes.decrypting() } else { message.key.aes.encrypting() }
 }
 
-/// `F` of single blocks.
+/// Applies `F` to single blocks.
 #[inline(always)]
 fn f<B: Isa, const OPENS: bool>(b: B, blocks: &mut Loose<'_>) {
     if OPENS {
@@ -131,7 +151,7 @@ fn f<B: Isa, const OPENS: bool>(b: B, blocks: &mut Loose<'_>) {
     }
 }
 
-/// `t` of each message, always by encryption.
+/// Computes `t` of each message. It uses encryption in both directions.
 #[inline(always)]
 fn tweaks<B: Isa>(b: B, messages: &[&mut Message<'_>], t: &mut Column) {
     let mut last = Loose::new();
@@ -166,7 +186,7 @@ fn tweaks<B: Isa>(b: B, messages: &[&mut Message<'_>], t: &mut Column) {
     }
 }
 
-/// The whole pieces of a tweak.
+/// The sum over the whole blocks of a tweak.
 struct Pieces<'k, B: Isa> {
     keys: Shared<'k>,
     masks: Doubles<B, false>,
@@ -176,7 +196,7 @@ struct Pieces<'k, B: Isa> {
 impl<B: Isa> Pass<B> for Pieces<'_, B> {
     const WRITES: bool = false;
 
-    /// `t ← t ⊕ E(T_j ⊕ k) ⊕ k`, where `k = 2^j K_AD`
+    /// Computes `t ← t ⊕ E(T_j ⊕ k) ⊕ k`, where `k = 2^j K_AD`.
     #[inline(always)]
     fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
         let k: [B::V; R] = self.masks.take(b, (R - 1) * B::BLOCKS + bytes / BLOCK);
@@ -194,7 +214,7 @@ impl<B: Isa> Pass<B> for Pieces<'_, B> {
     }
 }
 
-/// Puts `B_i = F(P_i ⊕ 2^i K_ECB)` where the output goes. Returns their sum, in the first lane.
+/// Writes `B_i = F(P_i ⊕ 2^i K_ECB)` to the output. Returns the sum of all `B_i` in the first lane.
 #[inline(always)]
 fn first_pass<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
     let keys = keys::<OPENS>(message);
@@ -242,7 +262,7 @@ impl<B: Isa, S: Sequence<B>, const OPENS: bool> Pass<B> for FirstPass<'_, B, S, 
     }
 }
 
-/// `pad(Q)` of a message's last bytes as they came, nothing if there are none.
+/// Returns `pad(Q)` of the input, or zero if there is no `Q`.
 #[inline(always)]
 fn padded<B: Isa>(b: B, message: &Message<'_>) -> B::V {
     match ragged(message) {
@@ -251,7 +271,7 @@ fn padded<B: Isa>(b: B, message: &Message<'_>) -> B::V {
     }
 }
 
-/// From `mp` to `m1` and to what `G_0` has beside the sum of the other `G_i`; encrypts the last bytes of each message.
+/// Computes `m1` and the part `t ⊕ mc ⊕ pad(Q)` of `G_0`. Encrypts or decrypts `Q` of each message.
 #[inline(always)]
 fn middle<B: Isa, const OPENS: bool>(
     b: B,
@@ -261,7 +281,7 @@ fn middle<B: Isa, const OPENS: bool>(
     m1: &mut Column,
     g0: &mut Column,
 ) {
-    // What `mp` becomes is `mm` for the messages with last bytes and `mc` for the others.
+    // `F(mp)` is `mm` for messages with `Q`, and `mc` for the others.
     let mut mm = Loose::new();
     for (message, mp) in messages.iter().zip(mp) {
         mm.push(&message.key.aes, *mp);
@@ -292,7 +312,7 @@ fn middle<B: Isa, const OPENS: bool>(
     }
 }
 
-/// Makes `F(G_i) ⊕ 2^i K_ECB` of every `B_i` but the first. Returns the sum of the `G_i`, in the first lane.
+/// Replaces every `B_i` but `B_0` with `F(G_i) ⊕ 2^i K_ECB`. Returns the sum of the `G_i` in the first lane.
 #[inline(always)]
 fn second_pass<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, m1: &Block) -> B::V {
     let keys = keys::<OPENS>(message);
@@ -325,14 +345,14 @@ fn second_pass<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, m1: &
             let masks = &mut Doubles::from(b, times_x_to(b, mask, 1));
             SecondPass::<B, _, OPENS> { keys, masks, m, sum }.run(b, further)
         };
-        // x^128 = x^7 + x^2 + x + 1
+        // The next group's mask is `x^128` times this one, and x^128 = x^7 + x^2 + x + 1.
         mask = times_short(b, mask, b.splat(&short(0x87)));
         at = end;
     }
     b.fold(sum)
 }
 
-/// `F` of every block of a register.
+/// Applies `F` to every block of a register.
 #[inline(always)]
 fn single<B: Isa, const OPENS: bool>(b: B, keys: Shared<'_>, x: B::V) -> B::V {
     let mut x = [x];
@@ -362,7 +382,7 @@ impl<B: Isa, S: Sequence<B>, const OPENS: bool> SecondPass<'_, B, S, OPENS> {
 impl<B: Isa, S: Sequence<B>, const OPENS: bool> Pass<B> for SecondPass<'_, B, S, OPENS> {
     const WRITES: bool = true;
 
-    /// `G_i = B_i ⊕ m`, where `m` doubles from block to block
+    /// Computes `G_i = B_i ⊕ m`, where `m` doubles from block to block.
     #[inline(always)]
     fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
         let blocks = (R - 1) * B::BLOCKS + bytes / BLOCK;
