@@ -1,8 +1,20 @@
-//! Julius-ECB, regular (Bahack, CAESAR, first round), with the letters of its submission: `δ = E_K(0)`, `seed` the
-//! polynomial in `δ` of everything, `μ = E_K(seed)`, the body `B[0] .. B[n-1]` of a zero block and the message, which is
-//! aligned to the right with zeros before it.
+//! Regular Julius-ECB (Bahack, Julius v1.0, CAESAR, round 1): ECB of blocks that are masked by the encrypted hash of
+//! the whole input.
 //!
-//! Who opens a message gets `μ` from its first block, which is the tag, and so can decrypt and unmask before hashing.
+//! ```text
+//! δ ← E_K(0)
+//! B[0] ← 0, B[1] ‖ … ‖ B[n-1] ← 0…0 ‖ M      zeros that make whole blocks, then the message
+//! seed ← polynomial in δ with coefficients 1, N, |A| ‖ |M|, A, B[0], …, B[n-1]
+//! μ ← E_K(seed)
+//! mask[i] ← μ δ^i                            n = 1, or n is even
+//! mask[0] ← μ, mask[1] ← μ δ ⊕ μ,
+//!     mask[i] ← μ δ^(i-1) for i ≥ 2          otherwise
+//! C[i] ← E_K(B[i] ⊕ mask[i])
+//! T ← C[0]
+//! ```
+//!
+//! The multiplication departs from the submission's reference code, which has an error; otherwise this file follows
+//! that code. `C[0] = E_K(μ)`, so `μ` is known before anything else is decrypted: opening decrypts and then hashes.
 
 use alloc::boxed::Box;
 use core::slice;
@@ -21,7 +33,7 @@ use crate::primitives::wipe;
 pub(crate) struct JuliusEcb;
 
 impl Mode for JuliusEcb {
-    /// The factor `δ`, and its powers
+    /// Computes `δ`, stored as the factor of a multiplication, and its powers.
     fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
         material.aes.invert(backend);
         let [mut delta] = encrypt_alone(backend, &material.aes, [[0; BLOCK]]);
@@ -63,7 +75,7 @@ impl Mode for JuliusEcb {
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        // `C[0] = E_K(μ)`, and there `μ` masks a zero block.
+        // `C[0] = E_K(μ)` since `B[0] = 0`, so a step with a zero mask returns `μ`.
         let (mut mu, mut mask) = (Column::new(), Column::new());
         for message in batch.messages.iter() {
             mu.push(message.tag);
@@ -127,27 +139,28 @@ fn table(key: &Material) -> &Table {
     key.kept.get()
 }
 
-/// Zero bytes of the body between `B[0]` and the message.
+/// Returns the number of zero bytes between `B[0]` and the message in the body.
 fn padding(message: &Message<'_>) -> usize {
     message.bytes.next_multiple_of(BLOCK) - message.bytes
 }
 
-/// Whether the body has an odd number of blocks, three or more.
+/// Returns whether the body has an odd number of blocks, at least three.
 fn has_odd_body(message: &Message<'_>) -> bool {
     message.bytes > 0 && message.bytes.div_ceil(BLOCK).is_multiple_of(2)
 }
 
-/// What masks `B[1]` besides `μ δ`: `μ` where the body has an odd number of blocks.
+/// Returns what is added to `μ δ` in `mask[1]`: `μ` if the body has an odd number of blocks, else zero.
 fn more_mask(message: &Message<'_>, mu: &Block) -> Block {
     if has_odd_body(message) { *mu } else { [0; BLOCK] }
 }
 
-/// `B[1]` of a message to seal.
+/// Returns `B[1]` of a message to seal.
 fn first_block(message: &Message<'_>) -> Block {
     join(&[0; BLOCK], padding(message), &message.data.block(0))
 }
 
-/// Moves what follows `B[1]` of a message to where its ciphertext goes; a message of whole blocks can stay where it is.
+/// Moves the part of a message after `B[1]` to the position of its ciphertext. Messages of whole blocks are already
+/// there.
 fn align(message: &mut Message<'_>) {
     let (bytes, padding) = (message.bytes, padding(message));
     if padding > 0 && bytes > BLOCK {
@@ -155,8 +168,9 @@ fn align(message: &mut Message<'_>) {
     }
 }
 
-/// What follows `B[1]` of a message: when sealing, once it is aligned, and in its place. When opening, it goes where the
-/// message does, in place up to a block before it: no byte is written there that is yet to be read.
+/// Returns the blocks after `B[1]` of a message. When sealing they have been aligned and are encrypted in place. When
+/// opening they are decrypted to the message's position, up to a block lower; no byte is overwritten before it is
+/// read.
 fn rest<'m, const OPENS: bool>(message: &'m mut Message<'_>) -> Span<'m> {
     let (padding, to) = (padding(message), message.data.len());
     if OPENS {
@@ -168,7 +182,8 @@ fn rest<'m, const OPENS: bool>(message: &'m mut Message<'_>) -> Span<'m> {
     data.after(first)
 }
 
-/// The same to be hashed: before it is encrypted, or after it was decrypted.
+/// Returns the plaintext of the blocks after `B[1]`, to be hashed: before encryption when sealing, after decryption
+/// when opening.
 fn plain_rest<'m, const OPENS: bool>(message: &'m Message<'_>) -> Span<'m> {
     let padding = padding(message);
     if OPENS {
@@ -180,7 +195,7 @@ fn plain_rest<'m, const OPENS: bool>(message: &'m Message<'_>) -> Span<'m> {
     data.after(first)
 }
 
-/// The seed of each message, before it is encrypted or after it was decrypted.
+/// Computes the seed of each message from its plaintext.
 struct Seeds<'b, 'm, 'a, const OPENS: bool> {
     messages: &'b [&'m mut Message<'a>],
     b1: &'b [Block],
@@ -198,7 +213,7 @@ impl<const OPENS: bool> Kernel for Seeds<'_, '_, '_, OPENS> {
     }
 }
 
-/// The hash of `1 ‖ N ‖ |A| ‖ |M| ‖ A ‖ B[0] ‖ .. ‖ B[n-1]`.
+/// Returns the hash of `1 ‖ N ‖ |A| ‖ |M| ‖ A ‖ B[0] ‖ … ‖ B[n-1]`.
 #[inline(always)]
 fn seed<B: Isa>(b: B, message: &Message<'_>, b1: &Block, rest: &Span<'_>) -> Block {
     let one = (1u128).to_be_bytes();
@@ -237,10 +252,10 @@ fn seed<B: Isa>(b: B, message: &Message<'_>, b1: &Block, rest: &Span<'_>) -> Blo
     b.first(hash.value(b))
 }
 
-/// Encrypts or decrypts what follows `B[1]` of each message.
+/// Encrypts or decrypts the blocks after `B[1]` of each message.
 struct Rests<'b, 'm, 'a, const OPENS: bool> {
     messages: &'b mut [&'m mut Message<'a>],
-    /// The mask before the next block of each.
+    /// One block per message: the mask that precedes the next block's mask.
     masks: &'b [Block],
 }
 
@@ -260,17 +275,17 @@ impl<const OPENS: bool> Kernel for Rests<'_, '_, '_, OPENS> {
     }
 }
 
-/// The blocks of a message under their masks, `mask δ` and so on.
+/// Consecutive blocks of a message under their masks, each of which is `δ` times its predecessor.
 struct Crypt<'k, B: Isa, const OPENS: bool> {
     aes: &'k KeySchedule,
     // Byte-reversed.
     masks: [B::V; REGISTERS],
-    // The factor from one group's masks to the next one's.
+    // The factor from a group's masks to the next group's masks.
     on: [B::V; 3],
 }
 
 impl<'k, B: Isa, const OPENS: bool> Crypt<'k, B, OPENS> {
-    /// The masks after `mask`, of so many registers if they are fewer than a group.
+    /// Computes the masks that follow `mask`, for at most `registers` registers.
     #[inline(always)]
     fn new(b: B, key: &'k Material, mask: &Block, registers: usize) -> Self {
         let table = table(key);
@@ -293,7 +308,7 @@ impl<'k, B: Isa, const OPENS: bool> Crypt<'k, B, OPENS> {
 impl<B: Isa, const OPENS: bool> Pass<B> for Crypt<'_, B, OPENS> {
     const WRITES: bool = true;
 
-    /// `C[i] = E_K(B[i] ⊕ mask)`, `mask ← mask δ`
+    /// Computes `mask ← mask δ`, then `C[i] = E_K(B[i] ⊕ mask)` or its inverse.
     #[inline(always)]
     fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
         if OPENS {
@@ -316,6 +331,7 @@ impl<B: Isa, const OPENS: bool> Pass<B> for Crypt<'_, B, OPENS> {
     }
 }
 
+/// Computes the next group's masks between the AES rounds.
 impl<B: Isa, const OPENS: bool> Weave<B> for Crypt<'_, B, OPENS> {
     #[inline(always)]
     fn thread(&mut self, b: B, r: usize) {
@@ -323,13 +339,13 @@ impl<B: Isa, const OPENS: bool> Weave<B> for Crypt<'_, B, OPENS> {
     }
 }
 
-/// What the step of a message's first block needs of its key.
+/// Returns what the step of a message's first blocks needs of its key.
 fn link(key: &Material, e: fn(&KeySchedule) -> Shared<'_>) -> Link<'_, 1, 3> {
     let [d0, d1, d2, ..] = &key.subkeys;
     Link { keys: [e(&key.aes)], constants: [d0, d1, d2] }
 }
 
-/// `mask ← mask δ`
+/// Computes `mask ← mask δ`.
 #[inline(always)]
 fn next_mask<L: Lanes>(lanes: L, mask: &mut L::Blocks) {
     lanes.multiply::<BigEndian>(mask, 0);
@@ -340,7 +356,7 @@ struct Encrypt;
 impl Chain<1, 1, 3> for Encrypt {
     const WRITES: bool = true;
 
-    /// `mask ← mask δ`, `C[i] = E_K(B[i] ⊕ mask)`
+    /// Computes `mask ← mask δ`, `C[i] = E_K(B[i] ⊕ mask)`.
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [mask]: &mut [L::Blocks; 1], [b]: &mut [L::Blocks; 1]) {
         next_mask(lanes, mask);
@@ -354,7 +370,7 @@ struct Decrypt;
 impl Chain<1, 1, 3> for Decrypt {
     const WRITES: bool = true;
 
-    /// `mask ← mask δ`, `B[i] = E_K⁻¹(C[i]) ⊕ mask`
+    /// Computes `mask ← mask δ`, `B[i] = E_K⁻¹(C[i]) ⊕ mask`.
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [mask]: &mut [L::Blocks; 1], [c]: &mut [L::Blocks; 1]) {
         next_mask(lanes, mask);
