@@ -1,7 +1,17 @@
 //! OCB3 (RFC 7253), with the RFC's letters and names.
 //!
-//! All calls of the cipher but the tag's are independent. Those of a message's whole blocks go side by side; those that
-//! each message has one of, with those of the whole flight.
+//! ```text
+//! Offset_0 ← a part of Stretch, selected by the last 6 bits of the nonce
+//! Offset_i ← Offset_{i-1} ⊕ L_{ntz(i)}
+//! C_i ← Offset_i ⊕ ENCIPHER(K, P_i ⊕ Offset_i)
+//! Offset_* ← Offset_m ⊕ L_*
+//! C_* ← P_* ⊕ ENCIPHER(K, Offset_*)                              if there is a partial block P_*
+//! Checksum ← P_1 ⊕ … ⊕ P_m ⊕ (P_* ‖ 1 ‖ zeros)
+//! Tag ← ENCIPHER(K, Checksum ⊕ Offset ⊕ L_$) ⊕ HASH(K, A)        Offset: the last one
+//! ```
+//!
+//! Only the tag's call of the cipher depends on other calls. The whole blocks of a message are encrypted in parallel.
+//! Calls that occur once per message are combined for the whole flight.
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;
@@ -16,7 +26,7 @@ use crate::primitives::offsets::{OffsetTable, Offsets};
 use crate::primitives::permutation::Permutation;
 use crate::primitives::wipe;
 
-/// OCB3 of a block cipher.
+/// OCB3 with a block cipher.
 pub(crate) struct Ocb3<C>(PhantomData<C>);
 
 pub(crate) const AES: Ocb3<aes::KeySchedule> = Ocb3(PhantomData);
@@ -51,7 +61,7 @@ struct KeyDependent<'a, C> {
 impl<C: BlockCipher> Kernel for KeyDependent<'_, C> {
     type Output = Box<Wiped<OffsetTable>>;
 
-    /// `L_* = ENCIPHER(K, zeros(128))` and what follows from it
+    /// Computes `L_* = ENCIPHER(K, zeros(128))` and the values derived from it (section 4.1).
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> Box<Wiped<OffsetTable>> {
         let mut asterisk = [0; BLOCK];
@@ -62,6 +72,7 @@ impl<C: BlockCipher> Kernel for KeyDependent<'_, C> {
     }
 }
 
+/// Returns the key's table of `L` values.
 #[inline(always)]
 fn table<C: BlockCipher>(key: &Material) -> &OffsetTable {
     C::kept(key).get()
@@ -75,7 +86,7 @@ struct Crypt<'b, 'm, 'a, C, const OPENS: bool> {
 impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
     type Output = ();
 
-    /// Sections 4.2 and 4.3, up to the comparison of the tags.
+    /// Sections 4.2 and 4.3, without the comparison of the tags.
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         let Self { messages, .. } = self;
@@ -110,16 +121,16 @@ impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
     }
 }
 
-/// Bytes after the last whole block.
+/// Returns the number of bytes after the last whole block.
 #[inline(always)]
 fn ragged(bytes: usize) -> usize {
     bytes % BLOCK
 }
 
-/// The bits of the nonce that choose.
+/// `bottom`: the 6 bits of the nonce that select a part of `Stretch`.
 const BOTTOM: u128 = 0x3f;
 
-/// `Offset_0` of each message: the part of `Stretch` that the nonce's last bits choose.
+/// Computes `Offset_0` of each message: the part of `Stretch` that the last bits of the nonce select.
 #[inline(always)]
 fn first_offsets<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>], offsets: &mut Column) {
     for message in messages {
@@ -134,7 +145,7 @@ fn first_offsets<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>], of
     }
 }
 
-/// `Nonce`, as a number: the tag's length, a one bit, and the nonce at the end.
+/// Returns `Nonce` as a big-endian number: the tag length, a one bit, and the nonce at the end.
 #[inline(always)]
 pub(super) fn nonce_block(message: &Message<'_>) -> u128 {
     let n = message.nonce;
@@ -149,7 +160,7 @@ pub(super) fn nonce_block(message: &Message<'_>) -> u128 {
     tag_bits << 121 | 1 << (8 * n.len()) | number
 }
 
-/// Encrypts or decrypts the whole blocks. Returns `Checksum_m` and `Offset_m`, in the first lane.
+/// Encrypts or decrypts the whole blocks. Returns `Checksum_m` and `Offset_m` in the first lane.
 #[inline(always)]
 fn whole_blocks<C: BlockCipher, B: Isa, const OPENS: bool>(
     b: B,
@@ -175,7 +186,7 @@ struct WholeBlocks<'k, K, B: Isa, const OPENS: bool> {
 impl<K: Permutation<B>, B: Isa, const OPENS: bool> Pass<B> for WholeBlocks<'_, K, B, OPENS> {
     const WRITES: bool = true;
 
-    /// `C_i = Offset_i ⊕ ENCIPHER(K, P_i ⊕ Offset_i)`, or `P_i` from `C_i` with `DECIPHER`
+    /// Computes `C_i = Offset_i ⊕ ENCIPHER(K, P_i ⊕ Offset_i)`, or `P_i` from `C_i` with `DECIPHER`.
     #[inline(always)]
     fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
         let offsets: [B::V; R] = self.offsets.take(b, blocks_of::<B, R>(bytes));
@@ -200,14 +211,14 @@ impl<K: Permutation<B>, B: Isa, const OPENS: bool> Pass<B> for WholeBlocks<'_, K
     }
 }
 
-/// Whole blocks in `R` registers, the last of which has so many bytes.
+/// Returns the number of whole blocks in `R` registers, the last of which has `bytes` bytes.
 #[inline(always)]
 fn blocks_of<B: Isa, const R: usize>(bytes: usize) -> usize {
     (R - 1) * B::BLOCKS + bytes / BLOCK
 }
 
-/// Encrypts or decrypts the bytes after the whole blocks. Returns what they add to the checksum, `P_* ‖ 1 ‖ zeros`, in
-/// the first lane.
+/// Encrypts or decrypts the bytes after the whole blocks. Returns `P_* ‖ 1 ‖ zeros`, which is added to the checksum,
+/// in the first lane.
 #[inline(always)]
 fn last_block<B: Isa, const OPENS: bool>(b: B, data: &mut Span<'_>, pad: &Block) -> B::V {
     let bytes = ragged(data.len());
@@ -219,7 +230,7 @@ fn last_block<B: Isa, const OPENS: bool>(b: B, data: &mut Span<'_>, pad: &Block)
     b.xor(p, b.one(&PADDING[bytes]))
 }
 
-/// `HASH(K, A)` of each message.
+/// Computes `HASH(K, A)` of each message (section 4.1).
 #[inline(always)]
 fn hash<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>], sums: &mut Column) {
     let mut last = Loose::new();
@@ -249,7 +260,8 @@ fn hash<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>], sums: &mut 
     }
 }
 
-/// The sum of the blocks of a string of whole ones, each encrypted under its offset, and the offset of the last.
+/// Returns the sum of the blocks of `whole`, each encrypted with its offset, and the offset of the last one, both in
+/// the first lane. `whole` consists of whole blocks.
 #[inline(always)]
 pub(super) fn sum_of_blocks<K: Permutation<B>, B: Isa>(
     b: B,
@@ -271,7 +283,7 @@ struct Hashed<'k, K, B: Isa> {
 impl<K: Permutation<B>, B: Isa> Pass<B> for Hashed<'_, K, B> {
     const WRITES: bool = false;
 
-    /// `Sum_i = Sum_{i-1} ⊕ ENCIPHER(K, A_i ⊕ Offset_i)`
+    /// Computes `Sum_i = Sum_{i-1} ⊕ ENCIPHER(K, A_i ⊕ Offset_i)`.
     #[inline(always)]
     fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
         let offsets: [B::V; R] = self.offsets.take(b, blocks_of::<B, R>(bytes));
