@@ -1,4 +1,13 @@
-//! PMAC (Black, Rogaway, EUROCRYPT 2002), with its letters. The message is what the job has as additional data.
+//! PMAC (Black, Rogaway, EUROCRYPT 2002), with the paper's letters. The job's additional data is the message.
+//!
+//! ```text
+//! L ← E_K(0)
+//! Σ ← E_K(M_1 ⊕ γ_1 L) ⊕ … ⊕ E_K(M_{m-1} ⊕ γ_{m-1} L)
+//! Tag ← E_K(Σ ⊕ M_m ⊕ L x^-1)                the last block is whole
+//!       E_K(Σ ⊕ (M_m ‖ 10…0))                otherwise
+//! ```
+//!
+//! `γ_i` is a Gray code, so these offsets are OCB3's (`primitives/offsets.rs`).
 
 use super::Mode;
 use super::ocb3::sum_of_blocks;
@@ -14,7 +23,8 @@ use crate::primitives::wipe;
 pub(crate) struct Pmac;
 
 impl Mode for Pmac {
-    /// `L = E_K(0)` and its multiples. Those of OCB3 are 4, 8, … times its `L_*`, which is therefore `L x^-2` here.
+    /// Computes `L = E_K(0)` and its multiples. The offset table has 4, 8, … times OCB3's `L_*`, so PMAC passes
+    /// `L x^-2` as `L_*`.
     fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
         material.kept = Kept::new(backend.run(Multiples { aes: &material.aes }));
     }
@@ -54,8 +64,7 @@ struct Tags<'b, 'm, 'a> {
 impl Kernel for Tags<'_, '_, '_> {
     type Output = ();
 
-    /// `Σ = E_K(M_1 ⊕ γ_1 L) ⊕ … ⊕ E_K(M_{m-1} ⊕ γ_{m-1} L)`, and `Tag = E_K(Σ ⊕ M_m ⊕ L x^-1)`, or, where `M_m` isn't
-    /// whole, `E_K(Σ ⊕ M_m ‖ 10…0)`
+    /// Computes the tags.
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         let Self { messages } = self;
