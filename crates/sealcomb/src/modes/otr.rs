@@ -1,5 +1,31 @@
-//! AES-OTR, version 3 (K. Minematsu's CAESAR submission), with its letters: `Q = E_K(0)`, `L` and `L#` the masks of a
-//! chunk of two blocks, `TA` what comes of the associated data, `TE` the tag before it meets that.
+//! AES-OTR v3 (Minematsu, CAESAR), with the submission's letters. The message is encrypted in chunks of two blocks,
+//! each of which passes a two-round Feistel network.
+//!
+//! ```text
+//! Q ← E_K(0)
+//! F ← E_K(nonce block)
+//! TA ← 0 if there is no associated data A, otherwise
+//!     parallel:  E_K(S ⊕ ozp(A_a) ⊕ 5 2^(a-1) Q or 3 2^(a-1) Q), S ← sum of E_K(A_i ⊕ 2^(i-1) Q)
+//!     serial:    E_K(S ⊕ ozp(A_a) ⊕ 4 Q or 2 Q), S ← CBC-MAC of the blocks before A_a
+//! L ← F                                      parallel
+//!     2 (F ⊕ TA)                             serial
+//! for each chunk i but the last, L_i = 2^(i-1) L, L#_i = 3 L_i:
+//!     C1 ← E_K(L_i ⊕ P1) ⊕ P2
+//!     C2 ← E_K(L#_i ⊕ C1) ⊕ P1
+//!     Sum ← Sum ⊕ P2
+//! the last chunk, if it has more than one block:
+//!     Z ← E_K(L_i ⊕ P1), C2 ← P2 ⊕ Z, X ← ozp(C2)
+//!     C1 ← E_K(L#_i ⊕ X) ⊕ P1
+//!     TE ← E_K(Sum ⊕ Z ⊕ X ⊕ 7 L#_i or 5 L#_i)
+//! the last chunk, if it has at most one block:
+//!     C1 ← P1 ⊕ E_K(L_i)
+//!     TE ← E_K(Sum ⊕ ozp(P1) ⊕ 7 L_i or 5 L_i)
+//! T ← TE ⊕ TA                                parallel
+//!     TE                                     serial
+//! ```
+//!
+//! The first of two multiples is for a whole last block, the second for a padded one; `ozp` pads a partial block with
+//! a one bit and zeros.
 
 use arrayvec::ArrayVec;
 
@@ -14,11 +40,11 @@ use crate::primitives::block::{PADDING, before_last};
 use crate::primitives::doubles::Doubles;
 use crate::primitives::gf128::{BigEndian, double, short, times_short};
 
-/// The parameter sets, by how they process associated data.
+/// The parameter sets, by their processing of associated data.
 pub(crate) enum Otr {
-    /// Blocks side by side, as PMAC does it: "p".
+    /// Blocks in parallel, similar to PMAC: "p".
     Parallel,
-    /// In a chain, as CMAC does it: "s".
+    /// Blocks in a chain, similar to CMAC: "s".
     Serial,
 }
 
@@ -26,7 +52,7 @@ pub(crate) enum Otr {
 const CHUNK: usize = 2 * BLOCK;
 
 impl Mode for Otr {
-    /// `Q = E_K(0)`
+    /// Computes `Q = E_K(0)`.
     fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
         [material.subkeys[0]] = encrypt_alone(backend, &material.aes, [[0; BLOCK]]);
     }
@@ -54,7 +80,7 @@ impl Otr {
     }
 }
 
-/// `S` of the serial sets: the chain over all blocks of associated data but the last.
+/// Computes `S` of the serial sets: the CBC-MAC of all blocks of associated data but the last.
 fn chains(batch: &mut Batch<'_, '_, '_>, s: &mut Column) {
     s.extend(batch.messages.iter().map(|_| [0; BLOCK]));
     cbc_mac(batch, |key| &key.aes, s, |message| Span::from(&message.aad[..before_last(message.aad.len())]));
@@ -62,7 +88,7 @@ fn chains(batch: &mut Batch<'_, '_, '_>, s: &mut Column) {
 
 struct Crypt<'b, 'm, 'a, const OPENS: bool> {
     messages: &'b mut [&'m mut Message<'a>],
-    /// The chains over the associated data, if it is processed in series.
+    /// `S` of each message in the serial sets, `None` in the parallel ones.
     s: Option<&'b [Block]>,
 }
 
@@ -90,7 +116,7 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
         let mut te = Column::new();
         for (message, End { l, sum }) in messages.iter().zip(&ends) {
             let r = last_chunk(message);
-            // L# = 3 L, 5 L# = 15 L, 7 L# = 9 L
+            // For chunks of more than one block, the multiples are of L# = 3 L: 5 L# = 15 L, 7 L# = 9 L.
             let times = match (r <= BLOCK, r == BLOCK || r == CHUNK) {
                 (true, false) => 0b101,
                 (true, true) => 0b111,
@@ -107,15 +133,15 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
     }
 }
 
-/// What is left of a message when its last chunk begins.
+/// The state of a message before its last chunk.
 struct End {
-    /// `L_i` of that chunk.
+    /// `L_i` of the last chunk.
     l: Block,
-    /// `Sum`
+    /// `Sum`.
     sum: Block,
 }
 
-/// Bytes of the last chunk: none only if the message has none.
+/// Returns the number of bytes of the last chunk, 1 to 32, or 0 if the message is empty.
 #[inline(always)]
 fn last_chunk(message: &Message<'_>) -> usize {
     match message.data.len() {
@@ -124,26 +150,26 @@ fn last_chunk(message: &Message<'_>) -> usize {
     }
 }
 
-/// Bytes that stay for [`last_chunks`]. A whole last chunk is none of them: it is one like the others whose two blocks of
-/// ciphertext change places.
+/// Returns the number of bytes that [`last_chunks`] processes. It is 0 if the last chunk is whole: such a chunk is
+/// processed with the others, and then its two blocks of ciphertext trade places.
 #[inline(always)]
 fn left(message: &Message<'_>) -> usize {
     message.data.len() % CHUNK
 }
 
-/// A small multiple of a block, in the first lane.
+/// Returns a small multiple of a block in the first lane.
 #[inline(always)]
 fn times_small<B: Isa>(b: B, v: &Block, polynomial: u64) -> B::V {
     b.reverse(times_short(b, b.reverse(b.one(v)), b.one(&short(polynomial))))
 }
 
-/// `ozp`: a string of so many bytes, with zeros after it, and a one bit if it isn't a whole block.
+/// `ozp`: pads a string of `bytes` bytes, followed by zeros, with a one bit unless it is a whole block.
 #[inline(always)]
 fn padded<B: Isa>(b: B, v: B::V, bytes: usize) -> B::V {
     b.xor(v, b.one(&PADDING[bytes]))
 }
 
-/// `TA` of each message; `s` has the chains of those that process in series.
+/// Computes `TA` of each message. In the serial sets, `s` has `S` of each.
 #[inline(always)]
 fn associated_data<B: Isa>(b: B, messages: &[&mut Message<'_>], s: Option<&[Block]>, ta: &mut Column) {
     let mut last = Loose::new();
@@ -187,7 +213,7 @@ struct Hashed<'k, B: Isa> {
 impl<B: Isa> Pass<B> for Hashed<'_, B> {
     const WRITES: bool = false;
 
-    /// `S ← S ⊕ E_K(A_i ⊕ 2^(i-1) Q)`
+    /// Computes `S ← S ⊕ E_K(A_i ⊕ 2^(i-1) Q)`.
     #[inline(always)]
     fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
         let masks: [B::V; R] = self.masks.take(b, (R - 1) * B::BLOCKS + bytes / BLOCK);
@@ -202,7 +228,7 @@ impl<B: Isa> Pass<B> for Hashed<'_, B> {
     }
 }
 
-/// Encrypts or decrypts the chunks before those left, under masks that begin with `l`.
+/// Encrypts or decrypts all chunks but the partial last one, with masks that begin with `l`.
 #[inline(always)]
 fn whole_chunks<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, l: B::V) -> End {
     let bytes = message.data.len() - left(message);
@@ -223,12 +249,12 @@ struct Chunks<'k, B: Isa, const OPENS: bool> {
     keys: Shared<'k>,
     masks: Doubles<B, true>,
     sum: B::V,
-    // Chunks up to and with the message's last, if it is whole; otherwise more than there are.
+    // Number of chunks up to and including a whole last chunk of the message; without one, more than the message has.
     until_last: usize,
 }
 
 impl<B: Isa, const OPENS: bool> PairPass<B> for Chunks<'_, B, OPENS> {
-    /// `C1 = E_K(L_i ⊕ P1) ⊕ P2` and `C2 = E_K(L#_i ⊕ C1) ⊕ P1`; the way back is the same with the masks exchanged.
+    /// Computes `C1 = E_K(L_i ⊕ P1) ⊕ P2` and `C2 = E_K(L#_i ⊕ C1) ⊕ P1`. Decryption exchanges the masks.
     #[inline(always)]
     fn step<const R: usize>(&mut self, b: B, first: &mut [B::V; R], second: &mut [B::V; R], pairs: usize) {
         let taken = (R - 1) * B::BLOCKS + pairs;
@@ -271,7 +297,7 @@ impl<B: Isa, const OPENS: bool> PairPass<B> for Chunks<'_, B, OPENS> {
     }
 }
 
-/// Has the blocks in one lane of two registers change places.
+/// Exchanges the blocks in one lane of two registers.
 #[inline(always)]
 fn exchange<B: Isa>(b: B, x: &mut B::V, y: &mut B::V, lane: usize) {
     let both = b.xor(*x, *y);
@@ -279,7 +305,7 @@ fn exchange<B: Isa>(b: B, x: &mut B::V, y: &mut B::V, lane: usize) {
     (*x, *y) = (b.xor(*x, change), b.xor(*y, change));
 }
 
-/// Encrypts or decrypts the last chunk of each message that has one left.
+/// Encrypts or decrypts the partial last chunk of each message that has one.
 #[inline(always)]
 fn last_chunks<B: Isa, const OPENS: bool>(b: B, messages: &mut [&mut Message<'_>], ends: &mut [End]) {
     let mut first = Loose::new();
