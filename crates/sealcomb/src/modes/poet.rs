@@ -1,7 +1,22 @@
-//! POET, version 2 (CAESAR, second round), with the designers' letters: `τ` the header's hash, `X` and `Y` the upper and
-//! the lower chain with their hash `F`, `S` the mask of the last block.
+//! POET v2 (CAESAR, round 2), with the submission's letters. Two hash chains surround the block cipher: `X` in front
+//! of it, and `Y` after it.
 //!
-//! What POET-G has in common with it, the steps and the way that tags are split, is here too.
+//! ```text
+//! K, L, K_F ← E_SK(0), E_SK(1), E_SK(2)
+//! τ ← E_K(E_K(L) ⊕ E_K(H_1 ⊕ 2 L) ⊕ … ⊕ E_K(H_h ⊕ 2^h L)), H ← A ‖ N ‖ 10…0
+//! X_0 ← τ, Y_0 ← τ ⊕ 1
+//! S ← E_K(|M| ‖ 0^64)                        |M| in bits, little-endian
+//! for i = 1, …, l:
+//!     X_i ← F(X_{i-1}) ⊕ M_i
+//!     Y_i ← E_K(X_i)
+//!     C_i ← Y_i ⊕ F(Y_{i-1})
+//! ```
+//!
+//! The last block `M_l` is filled up with the first bytes of `τ`, and `S` is added before and after its step, which
+//! gives `Z`. A further step gives `T` from `τ`, plus `τ`. If `M_l` has `r` bytes, the ciphertext ends with the first
+//! `r` bytes of `Z`. The tag is the rest of `Z`, followed by the first `r` bytes of `T`.
+//!
+//! POET-G, in `modes/poet_g.rs`, shares the steps and the split tags. It implements [`Version`] with other hashes.
 
 use core::marker::PhantomData;
 
@@ -15,44 +30,44 @@ use crate::primitives::block::{before_last, join, skip, split, whole, xor};
 use crate::primitives::gf128::{Field, GcmOrder};
 use crate::primitives::wipe;
 
-/// Two blocks of state of each message of a flight.
+/// Two blocks of state for each message of a flight.
 pub(super) type States = [Column; 2];
 
-/// POET with a version's hashes, which take `K` keys and `C` constants a message.
+/// POET with the hashes of a version, whose steps use `K` keys and `C` constants per message.
 pub(crate) struct Poet<V, const K: usize, const C: usize>(PhantomData<V>);
 
-/// `F(x) = E_{K_F}(x)`
+/// POET with `F(x) = E_{K_F}(x)`.
 pub(crate) const POET: Poet<Version2<FullAes>, 2, 0> = Poet::NEW;
 
-/// `F(x) = AES4_{K_F}(x)`
+/// POET with `F(x) = AES4_{K_F}(x)`: four full rounds of AES.
 pub(crate) const POET_AES4: Poet<Version2<Aes4>, 2, 0> = Poet::NEW;
 
 impl<V, const K: usize, const C: usize> Poet<V, K, C> {
     pub(super) const NEW: Self = Self(PhantomData);
 }
 
-/// What the versions of POET differ in.
+/// The differences between the versions of POET.
 pub(crate) trait Version<const K: usize, const C: usize>: Sync {
-    /// What is kept of the user's key.
+    /// Derives the mode's keys from the caller's key.
     fn key(backend: Backend, key: &[u8], material: &mut Material);
-    /// The round keys for the steps: `e`, those of `K`, first.
+    /// Returns the round keys for the steps. The first is `e`: the round keys of `K`.
     fn keys<'a>(key: &'a Material, e: Shared<'a>) -> [Shared<'a>; K];
-    /// The constants for the steps.
+    /// Returns the constants for the steps.
     fn constants(key: &Material) -> [&Block; C];
-    /// `F` of the upper chain.
+    /// Computes `F` of the upper chain.
     fn top<L: Lanes>(lanes: L, x: &mut L::Blocks);
-    /// `F` of the lower chain.
+    /// Computes `F` of the lower chain.
     fn bottom<L: Lanes>(lanes: L, y: &mut L::Blocks);
-    /// `τ` of each message.
+    /// Computes `τ` of each message.
     fn header(batch: &mut Batch<'_, '_, '_>, tau: &mut Column);
-    /// `X` and `Y` before the first block.
+    /// Returns `X_0` and `Y_0`.
     fn start(tau: &Block) -> [Block; 2];
-    /// What is added to `τ` before and after it goes through the step that gives the tag.
+    /// Returns the masks that are added to `τ` before the step that yields the tag, and to its result.
     fn tag_masks(key: &Material, tau: &Block) -> [Block; 2];
 }
 
 impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
-    /// None: it is derived.
+    /// Returns an empty key: `K` is derived from the caller's key.
     fn aes_key<'k>(&self, _: &'k [u8]) -> &'k [u8] {
         &[]
     }
@@ -115,7 +130,8 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
         for (((message, tau), z), t) in batch.messages.iter_mut().zip(&tau).zip(&mut z).zip(&mut t) {
             let (at, r) = last(message);
             message.data.set_block(at, z);
-            // Where the message is genuine, `Z` ends with the beginning of `τ`, and `T` begins with the tag's end.
+            // If the message is valid, `Z` ends with the first bytes of `τ`, and `T` begins with the last `r` bytes
+            // of the tag.
             xor(z, &join(&[0; BLOCK], r, tau));
             xor(t, &skip(&message.tag, BLOCK - r));
             xor(&mut message.tag, &split(z, t, r));
@@ -123,27 +139,27 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
     }
 }
 
-/// Where a message's last block begins, and how many bytes it has: 1 to 16, or 0 if the message is empty.
+/// Returns the offset of a message's last block, and its size: 1 to 16 bytes, or 0 if the message is empty.
 fn last(message: &Message<'_>) -> (usize, usize) {
     let at = before_last(message.data.len());
     (at, message.data.len() - at)
 }
 
-/// A message's last block, filled up with the first bytes of another.
+/// Returns a message's last block, filled up with the first bytes of `with`.
 #[inline]
 fn filled(message: &Message<'_>, with: &Block) -> Block {
     let (at, r) = last(message);
     join(&message.data.block(at), r, with)
 }
 
-/// `S = E_K(|M| ‖ 0^64)`, the length in bits
+/// Computes `S = E_K(|M| ‖ 0^64)` of each message, with the length in bits.
 fn length_masks(batch: &Batch<'_, '_, '_>, masks: &mut Column) {
     let bits = |message: &Message<'_>| u128::from(8 * message.data.len() as u64).to_le_bytes();
     masks.extend(batch.messages.iter().map(|message| bits(message)));
     each::encrypt(batch, masks);
 }
 
-/// Takes the blocks of each message before its last one through the chains.
+/// Processes all blocks but the last of each message.
 fn whole_blocks<M: Chain<2, K, C>, V: Version<K, C>, const K: usize, const C: usize>(
     batch: &mut Batch<'_, '_, '_>,
     e: fn(&KeySchedule) -> Shared<'_>,
@@ -157,7 +173,7 @@ fn whole_blocks<M: Chain<2, K, C>, V: Version<K, C>, const K: usize, const C: us
     );
 }
 
-/// What a message's chains need of its key.
+/// Returns what the steps need of a message's key.
 fn link<V: Version<K, C>, const K: usize, const C: usize>(
     key: &Material,
     e: fn(&KeySchedule) -> Shared<'_>,
@@ -165,7 +181,7 @@ fn link<V: Version<K, C>, const K: usize, const C: usize>(
     Link { keys: V::keys(key, e(&key.aes)), constants: V::constants(key) }
 }
 
-/// `T`: what the step after the last block makes of `τ`.
+/// Computes `T` of each message: the result of a further step with `τ` and its masks.
 fn tag_blocks<V: Version<K, C>, const K: usize, const C: usize>(
     batch: &Batch<'_, '_, '_>,
     tau: &[Block],
@@ -206,8 +222,8 @@ struct Encrypt<V>(PhantomData<V>);
 impl<V: Version<K, C>, const K: usize, const C: usize> Chain<2, K, C> for Encrypt<V> {
     const WRITES: bool = true;
 
-    /// `X_i = F(X_{i-1}) ⊕ M_i`, `Y_i = E_K(X_i)`, `C_i = Y_i ⊕ F(Y_{i-1})`; what doesn't wait for anything, `F(Y_{i-1})`,
-    /// between what does.
+    /// Computes `X_i = F(X_{i-1}) ⊕ M_i`, `Y_i = E_K(X_i)`, `C_i = Y_i ⊕ F(Y_{i-1})`. `F(Y_{i-1})` depends on nothing
+    /// in this step, so it is computed early, alongside the dependent calls.
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [x, y]: &mut [L::Blocks; 2], [m]: &mut [L::Blocks; 1]) {
         V::top(lanes, x);
@@ -225,7 +241,7 @@ struct Decrypt<V>(PhantomData<V>);
 impl<V: Version<K, C>, const K: usize, const C: usize> Chain<2, K, C> for Decrypt<V> {
     const WRITES: bool = true;
 
-    /// `Y_i = F(Y_{i-1}) ⊕ C_i`, `X_i = E_K⁻¹(Y_i)`, `M_i = X_i ⊕ F(X_{i-1})`
+    /// Computes `Y_i = F(Y_{i-1}) ⊕ C_i`, `X_i = E_K⁻¹(Y_i)`, `M_i = X_i ⊕ F(X_{i-1})`.
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [x, y]: &mut [L::Blocks; 2], [c]: &mut [L::Blocks; 1]) {
         V::bottom(lanes, y);
@@ -238,7 +254,7 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Chain<2, K, C> for Decryp
     }
 }
 
-/// The first `N` keys of POET, `E_SK(0)` to `E_SK(N - 1)`.
+/// Returns the first `N` derived keys, `E_SK(0)` to `E_SK(N - 1)`.
 pub(super) fn derive<const N: usize>(backend: Backend, key: &[u8]) -> [Block; N] {
     let sk = KeySchedule::kept(backend, key);
     encrypt_alone(backend, &sk, core::array::from_fn(|i| (i as u128).to_be_bytes()))
@@ -247,11 +263,12 @@ pub(super) fn derive<const N: usize>(backend: Backend, key: &[u8]) -> [Block; N]
 /// Version 2, with one hash for both chains.
 pub(crate) struct Version2<F>(PhantomData<F>);
 
-/// A hash under the key `K_F`.
+/// A hash `F` with the key `K_F`.
 pub(crate) trait Hash: Sync {
     fn hash<L: Lanes>(lanes: L, x: &mut L::Blocks);
 }
 
+/// AES with all rounds.
 pub(crate) struct FullAes;
 
 impl Hash for FullAes {
@@ -261,6 +278,7 @@ impl Hash for FullAes {
     }
 }
 
+/// The first four rounds of AES, all of them full.
 pub(crate) struct Aes4;
 
 impl Hash for Aes4 {
@@ -271,8 +289,8 @@ impl Hash for Aes4 {
 }
 
 impl<F: Hash> Version<2, 0> for Version2<F> {
-    /// `K`, `L` and `K_F`; of `L` the mask `2 L` and the header's beginning, `E_K(L)`, since no set of parameters here has
-    /// intermediate tags.
+    /// Derives `K`, `L` and `K_F`. From `L`, it stores the first mask `2 L`, and `E_K(L)`, with which the header's
+    /// sum begins because no parameter set here has intermediate tags.
     fn key(backend: Backend, key: &[u8], material: &mut Material) {
         let mut keys = derive::<3>(backend, key);
         let [k, l, k_f] = &keys;
@@ -302,7 +320,7 @@ impl<F: Hash> Version<2, 0> for Version2<F> {
         F::hash(lanes.under(1), y);
     }
 
-    /// The header is the additional data and the nonce; what is left after its whole blocks is always padded.
+    /// Hashes the additional data followed by the nonce. What remains after the whole blocks is always padded.
     fn header(batch: &mut Batch<'_, '_, '_>, tau: &mut Column) {
         let mut sums = [Column::new(), Column::new()];
         sum_aad(batch, |key| [key.subkeys[0], key.subkeys[1]], &mut sums);
@@ -326,7 +344,8 @@ impl<F: Hash> Version<2, 0> for Version2<F> {
     }
 }
 
-/// The sum of the masked and encrypted whole blocks of additional data, and the mask that comes next, of each message.
+/// Sums the masked and encrypted whole blocks of additional data. `begins` returns the initial sum and the first
+/// mask; `sums` receives the final sum and the next mask.
 pub(super) fn sum_aad(
     batch: &mut Batch<'_, '_, '_>,
     begins: impl Fn(&Material) -> [Block; 2],
@@ -340,8 +359,8 @@ pub(super) fn sum_aad(
     }
 }
 
-/// What each header has after the whole blocks of additional data, in two blocks: the rest of these, the nonce, a one
-/// bit, and zeros.
+/// Returns the end of each header, after the whole blocks of additional data, in two blocks: the remaining bytes of
+/// the data, the nonce, a one bit, and zeros.
 pub(super) fn ends_of_headers(batch: &Batch<'_, '_, '_>, ends: &mut [Column; 2]) {
     for message in batch.messages.iter() {
         let r = message.aad.len() % BLOCK;
@@ -352,12 +371,12 @@ pub(super) fn ends_of_headers(batch: &Batch<'_, '_, '_>, ends: &mut [Column; 2])
     }
 }
 
-/// Adds to each message's sum one block, masked and encrypted.
+/// Adds one masked and encrypted block to each message's sum.
 pub(super) fn sum_block(batch: &Batch<'_, '_, '_>, sums: &mut States, blocks: &mut Column) {
     each::step::<MaskedSum<GcmOrder>, 2, 1, 0, 1>(batch, encrypting, sums.each_mut(), [blocks]);
 }
 
-/// Adds to each message's sum its blocks, masked and encrypted.
+/// Adds masked and encrypted blocks to each message's sum.
 pub(super) fn sum_blocks<F: Field>(
     batch: &mut Batch<'_, '_, '_>,
     sums: &mut States,
@@ -373,7 +392,7 @@ struct MaskedSum<F>(PhantomData<F>);
 impl<F: Field> Chain<2> for MaskedSum<F> {
     const WRITES: bool = false;
 
-    /// `acc ← acc ⊕ E_K(H_i ⊕ mask)`, `mask ← 2 mask`
+    /// Computes `acc ← acc ⊕ E_K(H_i ⊕ mask)`, `mask ← 2 mask`.
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [acc, mask]: &mut [L::Blocks; 2], [h]: &mut [L::Blocks; 1]) {
         lanes.xor(h, mask);

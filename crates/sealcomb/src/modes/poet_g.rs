@@ -1,5 +1,15 @@
-//! POET-G: the skeleton of POET's version 1 (CAESAR, first round), whose chains hash by multiplication in GF(2^128). The
-//! designers withdrew it.
+//! POET-G: POET v1 (CAESAR, round 1), whose chains hash by multiplication in GF(2^128). Its designers withdrew it.
+//!
+//! ```text
+//! K, L, K_t, K_b, TM ← E_SK(0), …, E_SK(4)
+//! τ ← E_K(acc ⊕ H_h ⊕ 3 mask)                the header's last block is whole
+//!     E_K(acc ⊕ (H_h ‖ 10…0) ⊕ 5 mask)       otherwise
+//! X_0 ← τ, Y_0 ← τ
+//! F(X) ← X K_t in the upper chain, F(Y) ← Y K_b in the lower chain
+//! ```
+//!
+//! `acc` is the sum of `E_K(H_i ⊕ 2^(i-1) L)` over the other blocks of the header, and `mask` is `2^(h-1) L`. The
+//! tag's step is applied to `τ ⊕ TM`, and `TM` is added to its result. Everything else is in `modes/poet.rs`.
 
 use alloc::boxed::Box;
 
@@ -16,7 +26,7 @@ pub(crate) const POET_G: Poet<Version1, 1, 6> = Poet::NEW;
 /// Version 1, with multiplications by `K_t` and `K_b`.
 pub(crate) struct Version1;
 
-/// What a key keeps: what the products by `K_t` and by `K_b` need, `L`, and `TM`.
+/// Key material: the factors `K_t` and `K_b`, three blocks each, `L`, and `TM`.
 struct Own {
     factors: [Block; 6],
     l: Block,
@@ -24,7 +34,7 @@ struct Own {
 }
 
 impl Version<1, 6> for Version1 {
-    /// `K`, `L`, `K_t`, `K_b` and `TM`
+    /// Derives `K`, `L`, `K_t`, `K_b` and `TM`.
     fn key(backend: Backend, key: &[u8], material: &mut Material) {
         let mut keys = derive::<5>(backend, key);
         let [k, l, k_t, k_b, tm] = &keys;
@@ -45,19 +55,20 @@ impl Version<1, 6> for Version1 {
         key.kept.get::<Own>().factors.each_ref()
     }
 
-    /// `F_t(x) = x K_t`
+    /// Computes `F_t(x) = x K_t`.
     #[inline(always)]
     fn top<L: Lanes>(lanes: L, x: &mut L::Blocks) {
         lanes.multiply::<GcmOrder>(x, 0);
     }
 
-    /// `F_b(y) = y K_b`
+    /// Computes `F_b(y) = y K_b`.
     #[inline(always)]
     fn bottom<L: Lanes>(lanes: L, y: &mut L::Blocks) {
         lanes.multiply::<GcmOrder>(y, 3);
     }
 
-    /// `τ = E_K(acc ⊕ H_h ⊕ 3 mask)`, or, where the header's last block `H_h` isn't whole, with `H_h ‖ 10…0` and `5 mask`
+    /// Computes `τ = E_K(acc ⊕ H_h ⊕ 3 mask)`, or, if the header's last block `H_h` is partial,
+    /// `E_K(acc ⊕ (H_h ‖ 10…0) ⊕ 5 mask)`.
     fn header(batch: &mut Batch<'_, '_, '_>, tau: &mut Column) {
         let is_ragged = |message: &Message<'_>| !message.aad.len().is_multiple_of(BLOCK);
         let mut sums = [Column::new(), Column::new()];
