@@ -1,5 +1,22 @@
-//! McOE-G (Fleischmann, Forler, Lucks, FSE 2012), with the paper's letters: `U` the chaining value, `τ` the header's end,
-//! `W` the mask of the last, partial block, `E~` the tweakable cipher.
+//! McOE-G (Fleischmann, Forler, Lucks, FSE 2012; ePrint 2011/644), with the paper's letters: an online mode whose
+//! cipher is made tweakable by a multiplication in GF(2^128).
+//!
+//! ```text
+//! E~(U, M) = E_K1(M ⊕ U K2) ⊕ U K2
+//! U ← |A|                                    in bytes
+//! for each block of the additional data:  U ← A_i ⊕ E~(U, A_i)
+//! τ ← E~(U, N), U ← τ ⊕ N
+//! for each whole block:  C_i ← E~(U, M_i), U ← M_i ⊕ C_i
+//! T ← E~(U, τ)                               if no partial block follows
+//! otherwise, with the last block M_l of s bytes:
+//!     W ← E~(1^128, s)
+//!     P ← (M_l ‖ the first 16 - s bytes of τ) ⊕ W
+//!     C_l ‖ T_1 ← E~(U, P), U ← P ⊕ (C_l ‖ T_1)
+//!     T ← T_1 ‖ the first s bytes of E~(U, τ)
+//! ```
+//!
+//! The last block of additional data is padded with zeros. The paper leaves open how additional data is hashed and in
+//! which order bits are read; both are this library's choice. Bits have GCM's order.
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Span};
@@ -13,12 +30,12 @@ use crate::primitives::gf128::{GcmOrder, factor, product};
 pub(crate) struct McoeG;
 
 impl Mode for McoeG {
-    /// `K1`
+    /// Returns `K1`.
     fn aes_key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
         &key[..BLOCK]
     }
 
-    /// Of `K2` its factor and the product with the tweak of `W`, all of whose bits are ones
+    /// Stores the factor `K2`, and the product of `K2` and the tweak of `W`, whose bits are all ones.
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         material.aes.invert(backend);
         let k2 = factor::<GcmOrder>(backend, key[BLOCK..].try_into().expect("a block"));
@@ -79,7 +96,8 @@ impl Mode for McoeG {
             let mut r = p[i];
             xor(&mut r, &w[i]);
             message.data.set_block(at, &r);
-            // Where the message is genuine, `R` ends with the beginning of `τ`, and `E~(U, τ)` begins with the tag's end.
+            // If the message is valid, `R` ends with the first bytes of `τ`, and `E~(U, τ)` begins with the last `s`
+            // bytes of the tag.
             let mut t = t[i];
             xor(&mut r, &join(&[0; BLOCK], s, &tau[i]));
             xor(&mut t, &skip(&message.tag, BLOCK - s));
@@ -88,24 +106,25 @@ impl Mode for McoeG {
     }
 }
 
-/// Where a message's last, partial block begins, and how many bytes it has: 0 to 15.
+/// Returns the offset of a message's partial last block, and its size: 0 to 15 bytes.
 fn last(message: &Message<'_>) -> (usize, usize) {
     let s = message.data.len() % BLOCK;
     (message.data.len() - s, s)
 }
 
+/// Returns whether any message has a partial last block.
 fn any_partial(batch: &Batch<'_, '_, '_>) -> bool {
     batch.messages.iter().any(|message| last(message).1 > 0)
 }
 
-/// A message's last block, filled up with the first bytes of another.
+/// Returns a message's partial last block, filled up with the first bytes of `with`.
 fn filled(message: &Message<'_>, with: &Block) -> Block {
     let (at, s) = last(message);
     join(&message.data.block(at), s, with)
 }
 
-/// `τ` and the tweak of the first block, `U = τ ⊕ N`, of each message; the last block of additional data is filled up with
-/// zeros.
+/// Computes `τ` and the first block's tweak, `U = τ ⊕ N`, of each message. The last block of additional data is
+/// padded with zeros.
 fn header(batch: &mut Batch<'_, '_, '_>, tau: &mut Column, u: &mut Column) {
     u.extend(batch.messages.iter().map(|message| (message.aad.len() as u128).to_be_bytes()));
     if batch.messages.iter().any(|message| !message.aad.is_empty()) {
@@ -121,7 +140,7 @@ fn header(batch: &mut Batch<'_, '_, '_>, tau: &mut Column, u: &mut Column) {
     each::step::<Encrypt, 1, 1, 3, 1>(batch, |key| link(key, KeySchedule::encrypting), [u], [tau]);
 }
 
-/// `W = E~(1^128, s)` of each message.
+/// Computes `W = E~(1^128, s)` of each message.
 fn masks(batch: &Batch<'_, '_, '_>, w: &mut Column) {
     for message in batch.messages.iter() {
         let mut block = (last(message).1 as u128).to_be_bytes();
@@ -134,7 +153,7 @@ fn masks(batch: &Batch<'_, '_, '_>, w: &mut Column) {
     }
 }
 
-/// Takes the whole blocks of each message through its chain.
+/// Processes the whole blocks of each message.
 fn whole_blocks<M: Chain<1, 1, 3>>(
     batch: &mut Batch<'_, '_, '_>,
     e: fn(&KeySchedule) -> Shared<'_>,
@@ -148,7 +167,7 @@ fn whole_blocks<M: Chain<1, 1, 3>>(
     );
 }
 
-/// Takes the last block of those messages that have a partial one through its chain.
+/// Processes `blocks`, the filled-up last blocks. Messages without a partial block keep their `U`.
 fn partial_blocks<M: Chain<1, 1, 3>>(
     batch: &Batch<'_, '_, '_>,
     e: fn(&KeySchedule) -> Shared<'_>,
@@ -165,25 +184,25 @@ fn partial_blocks<M: Chain<1, 1, 3>>(
     }
 }
 
-/// `E~(U, τ)`
+/// Computes `E~(U, τ)` of each message.
 fn tag_blocks(batch: &Batch<'_, '_, '_>, tau: &[Block], u: &mut Column, t: &mut Column) {
     t.extend(tau.iter().copied());
     each::step::<Encrypt, 1, 1, 3, 1>(batch, |key| link(key, KeySchedule::encrypting), [u], [t]);
 }
 
-/// What a message's chain needs of its key.
+/// Returns what the steps need of a message's key.
 fn link(key: &Material, e: fn(&KeySchedule) -> Shared<'_>) -> Link<'_, 1, 3> {
     let [h0, h1, h2, ..] = &key.subkeys;
     Link { keys: [e(&key.aes)], constants: [h0, h1, h2] }
 }
 
-/// `h = U K2`
+/// Computes `U K2`.
 #[inline(always)]
 fn tweak<L: Lanes>(lanes: L, u: &mut L::Blocks) {
     lanes.multiply::<GcmOrder>(u, 0);
 }
 
-/// `C_i = E~(U, M_i) = E_K1(M_i ⊕ h) ⊕ h`, `U ← M_i ⊕ C_i`
+/// Computes `C_i = E~(U, M_i) = E_K1(M_i ⊕ h) ⊕ h`, where `h = U K2`, and `U ← M_i ⊕ C_i`.
 #[inline(always)]
 fn encrypt<L: Lanes>(lanes: L, u: &mut L::Blocks, m: &mut L::Blocks) {
     tweak(lanes, u);
@@ -207,7 +226,7 @@ impl Chain<1, 1, 3> for Encrypt {
     }
 }
 
-/// The same for the header, whose ciphertext nobody gets.
+/// Encryption of the additional data, without output.
 struct Header;
 
 impl Chain<1, 1, 3> for Header {
@@ -224,7 +243,7 @@ struct Decrypt;
 impl Chain<1, 1, 3> for Decrypt {
     const WRITES: bool = true;
 
-    /// `M_i = E~⁻¹(U, C_i) = E_K1⁻¹(C_i ⊕ h) ⊕ h`, `U ← M_i ⊕ C_i`
+    /// Computes `M_i = E~⁻¹(U, C_i) = E_K1⁻¹(C_i ⊕ h) ⊕ h`, where `h = U K2`, and `U ← M_i ⊕ C_i`.
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [u]: &mut [L::Blocks; 1], [c]: &mut [L::Blocks; 1]) {
         tweak(lanes, u);
