@@ -1,8 +1,26 @@
-//! COBRA (Andreeva, Luykx, Mennink, Yasuda, FSE 2014), with its letters: `V` the chaining value, `X` and `Y` the halves of
-//! a pair of blocks before its two Feistel rounds, `ρ` and `σ`, whose sum is `Σ`; `D` a pair's mask, `S` that of the tag,
-//! `A` the hash of the additional data. Nandi's forgeries break it (ASIACRYPT 2014).
+//! COBRA (Andreeva, Luykx, Mennink, Yasuda, FSE 2014), with the paper's letters: two-round Feistel networks on pairs
+//! of blocks, over a polynomial hash. Nandi's forgeries break it (ASIACRYPT 2014).
 //!
-//! A chain of products goes from pair to pair; the Feistel rounds of a pair wait for nothing but its halves.
+//! ```text
+//! L ← E_K(1)
+//! V ← (L ⊕ N) L, D ← 4 L, Σ ← 0
+//! for each whole pair M[2i-1], M[2i]:
+//!     X ← M[2i-1] ⊕ V, Y ← M[2i] ⊕ X L, V ← Y L
+//!     ρ ← E_K(Y ⊕ D), C[2i-1] ← X ⊕ ρ
+//!     σ ← E_K(C[2i-1] ⊕ D ⊕ L), C[2i] ← Y ⊕ σ
+//!     Σ ← Σ ⊕ ρ ⊕ σ, D ← 2 D
+//! S ← D ⊕ L
+//! T ← E_K(E_K(Σ ⊕ 3 S) ⊕ N ⊕ A ⊕ 5 S)        A: the hash of the additional data
+//! if bytes F follow the pairs, or the message is empty:
+//!     X ← first block of F ‖ 10…0 ⊕ V, Y ← second block ⊕ X L
+//!     φ ← E_K(Y ⊕ 2 S)
+//!     T ← E_K(E_K(Σ ⊕ φ ⊕ 6 S) ⊕ N ⊕ A ⊕ 22 S)
+//!     C ← F ⊕ (E_K(T ⊕ 26 S) ‖ E_K(T ⊕ 38 S))
+//! ```
+//!
+//! Integers denote polynomials: bit `k` is the coefficient of `x^k`. Details that were not published are this
+//! library's choice. Only the products are a chain from pair to pair. The Feistel rounds of a pair depend on nothing
+//! but `X`, `Y` and the mask `D`.
 
 use alloc::boxed::Box;
 
@@ -22,16 +40,16 @@ pub(crate) struct Cobra;
 /// Bytes of a pair.
 const PAIR: usize = 2 * BLOCK;
 
-/// With what the masks begin.
+/// The initial masks of a key.
 struct Masks {
-    /// `L' = 4 L`
+    /// `L' = 4 L`, the first pair's mask.
     first: Block,
-    /// `15 L'`
+    /// `15 L'`, the mask of the first block of additional data.
     first_of_aad: Block,
 }
 
 impl Mode for Cobra {
-    /// `L = E_K(1)`, and its factor before it; kept beside them, [`Masks`]
+    /// Computes `L = E_K(1)`, stored after its three blocks as a factor, and [`Masks`].
     fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
         let [l] = encrypt_alone(backend, &material.aes, [(1u128).to_be_bytes()]);
         let [l0, l1, l2] = factor::<BigEndian>(backend, &l);
@@ -67,7 +85,7 @@ impl Mode for Cobra {
     }
 }
 
-/// The multiple of a block by a polynomial, whose coefficients are a number's bits.
+/// Returns the product of a block and a polynomial. The bits of `POLYNOMIAL` are its coefficients.
 fn times<const POLYNOMIAL: u8>(v: &Block) -> Block {
     let (mut multiple, mut power) = (0, u128::from_be_bytes(*v));
     for i in 0..=POLYNOMIAL.ilog2() {
@@ -79,8 +97,8 @@ fn times<const POLYNOMIAL: u8>(v: &Block) -> Block {
     multiple.to_be_bytes()
 }
 
-/// `A = E_K(acc ⊕ A_a ⊕ 3 mask)`, or, where the last block isn't whole, with `A_a ‖ 10…0` and `5 mask`; 0 where there is no
-/// additional data.
+/// Computes `A = E_K(acc ⊕ A_a ⊕ 3 mask)` of each message, or, if its last block `A_a` is partial,
+/// `E_K(acc ⊕ (A_a ‖ 10…0) ⊕ 5 mask)`. `A` is 0 without additional data.
 fn hash_aad(batch: &mut Batch<'_, '_, '_>, a: &mut Column) {
     if batch.messages.iter().all(|message| message.aad.is_empty()) {
         a.extend(batch.messages.iter().map(|_| [0; BLOCK]));
@@ -108,7 +126,7 @@ fn hash_aad(batch: &mut Batch<'_, '_, '_>, a: &mut Column) {
     }
 }
 
-/// `V = (L ⊕ N) L` of each message.
+/// Computes `V = (L ⊕ N) L` of each message.
 fn first_values(batch: &Batch<'_, '_, '_>, v: &mut Column) {
     let mut nonces = Column::new();
     for message in batch.messages.iter() {
@@ -122,29 +140,29 @@ fn nonce<'a>(message: &Message<'a>) -> &'a Block {
     message.nonce.first_chunk().expect("a nonce of a block")
 }
 
-/// What a step of the hash needs of a key.
+/// Returns what a step of the hash needs of a key.
 fn link(key: &Material) -> Link<'_, 0, 3> {
     let [l0, l1, l2, ..] = &key.subkeys;
     Link { keys: [], constants: [l0, l1, l2] }
 }
 
-/// Bytes of a message's whole pairs.
+/// Returns the number of bytes of a message's whole pairs.
 fn whole_pairs(message: &Message<'_>) -> usize {
     message.data.len() / PAIR * PAIR
 }
 
-/// What the pairs of a message leave for its tag.
+/// The results of a message's pairs, from which the tag is computed.
 struct Sum {
-    /// `Σ`
+    /// `Σ`.
     sigma: Block,
-    /// `S`
+    /// `S`.
     s: Block,
 }
 
-/// That of each message of a flight.
+/// One [`Sum`] per message of a flight.
 type Sums = ArrayVec<Sum, FLIGHT>;
 
-/// Takes the whole pairs of each message through its chain.
+/// Processes the whole pairs of each message.
 fn pairs<M: Chain<3, 1, 4, 2>>(batch: &mut Batch<'_, '_, '_>, v: &mut Column, sums: &mut Sums) {
     fn link(key: &Material) -> Link<'_, 1, 4> {
         let [l0, l1, l2, l] = &key.subkeys;
@@ -164,19 +182,20 @@ fn pairs<M: Chain<3, 1, 4, 2>>(batch: &mut Batch<'_, '_, '_>, v: &mut Column, su
     }
 }
 
-/// `x ← x L`
+/// Computes `x ← x L`.
 #[inline(always)]
 fn times_l<L: Lanes>(lanes: L, x: &mut L::Blocks) {
     lanes.multiply::<BigEndian>(x, 0);
 }
 
-/// One half of a pair.
+/// The hash step for one block of a pair.
 struct Hash;
 
 impl Chain<1, 0, 3> for Hash {
     const WRITES: bool = true;
 
-    /// `X = M[2i-1] ⊕ V`, `Y = M[2i] ⊕ X L`, `V ← Y L`: the same for both halves.
+    /// Computes `X = M[2i-1] ⊕ V`, `V ← X L` for the first block of a pair, and `Y = M[2i] ⊕ V`, `V ← Y L` for the
+    /// second.
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [v]: &mut [L::Blocks; 1], [m]: &mut [L::Blocks; 1]) {
         lanes.xor(m, v);
@@ -185,7 +204,7 @@ impl Chain<1, 0, 3> for Hash {
     }
 }
 
-/// `x ← x ⊕ ρ` where `ρ = E_K(y ⊕ D)`
+/// Computes `x ← x ⊕ ρ`, where `ρ = E_K(y ⊕ D)`, and adds `ρ` to `sum`.
 #[inline(always)]
 fn add_rho<L: Lanes>(lanes: L, x: &mut L::Blocks, y: &L::Blocks, d: &L::Blocks, sum: &mut L::Blocks) {
     let mut rho = *y;
@@ -195,7 +214,7 @@ fn add_rho<L: Lanes>(lanes: L, x: &mut L::Blocks, y: &L::Blocks, d: &L::Blocks, 
     lanes.xor(sum, &rho);
 }
 
-/// `y ← y ⊕ σ` where `σ = E_K(x ⊕ D ⊕ L)`
+/// Computes `y ← y ⊕ σ`, where `σ = E_K(x ⊕ D ⊕ L)`, and adds `σ` to `sum`.
 #[inline(always)]
 fn add_sigma<L: Lanes>(lanes: L, x: &L::Blocks, y: &mut L::Blocks, d: &L::Blocks, sum: &mut L::Blocks) {
     let mut sigma = *x;
@@ -211,7 +230,7 @@ struct Encrypt;
 impl Chain<3, 1, 4, 2> for Encrypt {
     const WRITES: bool = true;
 
-    /// `X = M[2i-1] ⊕ V`, `Y = M[2i] ⊕ X L`, `V ← Y L`; `C[2i-1] = X ⊕ ρ`, `C[2i] = Y ⊕ σ`
+    /// Computes `X = M[2i-1] ⊕ V`, `Y = M[2i] ⊕ X L`, `V ← Y L`; then `C[2i-1] = X ⊕ ρ`, `C[2i] = Y ⊕ σ`.
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [v, d, sum]: &mut [L::Blocks; 3], [x, y]: &mut [L::Blocks; 2]) {
         lanes.xor(x, v);
@@ -231,7 +250,7 @@ struct Decrypt;
 impl Chain<3, 1, 4, 2> for Decrypt {
     const WRITES: bool = true;
 
-    /// `Y = C[2i] ⊕ σ`, `X = C[2i-1] ⊕ ρ`; `M[2i-1] = X ⊕ V`, `M[2i] = Y ⊕ X L`, `V ← Y L`
+    /// Computes `Y = C[2i] ⊕ σ`, `X = C[2i-1] ⊕ ρ`; then `M[2i-1] = X ⊕ V`, `M[2i] = Y ⊕ X L`, `V ← Y L`.
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [v, d, sum]: &mut [L::Blocks; 3], [x, y]: &mut [L::Blocks; 2]) {
         add_sigma(lanes, x, y, d, sum);
@@ -246,29 +265,30 @@ impl Chain<3, 1, 4, 2> for Decrypt {
     }
 }
 
-/// The rests of a flight's messages; none where no message has one.
+/// The bytes `F` of each message of a flight, zero-padded to a pair. Empty if no message has any.
 type Rests = ArrayVec<[Block; 2], FLIGHT>;
 
-/// Fills in the rests, unless there are none.
+/// Fills in the bytes `F` of all messages if [`has_rest`] is true of any.
 fn fill_rests(batch: &Batch<'_, '_, '_>, rests: &mut Rests) {
     if batch.messages.iter().any(|message| has_rest(message)) {
         rests.extend(batch.messages.iter().map(|message| rest(message)));
     }
 }
 
-/// The bytes after a message's whole pairs, and zeros.
+/// Returns the bytes `F` after a message's whole pairs, zero-padded to a pair.
 #[inline]
 fn rest(message: &Message<'_>) -> [Block; 2] {
     let at = whole_pairs(message);
     [message.data.block(at), message.data.block((at + BLOCK).min(message.data.len()))]
 }
 
-/// Whether a message's last bytes, or that it has none at all, go into the tag by themselves.
+/// Returns whether a message has bytes `F` after its pairs, or is empty. An empty message counts as an empty `F`.
 fn has_rest(message: &Message<'_>) -> bool {
     message.data.len() == 0 || !message.data.len().is_multiple_of(PAIR)
 }
 
-/// `T = E_K(E_K(Σ ⊕ 3 S) ⊕ N ⊕ A ⊕ 5 S)`; where there is a rest, its hash `φ` is in the sum, and other multiples of `S`.
+/// Computes `T = E_K(E_K(Σ ⊕ 3 S) ⊕ N ⊕ A ⊕ 5 S)` of each message. With bytes `F`, their hash `φ` is added to the
+/// sum, and the multiples are `6 S` and `22 S`.
 fn compute_tags(
     batch: &Batch<'_, '_, '_>,
     a: &[Block],
@@ -299,7 +319,7 @@ fn compute_tags(
     each::encrypt(batch, tags);
 }
 
-/// `φ = E_K(Y ⊕ 2 S)` of each message's rest `F ‖ 10…0`, whose halves are `X` and `Y`; uses `V` up.
+/// Computes `φ = E_K(Y ⊕ 2 S)` of each message, from the pair `F ‖ 10…0`. Overwrites `v`.
 fn hash_rests(
     batch: &Batch<'_, '_, '_>,
     v: &mut Column,
@@ -327,7 +347,7 @@ fn hash_rests(
     each::encrypt(batch, phi);
 }
 
-/// Adds `E_K(T ⊕ 26 S) ‖ E_K(T ⊕ 38 S)` to each message's rest.
+/// Adds `E_K(T ⊕ 26 S) ‖ E_K(T ⊕ 38 S)` to the bytes `F` of each message, and writes them to its output.
 fn apply_keystream(batch: &mut Batch<'_, '_, '_>, tags: &[Block], sums: &[Sum], rests: &mut Rests) {
     if rests.is_empty() {
         return;
@@ -345,7 +365,7 @@ fn apply_keystream(batch: &mut Batch<'_, '_, '_>, tags: &[Block], sums: &[Sum], 
     }
 }
 
-/// `E_K(T ⊕ multiple S)` of each message.
+/// Computes `E_K(T ⊕ MULTIPLE S)` of each message.
 fn keystream<const MULTIPLE: u8>(batch: &Batch<'_, '_, '_>, tags: &[Block], sums: &[Sum], z: &mut Column) {
     for (tag, Sum { s, .. }) in tags.iter().zip(sums) {
         let mut block = *tag;
