@@ -1,8 +1,21 @@
-//! AES-JAMBU (submission to CAESAR, version 2) with its letters: `U` and `V` are the halves of the state `S`, `R` the
-//! register beside it, `A` and `P` half blocks of additional data and of plaintext.
+//! AES-JAMBU v2 (CAESAR, round 3), with the submission's letters. `U` and `V` are the halves of the cipher's state
+//! `S`, and `R` is a register of half a block. `A_i` and `P_i` are half blocks.
 //!
-//! Bytes stand as they do in memory, so that `V` is the first half of `S`. `R` is the first half of a block of its own,
-//! whose second half is zero. A step takes a whole block of input: two half blocks, one after the other.
+//! ```text
+//! (U, V) ← E_K(0, IV), V ← V ⊕ 5, R ← U
+//! for each half block of the padded additional data:
+//!     (U, V) ← E_K(U, V), V ← V ⊕ R ⊕ 1, U ← U ⊕ A_i, R ← R ⊕ U
+//! for each half block of the padded plaintext:
+//!     (U, V) ← E_K(U, V), V ← V ⊕ R, C_i ← P_i ⊕ V, U ← U ⊕ P_i, R ← R ⊕ U
+//! (U, V) ← E_K(U, V), V ← V ⊕ R ⊕ 3, R ← R ⊕ U
+//! (U, V) ← E_K(U, V), T ← U ⊕ V ⊕ R
+//! ```
+//!
+//! Padding is a one bit and zeros. It is never omitted: it is a half block after whole ones, for which there is no
+//! ciphertext.
+//!
+//! In memory `V` is the first half of `S`, and `U` the second. `R` is the first half of a block whose second half is
+//! zero. A step takes a block of input, that is, two half blocks.
 
 use super::Mode;
 use crate::backend::{BLOCK, Block, Span, read_part};
@@ -37,13 +50,12 @@ fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
     batch.set_tags(&s);
 }
 
-/// `IV ‖ 0`
+/// Returns `IV ‖ 0`, in the order of memory.
 fn initial_state(iv: &[u8]) -> Block {
     read_part(iv)
 }
 
-/// Takes the additional data in. The bytes after its whole blocks make one half block or two with the padding, which is never
-/// left out.
+/// Absorbs the additional data. The bytes after its whole blocks, with padding, are one or two half blocks.
 fn associate(batch: &mut Batch<'_, '_, '_>, s: &mut Column, r: &mut Column) {
     if batch.messages.iter().any(|message| message.aad.len() >= BLOCK) {
         chains::<Associate, 2, 1, 0, 1>(batch, encrypting, [s, r], |message| {
@@ -59,7 +71,7 @@ fn associate(batch: &mut Batch<'_, '_, '_>, s: &mut Column, r: &mut Column) {
     once::<LastAssociate, 4>(batch, [s, r, &mut a, &mut two]);
 }
 
-/// Encrypts or decrypts the messages, and leaves the tags in `s`.
+/// Encrypts or decrypts the messages. Leaves the tags in `s`.
 fn crypt<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>, s: &mut Column, r: &mut Column) {
     let at = |message: &Message<'_>| whole(message.data.len());
     chains::<Crypt<OPENS>, 2, 1, 0, 1>(batch, encrypting, [s, r], |message| {
@@ -81,7 +93,7 @@ fn crypt<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>, s: &mut Column, r: &m
     }
 }
 
-/// `S = E_K(IV ‖ 0)`, `V ← V ⊕ 5`, `R = U`
+/// Computes `S = E_K(IV ‖ 0)`, `V ← V ⊕ 5`, `R = U`.
 struct Initialize;
 
 impl Once<2> for Initialize {
@@ -93,6 +105,7 @@ impl Once<2> for Initialize {
     }
 }
 
+/// Absorbs a whole block of additional data: two half blocks.
 struct Associate;
 
 impl Chain<2> for Associate {
@@ -105,7 +118,7 @@ impl Chain<2> for Associate {
     }
 }
 
-/// The last one or two half blocks of the additional data
+/// Absorbs the last one or two half blocks of the additional data. `two` is a mask of ones if there are two.
 struct LastAssociate;
 
 impl Once<4> for LastAssociate {
@@ -119,7 +132,7 @@ impl Once<4> for LastAssociate {
     }
 }
 
-/// `S ← E_K(S)`, `V ← V ⊕ R ⊕ 1`, `U ← U ⊕ A`, `R ← R ⊕ U`
+/// Computes `S ← E_K(S)`, `V ← V ⊕ R ⊕ 1`, `U ← U ⊕ A`, `R ← R ⊕ U`.
 #[inline(always)]
 fn associate_half<L: Lanes>(lanes: L, s: &mut L::Blocks, r: &mut L::Blocks, a: &L::Blocks) {
     encrypt(lanes, s, r);
@@ -127,7 +140,7 @@ fn associate_half<L: Lanes>(lanes: L, s: &mut L::Blocks, r: &mut L::Blocks, a: &
     absorb(lanes, s, r, a);
 }
 
-/// `S ← E_K(S)`, `V ← V ⊕ R`, `C = P ⊕ V`, `U ← U ⊕ P`, `R ← R ⊕ U`, and the same once more
+/// Computes, for both half blocks of a block, `S ← E_K(S)`, `V ← V ⊕ R`, `C = P ⊕ V`, `U ← U ⊕ P`, `R ← R ⊕ U`.
 struct Crypt<const OPENS: bool>;
 
 impl<const OPENS: bool> Chain<2> for Crypt<OPENS> {
@@ -143,7 +156,8 @@ impl<const OPENS: bool> Chain<2> for Crypt<OPENS> {
             lanes.xor(x, &first_to_second(lanes, s));
             absorb(lanes, s, r, &second(lanes, x));
         } else {
-            // The plaintext is there before `S`, and leaves `V` as it is: one sum of three.
+            // The plaintext is known before `S` is encrypted, and absorbing it leaves `V` unchanged. So `S ⊕ R ⊕ P`
+            // is one XOR of three operands.
             let p = *x;
             encrypt(lanes, s, r);
             absorb(lanes, s, r, &first_to_second(lanes, &p));
@@ -155,7 +169,8 @@ impl<const OPENS: bool> Chain<2> for Crypt<OPENS> {
     }
 }
 
-/// Adds a half of the keystream to `x`, and returns which of both was plaintext there.
+/// Adds a half block of keystream to `x`. Returns the block with the plaintext of that half: `x` after the addition
+/// when opening, before it when sealing.
 #[inline(always)]
 fn crypt_half<const OPENS: bool, L: Lanes>(lanes: L, x: &mut L::Blocks, v: &L::Blocks) -> L::Blocks {
     let before = *x;
@@ -163,7 +178,8 @@ fn crypt_half<const OPENS: bool, L: Lanes>(lanes: L, x: &mut L::Blocks, v: &L::B
     if OPENS { *x } else { before }
 }
 
-/// The same for the one or two half blocks that the last bytes of a message make with their padding, and then the tag
+/// Processes the one or two half blocks that the last bytes of a message form with their padding, and computes the
+/// tag. `two` is a mask of ones if there are two.
 struct Finish<const OPENS: bool>;
 
 impl<const OPENS: bool> Once<6> for Finish<OPENS> {
@@ -190,7 +206,7 @@ impl<const OPENS: bool> Once<6> for Finish<OPENS> {
     }
 }
 
-/// `S ← E_K(S)`, `V ← V ⊕ R ⊕ 3`, `R ← R ⊕ U`, `S ← E_K(S)`, `T = U ⊕ V ⊕ R`, which comes in the place of `V`
+/// Computes `S ← E_K(S)`, `V ← V ⊕ R ⊕ 3`, `R ← R ⊕ U`, `S ← E_K(S)`, `T = U ⊕ V ⊕ R`. `T` replaces `V`.
 #[inline(always)]
 fn tag<L: Lanes>(lanes: L, s: &mut L::Blocks, r: &mut L::Blocks) {
     encrypt(lanes, s, r);
@@ -201,28 +217,28 @@ fn tag<L: Lanes>(lanes: L, s: &mut L::Blocks, r: &mut L::Blocks) {
     lanes.xor(s, r);
 }
 
-/// `S ← E_K(S)`, `V ← V ⊕ R`
+/// Computes `S ← E_K(S)`, `V ← V ⊕ R`.
 #[inline(always)]
 fn encrypt<L: Lanes>(lanes: L, s: &mut L::Blocks, r: &L::Blocks) {
     lanes.encrypt(s);
     lanes.xor(s, r);
 }
 
-/// `U ← U ⊕ P`, `R ← R ⊕ U`; `P` is the second half of `p`, the first is zero
+/// Computes `U ← U ⊕ P`, `R ← R ⊕ U`. `P` is the second half of `p`, whose first half is zero.
 #[inline(always)]
 fn absorb<L: Lanes>(lanes: L, s: &mut L::Blocks, r: &mut L::Blocks, p: &L::Blocks) {
     lanes.xor(s, p);
     lanes.xor(r, &second_to_first(lanes, s));
 }
 
-/// A number in the first byte of `V`
+/// Returns a block with a number in the first byte of `V`.
 fn number(k: u8) -> Block {
     let mut block = [0; BLOCK];
     block[0] = k;
     block
 }
 
-/// The first half, and zeros
+/// Returns the first half of each block, followed by zeros.
 #[inline(always)]
 fn first<L: Lanes>(lanes: L, x: &L::Blocks) -> L::Blocks {
     let mut half = *x;
@@ -230,7 +246,7 @@ fn first<L: Lanes>(lanes: L, x: &L::Blocks) -> L::Blocks {
     half
 }
 
-/// Zeros, and the second half
+/// Returns zeros, followed by the second half of each block.
 #[inline(always)]
 fn second<L: Lanes>(lanes: L, x: &L::Blocks) -> L::Blocks {
     let mut half = *x;
@@ -238,7 +254,7 @@ fn second<L: Lanes>(lanes: L, x: &L::Blocks) -> L::Blocks {
     half
 }
 
-/// Zeros, and the first half as the second
+/// Moves the first half of each block to the second, and zeros the first.
 #[inline(always)]
 fn first_to_second<L: Lanes>(lanes: L, x: &L::Blocks) -> L::Blocks {
     let mut half = *x;
@@ -246,7 +262,7 @@ fn first_to_second<L: Lanes>(lanes: L, x: &L::Blocks) -> L::Blocks {
     half
 }
 
-/// The second half as the first, and zeros
+/// Moves the second half of each block to the first, and zeros the second.
 #[inline(always)]
 fn second_to_first<L: Lanes>(lanes: L, x: &L::Blocks) -> L::Blocks {
     let mut half = *x;
