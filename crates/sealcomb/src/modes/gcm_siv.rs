@@ -1,7 +1,14 @@
-//! AES-GCM-SIV (RFC 8452): every message has keys of its own, derived from the nonce.
+//! AES-GCM-SIV (RFC 8452). Each message has its own keys, which are derived from the nonce.
 //!
-//! What comes before and after a message's bulk, four or six blocks of key derivation, a key expansion and the
-//! encryption of the tag, is done for a group of messages side by side.
+//! ```text
+//! H, K ← halves of E(0 ‖ N), E(1 ‖ N), …     section 4; E is AES with the caller's key
+//! S ← POLYVAL(H, A ‖ P ‖ lengths)            A and P padded with zeros
+//! T ← E_K((S ⊕ N) without its last bit)      sections 4 and 5
+//! C ← P ⊕ CTR(K, T with its last bit set)    32-bit little-endian counter
+//! ```
+//!
+//! Derivation takes four or six blocks per message, followed by a key expansion; the tag takes one more block. These
+//! steps are computed for a group of messages together.
 
 use arrayvec::ArrayVec;
 
@@ -29,7 +36,7 @@ struct Crypt<'b, 'm, 'a, const OPENS: bool> {
     messages: &'b mut [&'m mut Message<'a>],
 }
 
-/// What comes of a group's nonces.
+/// The keys derived from the nonces of a group.
 struct Derived {
     authentication: [Block; GROUP],
     encryption: GroupKeys,
@@ -42,6 +49,7 @@ impl Derived {
     }
 }
 
+/// Zeroizes the authentication keys. [`GroupKeys`] zeroizes the encryption keys.
 impl Drop for Derived {
     fn drop(&mut self) {
         wipe(&mut self.authentication);
@@ -51,10 +59,10 @@ impl Drop for Derived {
 impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
     type Output = ();
 
-    /// RFC 8452, sections 4 and 5, up to the comparison of the tags.
+    /// RFC 8452, sections 4 and 5, without the comparison of the tags.
     ///
-    /// A message cannot be encrypted before it is hashed, nor hashed before it is decrypted. So one group of messages
-    /// goes through its second pass while the next one goes through its first.
+    /// Sealing must hash a message before it encrypts it, and opening must decrypt it before it hashes it. To keep
+    /// all units busy, one group of messages is in its second pass while the next group is in its first.
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         let groups = self.messages.len().div_ceil(GROUP);
@@ -76,7 +84,7 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
             let (hashed, crypted) = if OPENS { (before, current) } else { (current, before) };
             let (of_hashed, of_crypted) = if OPENS { (g + 1, g) } else { (g, g + 1) };
             let tags = {
-                // The one that there is stands for that of no messages, too.
+                // With only one group there is only one `Derived`, which is also passed for the empty group.
                 let of = |g: usize| &derived[g % derived.len()];
                 let (of_hashed, of_crypted) = (of(of_hashed), of(of_crypted));
                 both_passes::<B, OPENS>(b, hashed, of_hashed, crypted, of_crypted, &mut powers)
@@ -89,7 +97,8 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
     }
 }
 
-/// Hashes the messages of one group, and encrypts or decrypts those of another meanwhile. Returns the tags of the first.
+/// Hashes the messages of one group while it encrypts or decrypts those of another. Returns the tags of the hashed
+/// ones.
 #[inline(always)]
 fn both_passes<B: Isa, const OPENS: bool>(
     b: B,
@@ -127,9 +136,10 @@ fn both_passes<B: Isa, const OPENS: bool>(
     tags
 }
 
+/// Mask that clears the last bit of a block.
 const WITHOUT_LAST_BIT: Block = (u128::MAX >> 1).to_le_bytes();
 
-/// The first counter block: the tag with its last bit set.
+/// Returns the first counter block: the tag with its last bit set.
 #[inline(always)]
 fn counter(tag: &Block) -> Block {
     let mut block = *tag;
@@ -137,11 +147,11 @@ fn counter(tag: &Block) -> Block {
     block
 }
 
-/// Section 4: halves of encrypted counters with the nonce, first those of the authentication key, then those of the
-/// encryption key.
+/// Derives the keys of a group (section 4): halves of encrypted counters with the nonce, first for the authentication
+/// key, then for the encryption key.
 #[inline(always)]
 fn derive_keys<B: Isa>(b: B, messages: &[&mut Message<'_>], derived: &mut Derived) {
-    // Four bytes up, to make room for the counter.
+    // Moves the nonce up by four bytes, to make room for the counter.
     const UP: Block = [255, 255, 255, 255, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
     let halves = 2 + (messages[0].key.aes.rounds() - 6) / 2;
     let mut blocks = [[0; BLOCK]; 8];
@@ -162,14 +172,15 @@ fn derive_keys<B: Isa>(b: B, messages: &[&mut Message<'_>], derived: &mut Derive
     derived.encryption.expand(b, messages.len(), halves / 2 - 1);
 }
 
-/// The first eight bytes of each block; as numbers, since blocks that are put together in memory are slow to load.
+/// Returns the first eight bytes of each block. It computes on numbers because blocks assembled from bytes in memory
+/// are slow to load.
 #[inline(always)]
 fn low_halves(first: &Block, second: &Block) -> Block {
     let low = u128::from_le_bytes(*first) & u128::from(u64::MAX);
     (low | u128::from_le_bytes(*second) << 64).to_le_bytes()
 }
 
-/// `POLYVAL(H, AAD, plaintext, lengths)` on its way, strings padded with zeros.
+/// Returns the state of `POLYVAL(H, AAD, plaintext, lengths)`, with all strings padded with zeros.
 #[inline(always)]
 fn hash<'p, 'd, B: Isa>(b: B, powers: &'p Powers, aad: &[u8], plaintext: Span<'d>) -> Polyval<'p, 'd, B> {
     let lengths = u128::from(8 * aad.len() as u64) | u128::from(8 * plaintext.len() as u64) << 64;
