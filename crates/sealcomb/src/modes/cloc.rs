@@ -1,8 +1,21 @@
-//! CLOC (submission to CAESAR, version 3) with its letters: `HASH` makes `V` of the nonce and the additional data, `ENC`
-//! feeds the ciphertext back into the cipher, `PRF` chains it into the tag.
+//! CLOC v3 (CAESAR, round 3, CLOC and SILC), with the submission's letters.
 //!
-//! `ENC` and `PRF` go side by side, as one chain. Its state is what their next calls of the cipher take, rather than what
-//! the last ones gave: `V` and `g2(V)` at first, `fix1(C_i)` and the sum of `C_i` and the chain later on.
+//! ```text
+//! HASH:  S ← E_K(fix0(ozp(A_1)))             then S ← h(S) if the first bit of ozp(A_1) is 1
+//!        S ← E_K(S ⊕ ozp(A_i))               for i ≥ 2
+//!        V ← f1(S ⊕ ozp(param ‖ N))          if the last A_i is a whole block, f2 otherwise
+//! ENC:   C_1 ← M_1 ⊕ E_K(V)
+//!        C_i ← M_i ⊕ E_K(fix1(C_{i-1}))      for i ≥ 2
+//! PRF:   S ← E_K(g2(V))
+//!        S ← E_K(S ⊕ C_i)                    for all i but the last
+//!        T ← E_K(f1(S ⊕ C_m))                if C_m is a whole block, E_K(f2(S ⊕ ozp(C_m))) otherwise
+//!        T ← E_K(g1(V))                      if the message is empty
+//! ```
+//!
+//! `ozp` pads with a one bit and zeros. `T` is cut to 8 bytes.
+//!
+//! `ENC` and `PRF` run together as one chain. Its state contains the inputs of their next cipher calls: `V` and
+//! `g2(V)` at first, then `fix1(C_i)` and `S ⊕ C_i`.
 
 use super::Mode;
 use super::omac::cbc_mac;
@@ -39,12 +52,12 @@ fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
     batch.set_tags(&prf);
 }
 
-/// Whether the last block of a string that isn't empty is a whole one: `f1` follows it then, `f2` otherwise.
+/// Returns whether a string ends in a whole block: then `f1` follows, otherwise `f2`.
 fn is_whole(bytes: usize) -> bool {
     bytes > 0 && bytes.is_multiple_of(BLOCK)
 }
 
-/// `V = HASH_K(N, A)` and `g2(V)`, into `s` and `n`.
+/// Computes `V = HASH_K(N, A)` in `s` and `g2(V)` in `n`.
 fn hash(batch: &mut Batch<'_, '_, '_>, s: &mut Column, n: &mut Column) {
     for message in batch.messages.iter() {
         s.push(padded(&message.aad[..BLOCK.min(message.aad.len())]));
@@ -61,12 +74,12 @@ fn hash(batch: &mut Batch<'_, '_, '_>, s: &mut Column, n: &mut Column) {
     once::<Nonce, 3>(batch, [s, n, &mut whole]);
 }
 
-/// `param ‖ N ‖ 10…0`; `param` stands for AES, 12 bytes of nonce and 8 of tag.
+/// Returns `param ‖ N ‖ 10…0`. `param` encodes AES, 12-byte nonces and 8-byte tags.
 fn nonce_block(nonce: &[u8]) -> Block {
     (u128::from_le_bytes(read_part(nonce)) << 8 | 0x80 << 104 | 0xC0).to_le_bytes()
 }
 
-/// `S = E_K(fix0(A_1))`, and `h(S)` where the bit was 1 that `fix0` clears
+/// Computes `S = E_K(fix0(A_1))`, and `h(S)` if the bit that `fix0` clears was 1.
 struct First;
 
 impl Once<2> for First {
@@ -79,7 +92,7 @@ impl Once<2> for First {
     }
 }
 
-/// `V = f1(S ⊕ N)` or `f2(S ⊕ N)`, and `g2(V)`
+/// Computes `V = f1(S ⊕ N)` or `f2(S ⊕ N)`, and `g2(V)`.
 struct Nonce;
 
 impl Once<3> for Nonce {
@@ -91,7 +104,7 @@ impl Once<3> for Nonce {
     }
 }
 
-/// `T = E_K(f1(S))` or `E_K(f2(S))`. With an empty message `S` is `g2(V)` still, of which `f2` makes `g1(V)`.
+/// Computes `T = E_K(f1(S))` or `E_K(f2(S))`. For an empty message, `S` is still `g2(V)`, and `f2(g2(V)) = g1(V)`.
 struct Tag;
 
 impl Once<5> for Tag {
@@ -104,7 +117,7 @@ impl Once<5> for Tag {
     }
 }
 
-/// `S ← E_K(S ⊕ A_i)` for the blocks of the additional data after the first, the last of them padded if it isn't whole.
+/// Computes `S ← E_K(S ⊕ A_i)` for all blocks of the additional data but the first. A partial last block is padded.
 fn absorb(batch: &mut Batch<'_, '_, '_>, s: &mut Column) {
     if batch.messages.iter().all(|message| message.aad.len() <= BLOCK) {
         return;
@@ -127,6 +140,7 @@ fn absorb(batch: &mut Batch<'_, '_, '_>, s: &mut Column) {
     once::<Absorb, 3>(batch, [s, &mut last, &mut ragged]);
 }
 
+/// Computes `S ← E_K(S ⊕ A_i)` for the padded last block, of messages that have one.
 struct Absorb;
 
 impl Once<3> for Absorb {
@@ -138,13 +152,13 @@ impl Once<3> for Absorb {
     }
 }
 
-/// `ENC` or `DEC` of all messages, and `PRF` up to its last call. The columns are what the ciphers take first; what is left
-/// in them is what they would take next, with zeros for padding.
+/// Runs `ENC` or `DEC`, and `PRF` without its last call. The columns contain the inputs of the next cipher calls,
+/// before and afterwards. The inputs after a partial last block are those for zeros as padding.
 pub(super) fn crypt<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>, enc: &mut Column, prf: &mut Column) {
     chains::<Crypt<OPENS>, 2, 1, 0, 1>(batch, encrypting, [enc, prf], |message| message.data.reborrow());
 }
 
-/// `C_i = M_i ⊕ E_K(…)`, which `ENC` takes as `fix1(C_i)` next, and `PRF` added to its chain
+/// Computes `C_i = M_i ⊕ E_K(…)`, the next input `fix1(C_i)` of `ENC`, and `S ⊕ C_i` of `PRF`.
 struct Crypt<const OPENS: bool>;
 
 impl<const OPENS: bool> Chain<2> for Crypt<OPENS> {
@@ -165,12 +179,12 @@ impl<const OPENS: bool> Chain<2> for Crypt<OPENS> {
     }
 }
 
-/// The mask of the bytes of a message's last block that are beyond its end.
+/// Returns the mask of the bytes after a message's end in its last block.
 pub(super) fn beyond_end(message: &Message<'_>) -> Block {
     rest_mask(last_bytes(message))
 }
 
-/// Bytes of a message's last block; 16 as well if the message is empty.
+/// Returns the number of bytes of a message's last block, 1 to 16; 16 if the message is empty.
 fn last_bytes(message: &Message<'_>) -> usize {
     match message.data.len() % BLOCK {
         0 => BLOCK,
@@ -178,7 +192,8 @@ fn last_bytes(message: &Message<'_>) -> usize {
     }
 }
 
-/// Takes out of `PRF` what `ENC` made of the zeros beyond a message's end: it is in what `ENC` would take next, too.
+/// Removes the bytes after a message's end from the state of `PRF`. When sealing, a partial last block is encrypted
+/// with zeros after it, and the resulting bytes are in the states of both `ENC` and `PRF`.
 #[inline(always)]
 pub(super) fn cut<L: Lanes>(lanes: L, prf: &mut L::Blocks, enc: &L::Blocks, beyond: &L::Blocks) {
     let mut rest = *enc;
@@ -188,22 +203,23 @@ pub(super) fn cut<L: Lanes>(lanes: L, prf: &mut L::Blocks, enc: &L::Blocks, beyo
 
 /// The first bit of a block.
 const FIRST_BIT: Block = [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+/// All bits of a block but the first.
 const OTHER_BITS: Block = [0x7F, !0, !0, !0, !0, !0, !0, !0, !0, !0, !0, !0, !0, !0, !0, !0];
 
-/// Clears the first bit.
+/// Clears the first bit of each block.
 #[inline(always)]
 fn fix0<L: Lanes>(lanes: L, x: &mut L::Blocks) {
     lanes.and(x, &lanes.splat(&OTHER_BITS));
 }
 
-/// Sets the first bit.
+/// Sets the first bit of each block.
 #[inline(always)]
 fn fix1<L: Lanes>(lanes: L, x: &mut L::Blocks) {
     fix0(lanes, x);
     lanes.xor(x, &lanes.splat(&FIRST_BIT));
 }
 
-/// `f1` where the mask is 1, elsewhere `f2`
+/// Computes `f1` where the mask `whole` is 1, and `f2` elsewhere.
 #[inline(always)]
 fn f<L: Lanes>(lanes: L, x: &mut L::Blocks, whole: &L::Blocks) {
     let f1 = sum_of_words(lanes, x, &F1);
@@ -211,23 +227,23 @@ fn f<L: Lanes>(lanes: L, x: &mut L::Blocks, whole: &L::Blocks) {
     lanes.replace(x, &f1, whole);
 }
 
-// The words of a block, and none.
+// The four words of a block, and zero.
 const A: u8 = 0;
 const B: u8 = 1;
 const C: u8 = 2;
 const D: u8 = 3;
 const O: u8 = 4;
 
-/// `(A, B, C, D) ↦ (A ⊕ C, B ⊕ D, A ⊕ B ⊕ C, B ⊕ C ⊕ D)`
+/// `f1`: `(A, B, C, D) ↦ (A ⊕ C, B ⊕ D, A ⊕ B ⊕ C, B ⊕ C ⊕ D)`.
 const F1: [Block; 3] = [order([A, B, A, B]), order([C, D, B, C]), order([O, O, C, D])];
-/// `(A, B, C, D) ↦ (B, C, D, A ⊕ B)`
+/// `f2`: `(A, B, C, D) ↦ (B, C, D, A ⊕ B)`.
 const F2: [Block; 2] = [order([B, C, D, A]), order([O, O, O, B])];
-/// The same
+/// `g2`, equal to `f2`.
 const G2: [Block; 2] = F2;
-/// `(A, B, C, D) ↦ (A ⊕ B, B ⊕ C, C ⊕ D, A ⊕ B ⊕ D)`
+/// `h`: `(A, B, C, D) ↦ (A ⊕ B, B ⊕ C, C ⊕ D, A ⊕ B ⊕ D)`.
 const H: [Block; 3] = [order([A, B, C, A]), order([B, C, D, B]), order([O, O, O, D])];
 
-/// The order of bytes that is this order of words.
+/// Returns the order of bytes that corresponds to an order of words.
 const fn order(words: [u8; 4]) -> Block {
     let mut bytes = [0x80; BLOCK];
     let mut i = 0;
@@ -240,7 +256,7 @@ const fn order(words: [u8; 4]) -> Block {
     bytes
 }
 
-/// The sum of a block's words in some orders.
+/// Returns the sum of each block's words in several orders.
 #[inline(always)]
 fn sum_of_words<L: Lanes, const N: usize>(lanes: L, x: &L::Blocks, orders: &[Block; N]) -> L::Blocks {
     let mut sum = lanes.splat(&[0; BLOCK]);

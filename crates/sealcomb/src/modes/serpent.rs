@@ -1,4 +1,4 @@
-//! Serpent as the cipher of a mode that is written for any.
+//! Serpent as the block cipher of modes that are generic over it.
 
 use alloc::boxed::Box;
 
@@ -6,7 +6,7 @@ use crate::backend::{Backend, Isa, Kept, Wiped};
 use crate::engine::{BlockCipher, Material};
 use crate::primitives::serpent::{KeySchedule, Shared};
 
-/// What a key keeps: the cipher's, and the mode's.
+/// The key material: the cipher's key schedule, and the mode's own material.
 type Both = (KeySchedule, Kept);
 
 impl BlockCipher for KeySchedule {

@@ -1,4 +1,16 @@
-//! SILC (submission to CAESAR, version 3) with its letters: CLOC with other tweaks of the chains' ends.
+//! SILC v3 (CAESAR, round 3, CLOC and SILC), with the submission's letters. `ENC` and `PRF`'s chain are CLOC's
+//! (`modes/cloc.rs`); the hash and the ends of the chains differ.
+//!
+//! ```text
+//! HASH:  S ← E_K(0…0 ‖ param ‖ N)
+//!        S ← E_K(S ⊕ zpp(A_i))               for all i
+//!        V ← g(S ⊕ len(A))
+//! PRF:   S ← E_K(g(V))
+//!        S ← E_K(S ⊕ zpp(C_i))               for all i
+//!        T ← E_K(g(S ⊕ len(C)))
+//! ```
+//!
+//! `zpp` pads with zeros; `len` is the number of bytes as a block. `T` is cut to 8 bytes.
 
 use super::Mode;
 use super::cloc::{beyond_end, crypt, cut};
@@ -32,7 +44,7 @@ fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
     batch.set_tags(&prf);
 }
 
-/// `V = HASH_K(N, A)` and `g(V)`, into `s` and `len`; the chain begins with `S = E_K(0…0 ‖ param ‖ N)`.
+/// Computes `V = HASH_K(N, A)` in `s` and `g(V)` in `len`.
 fn hash(batch: &mut Batch<'_, '_, '_>, s: &mut Column, len: &mut Column) {
     s.extend(batch.messages.iter().map(|message| nonce_block(message.nonce)));
     each::encrypt(batch, s);
@@ -43,17 +55,17 @@ fn hash(batch: &mut Batch<'_, '_, '_>, s: &mut Column, len: &mut Column) {
     once::<Length, 2>(batch, [s, len]);
 }
 
-/// `0…0 ‖ param ‖ N`; `param` stands for AES, 12 bytes of nonce and 8 of tag.
+/// Returns `0…0 ‖ param ‖ N`. `param` encodes AES, 12-byte nonces and 8-byte tags.
 fn nonce_block(nonce: &[u8]) -> Block {
     (u128::from_le_bytes(read_part(nonce)) << 32 | 0xC0 << 24).to_le_bytes()
 }
 
-/// A number of bytes as a block.
+/// Returns a number of bytes as a big-endian block.
 fn length(bytes: usize) -> Block {
     (bytes as u128).to_be_bytes()
 }
 
-/// `V = g(S ⊕ len(A))`, and `g(V)`
+/// Computes `V = g(S ⊕ len(A))`, and `g(V)`.
 struct Length;
 
 impl Once<2> for Length {
@@ -66,7 +78,7 @@ impl Once<2> for Length {
     }
 }
 
-/// `T = E_K(g(E_K(S) ⊕ len(M)))`
+/// Computes `T = E_K(g(E_K(S) ⊕ len(M)))`, where `S` includes the last block of ciphertext.
 struct Tag;
 
 impl Once<4> for Tag {
@@ -80,7 +92,7 @@ impl Once<4> for Tag {
     }
 }
 
-/// `(X_0, …, X_15) ↦ (X_1, …, X_15, X_0 ⊕ X_1)`
+/// Computes `g`: `(X_0, …, X_15) ↦ (X_1, …, X_15, X_0 ⊕ X_1)`.
 #[inline(always)]
 fn g<L: Lanes>(lanes: L, x: &mut L::Blocks) {
     let mut x1 = *x;
