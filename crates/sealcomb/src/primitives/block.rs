@@ -1,23 +1,23 @@
-//! Single blocks in memory: sums, paddings, masks and cuts.
+//! Operations on single blocks in memory: XOR, padding, masks, and cuts at byte positions.
 //!
-//! All of it goes by whole numbers, since blocks that are put together from bytes are slow to load, and takes public
-//! lengths alone.
+//! All of them compute on whole numbers, because blocks assembled from bytes in memory are slow to load. Sizes and
+//! positions must be public.
 
 use crate::backend::{BLOCK, Block, read_part};
 
-/// `a ← a ⊕ b`
+/// Computes `a ← a ⊕ b`.
 #[inline(always)]
 pub(crate) fn xor(a: &mut Block, b: &Block) {
     *a = add(*a, *b);
 }
 
-/// `a ⊕ b`
+/// Returns `a ⊕ b`.
 #[inline(always)]
 pub(crate) fn add(a: Block, b: Block) -> Block {
     (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes()
 }
 
-/// A one bit after so many bytes, if that is not a whole block: `10…0`.
+/// The padding `10…0` after `i` bytes, at index `i`: a one bit, then zeros. Zero for a whole block.
 pub(crate) static PADDING: [Block; BLOCK + 1] = {
     let mut padding = [[0; BLOCK]; BLOCK + 1];
     let mut i = 0;
@@ -28,68 +28,69 @@ pub(crate) static PADDING: [Block; BLOCK + 1] = {
     padding
 };
 
-/// A string of at most 16 bytes, with a one bit and zeros after it if it is shorter.
+/// Returns a string of at most 16 bytes, padded with a one bit and zeros if it is shorter.
 #[inline(always)]
 pub(crate) fn padded(bytes: &[u8]) -> Block {
     add(read_part(bytes), PADDING[bytes.len()])
 }
 
-/// The mask of so many bytes.
+/// Returns the mask of a block's first `bytes` bytes.
 #[inline(always)]
 pub(crate) fn bytes_mask(bytes: usize) -> Block {
     (!beyond(bytes)).to_le_bytes()
 }
 
-/// The mask of the bytes after so many.
+/// Returns the mask of a block's bytes after the first `bytes`.
 #[inline(always)]
 pub(crate) fn rest_mask(bytes: usize) -> Block {
     beyond(bytes).to_le_bytes()
 }
 
-/// The mask of a whole block, or of nothing.
+/// Returns the mask of a whole block, or zero.
 #[inline(always)]
 pub(crate) fn mask(whole: bool) -> Block {
     bytes_mask(if whole { BLOCK } else { 0 })
 }
 
-/// A block of so many bytes, and after them the first bytes of another.
+/// Returns the first `bytes` bytes of `head`, followed by the first bytes of `tail`. The other bytes of `head` must
+/// be zero.
 #[inline(always)]
 pub(crate) fn join(head: &Block, bytes: usize, tail: &Block) -> Block {
     let tail = u128::from_le_bytes(*tail).checked_shl(8 * bytes as u32).unwrap_or(0);
     (u128::from_le_bytes(*head) | tail).to_le_bytes()
 }
 
-/// The first bytes of a block, and zeros.
+/// Returns the first `bytes` bytes of a block, zero-padded.
 #[inline(always)]
 pub(crate) fn head(block: &Block, bytes: usize) -> Block {
     (u128::from_le_bytes(*block) & !beyond(bytes)).to_le_bytes()
 }
 
-/// The bytes of a block after the first ones, and zeros.
+/// Returns the bytes of a block after the first `bytes`, zero-padded.
 #[inline(always)]
 pub(crate) fn skip(block: &Block, bytes: usize) -> Block {
     u128::from_le_bytes(*block).checked_shr(8 * bytes as u32).unwrap_or(0).to_le_bytes()
 }
 
-/// A tag that begins within the last block of ciphertext: `last[bytes..] ‖ rest[..bytes]`.
+/// Returns a tag that begins in the last block of ciphertext: `last[bytes..] ‖ rest[..bytes]`.
 #[inline(always)]
 pub(crate) fn split(last: &Block, rest: &Block, bytes: usize) -> Block {
     join(&skip(last, bytes), BLOCK - bytes, rest)
 }
 
-/// The bits after so many bytes, of a block as a little-endian number.
+/// Returns the mask of the bytes after the first `bytes`, as a little-endian number.
 #[inline(always)]
 fn beyond(bytes: usize) -> u128 {
     u128::MAX.checked_shl(8 * bytes as u32).unwrap_or(0)
 }
 
-/// Bytes of a string before its last block, which is never empty unless the string is.
+/// Returns the number of bytes that precede the last block of a string. That block is empty only if the string is.
 #[inline(always)]
 pub(crate) fn before_last(bytes: usize) -> usize {
     bytes.saturating_sub(1) / BLOCK * BLOCK
 }
 
-/// Bytes of a string in whole blocks.
+/// Returns the number of bytes in the whole blocks of a string.
 #[inline(always)]
 pub(crate) fn whole(bytes: usize) -> usize {
     bytes / BLOCK * BLOCK

@@ -1,12 +1,19 @@
-//! Masks that double from block to block: `x^i v`, a table for none of them.
+//! Masks that double from block to block, `x^i v`, computed in registers without a table per key.
+//!
+//! ```text
+//! first ← (v, x v, x^2 v, …)                 one register
+//! for each group of registers:
+//!     masks ← first, first x^B, first x^2B, …            B: blocks per register
+//!     first ← first x^n                      n: blocks of the group
+//! ```
 
 use super::gf128::{short, times_short, times_x_to};
 use crate::backend::{Block, Isa, REGISTERS};
 
-/// The most blocks of a group, and a register more.
+/// Number of powers in the table: the blocks of a group, and one more register.
 const POWERS: usize = 4 * REGISTERS + 4;
 
-/// `x^i` as polynomials for [`times_short`].
+/// The powers `x^i`, as polynomials for [`times_short`].
 #[repr(align(64))]
 struct Powers([Block; POWERS]);
 
@@ -20,30 +27,30 @@ static POWERS_OF_X: Powers = {
     Powers(powers)
 };
 
-/// `v`, `x v`, `x^2 v` ... on their way, for blocks that are read big-endian (CMAC's convention) or little-endian (that
-/// of XTS).
+/// The sequence `v`, `x v`, `x^2 v`, … Blocks are read as big-endian numbers (CMAC's convention) or as little-endian
+/// ones (XTS's).
 pub(crate) struct Doubles<B: Isa, const BIG_ENDIAN: bool> {
-    /// The first ones of the current group, little-endian.
+    /// The first masks of the current group, as little-endian numbers.
     first: B::V,
-    /// How many there were before the current group.
+    /// Number of masks before the current group.
     before: usize,
 }
 
 impl<B: Isa, const BIG_ENDIAN: bool> Doubles<B, BIG_ENDIAN> {
-    /// The doubles from `v`, which is in every lane, on.
+    /// Returns the sequence that begins with `v`, which must be in every lane.
     #[inline(always)]
     pub(crate) fn from(b: B, v: B::V) -> Self {
         let first = times_short(b, Self::turn(b, v), b.load(&POWERS_OF_X.0));
         Self { first, before: 0 }
     }
 
-    /// From the mode's byte order to little-endian, and back.
+    /// Converts between the mode's byte order and little-endian.
     #[inline(always)]
     fn turn(b: B, v: B::V) -> B::V {
         if BIG_ENDIAN { b.reverse(v) } else { v }
     }
 
-    /// The next `count` ones, in `R` registers: in full ones, unless they are the last of all.
+    /// Returns the next `count` masks in `R` registers. The registers must be full, except in the last call.
     #[inline(always)]
     pub(crate) fn take<const R: usize>(&mut self, b: B, count: usize) -> [B::V; R] {
         let mut doubles = Self::onward::<R>(b, self.first);
@@ -54,7 +61,7 @@ impl<B: Isa, const BIG_ENDIAN: bool> Doubles<B, BIG_ENDIAN> {
         doubles
     }
 
-    /// The same, and each one's double.
+    /// Returns the next `count` masks, and the double of each. The registers must be full, except in the last call.
     #[inline(always)]
     pub(crate) fn take_twice<const R: usize>(&mut self, b: B, count: usize) -> ([B::V; R], [B::V; R]) {
         let (mut once, mut twice) = ([Self::turn(b, self.first); R], [b.zero(); R]);
@@ -68,7 +75,8 @@ impl<B: Isa, const BIG_ENDIAN: bool> Doubles<B, BIG_ENDIAN> {
         (once, twice)
     }
 
-    /// A register, and those that follow it. Eight places are a byte, by which it is easier to move.
+    /// Returns `R` registers of masks, beginning with `first`. A product by a power of `x^8` moves whole bytes, which
+    /// is cheaper than shifts, so it is used for registers at a distance of eight blocks.
     #[inline(always)]
     fn onward<const R: usize>(b: B, first: B::V) -> [B::V; R] {
         let eighth = 8 / B::BLOCKS;
@@ -84,6 +92,7 @@ impl<B: Isa, const BIG_ENDIAN: bool> Doubles<B, BIG_ENDIAN> {
         doubles
     }
 
+    /// Moves to the next group if the registers were full.
     #[inline(always)]
     fn advance<const R: usize>(&mut self, b: B, count: usize) {
         if count == R * B::BLOCKS {
@@ -92,7 +101,7 @@ impl<B: Isa, const BIG_ENDIAN: bool> Doubles<B, BIG_ENDIAN> {
         }
     }
 
-    /// `x^i v` in the first lane, once all before it were taken.
+    /// Returns `x^i v` in the first lane. All masks before it must have been taken.
     #[inline(always)]
     pub(crate) fn at(&self, b: B, i: usize) -> B::V {
         Self::turn(b, times_short(b, self.first, b.one(&POWERS_OF_X.0[i - self.before])))

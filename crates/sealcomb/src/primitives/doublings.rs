@@ -1,39 +1,42 @@
 //! The doublings of an element of GF(2^128), which mask the blocks of a message, and sums of multiples of blocks.
 //!
-//! A mask is a small factor, a polynomial in `x`, times a doubling, and so the sum of as many entries of the table as
-//! the factor has terms. As `x^128 = x^7 + x^2 + x + 1`, each doubling is also the sum of the four that are 128, 127,
-//! 126 and 121 places before it, so that nothing needs to be multiplied however long the message is.
+//! A mask is a doubling times a small factor, a polynomial in `x`. It is therefore the sum of as many table entries
+//! as the factor has terms.
+//!
+//! A table has the doublings of a chapter, 128 blocks. Since `x^128 = x^7 + x^2 + x + 1`, each doubling is the sum of
+//! the doublings 128, 127, 126 and 121 positions before it. Long messages replace the entries that they have used by
+//! those of the next chapter, with these sums. So no length requires a multiplication.
 
 use alloc::boxed::Box;
 
 use super::gf128::double_number;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Wiped};
 
-/// Places after which the table is renewed.
+/// Number of positions after which a table entry is used again.
 const CHAPTER: usize = 128;
-/// Entries that the masks of eight registers take: factors have degrees up to 7.
+/// Number of entries that the masks of eight registers use. Factors have degrees up to 7.
 const AHEAD: usize = 4 * REGISTERS + 7;
 
-/// Registers by which long messages go on.
+/// Number of registers per step of a long message.
 const PACE: usize = REGISTERS / 2;
 
 /// The doublings of an element `L`.
 #[derive(Clone)]
 #[repr(C, align(64))]
 pub(crate) struct Doublings {
-    // So that the masks of a message's first blocks begin with a line.
+    // Aligns `entries[1]`, the first block's mask, to a cache line.
     before: [Block; 3],
-    /// `2^(i-1) L` at `i`.
+    /// The entry at `i` is `2^(i-1) L`.
     entries: [Block; CHAPTER + AHEAD + 1],
 }
 
 impl Doublings {
-    /// The doublings of `l` in CMAC's convention, in constant time.
+    /// Returns the doublings of `l` in CMAC's convention, in constant time.
     pub(crate) fn new(l: &Block) -> Box<Wiped<Self>> {
         Self::of(u128::from_be_bytes(*l), u128::to_be_bytes)
     }
 
-    /// The doublings of `l` where blocks are little-endian numbers, in constant time.
+    /// Returns the doublings of `l` if blocks are little-endian numbers, in constant time.
     pub(crate) fn little_endian(l: &Block) -> Box<Wiped<Self>> {
         Self::of(u128::from_le_bytes(*l), u128::to_le_bytes)
     }
@@ -49,7 +52,7 @@ impl Doublings {
         doublings
     }
 
-    /// Puts into the entries of `PACE` full registers from `at` on those that come `CHAPTER` after them.
+    /// Replaces the entries of `PACE` full registers, beginning with `at`, by those `CHAPTER` positions later.
     #[inline(always)]
     fn renew_full<B: Isa>(&mut self, b: B, at: usize) {
         let entries = &mut self.entries[at..at + PACE * B::BLOCKS + 7];
@@ -60,7 +63,7 @@ impl Doublings {
         }
     }
 
-    /// Puts into `to`, and the further entries up to `end`, those that come `CHAPTER` after the ones from `from` on.
+    /// Writes to the entries `to..end` those that come `CHAPTER` positions after the entries starting at `from`.
     #[inline(always)]
     fn renew<B: Isa>(&mut self, b: B, from: usize, to: usize, end: usize) {
         let mut i = 0;
@@ -74,37 +77,40 @@ impl Doublings {
     }
 }
 
-/// `v / 2`
+/// Returns `v / 2`.
 fn halve(v: u128) -> u128 {
     v >> 1 ^ (v & 1).wrapping_neg() & (1 << 127 | 0x43)
 }
 
-/// Room for the table of a message that is longer than a chapter. The heap would take as long as a hundred blocks.
+/// Memory for the table of a message that is longer than a chapter. Allocating it on the heap would take as long as a
+/// hundred blocks.
 pub(crate) type Room = Option<Wiped<Doublings>>;
 
-/// The masks of a message's blocks on their way.
+/// The sequence of a message's masks.
 pub(crate) struct Masks<'k> {
     key: &'k Doublings,
-    /// The table of a message that is longer than a chapter; what is behind the place is already the next chapter's.
+    /// The message's own table, if it is longer than a chapter. Entries before the position are those of the next
+    /// chapter.
     own: Option<&'k mut Doublings>,
-    /// The place of the next block, from 1 to `CHAPTER`; one more behind a message of a whole chapter.
+    /// Table position of the next block, 1 to `CHAPTER`; `CHAPTER + 1` after a message of exactly one chapter.
     place: usize,
 }
 
 impl<'k> Masks<'k> {
-    /// Those of a message of no more than a chapter.
+    /// Returns the masks of a message of at most one chapter.
     #[inline(always)]
     pub(crate) fn short(key: &'k Doublings) -> Self {
         Self { key, own: None, place: 1 }
     }
 
-    /// Those of a message of at most so many blocks.
+    /// Returns the masks of a message of at most `blocks` blocks.
     #[inline(always)]
     pub(crate) fn new(key: &'k Doublings, blocks: usize, room: &'k mut Room) -> Self {
         let own = if blocks > CHAPTER { Some(&mut **room.insert(Wiped::new(key.clone()))) } else { None };
         Self { key, own, place: 1 }
     }
 
+    /// Returns the table: the message's own, or the key's.
     #[inline(always)]
     fn entries(&self) -> &[Block] {
         match &self.own {
@@ -113,13 +119,14 @@ impl<'k> Masks<'k> {
         }
     }
 
-    /// The masks of the next blocks, as many as eight registers have.
+    /// Returns the doublings for the next blocks, up to eight registers of them.
     #[inline(always)]
     pub(crate) fn ahead(&self) -> Ahead<'_> {
         Ahead(self.entries()[self.place..].first_chunk().expect("masks after each place"))
     }
 
-    /// The mask of the `n`th of the next blocks, of which [`Masks::ahead`] has the masks; that of the one before them, if `n` is 0.
+    /// Returns the mask of the `n`th next block, counted from 1, or of the block before it if `n` is 0. `n` is at
+    /// most the number of blocks that [`Masks::ahead`] covers.
     #[inline(always)]
     pub(crate) fn block(&self, n: usize, factor: u16) -> Block {
         let entries = &self.entries()[self.place - 1 + n..];
@@ -132,13 +139,13 @@ impl<'k> Masks<'k> {
         sum.to_ne_bytes()
     }
 
-    /// Goes on by so many blocks, at most those of eight registers.
+    /// Advances by `blocks` blocks, at most eight registers of them.
     #[inline(always)]
     pub(crate) fn go<B: Isa>(&mut self, b: B, blocks: usize) {
         let next = self.place + blocks;
         self.place = next;
         if let Some(own) = &mut self.own {
-            // One entry stays, for the mask of the place before the next.
+            // The last entry passed is not replaced: it is the mask for `n = 0`.
             let used = (next - 1).min(CHAPTER + 1);
             let place = next - blocks;
             if blocks == PACE * B::BLOCKS && next <= CHAPTER {
@@ -156,12 +163,12 @@ impl<'k> Masks<'k> {
     }
 }
 
-/// The doublings from one block's on.
+/// The doublings that begin with one block's.
 #[derive(Clone, Copy)]
 pub(crate) struct Ahead<'t>(&'t [Block; AHEAD]);
 
 impl Ahead<'_> {
-    /// The masks of the `r`th register's blocks.
+    /// Returns the masks of the blocks of register `r`.
     #[inline(always)]
     pub(crate) fn register<B: Isa>(self, b: B, r: usize, factor: u8) -> B::V {
         let mut sum = b.zero();
@@ -174,7 +181,7 @@ impl Ahead<'_> {
     }
 }
 
-/// The sum of byte-reversed blocks, each times `x` to a power under 8.
+/// Returns the sum of byte-reversed blocks, each times a power of `x` below 8.
 #[inline(always)]
 pub(crate) fn sum_of_multiples<B: Isa, const N: usize>(b: B, terms: [(B::V, u32); N]) -> B::V {
     const POLYNOMIAL: Block = 0x87_u128.to_le_bytes();
@@ -187,7 +194,7 @@ pub(crate) fn sum_of_multiples<B: Isa, const N: usize>(b: B, terms: [(B::V, u32)
             beyond = b.xor(beyond, b.shift_right(v, 64 - power));
         }
     }
-    // What the low half lost moves into the high half; what the high half lost comes back reduced.
+    // Bits shifted out of the low half move into the high half. Bits shifted out of the high half are reduced.
     b.xor3(sum, b.low_to_high(beyond), b.mul_cross(b.splat(&POLYNOMIAL), beyond))
 }
 
@@ -200,7 +207,7 @@ mod tests {
 
     const L: u128 = 0xc6a1_3b37_878f_5b82_6f4f_8162_a1c8_d879;
 
-    /// The masks with two factors, and those one place before, going on by steps of these sizes.
+    /// Returns masks with two factors, and masks of the previous block, in steps of the given sizes.
     struct Walk {
         steps: Vec<usize>,
     }
@@ -228,7 +235,7 @@ mod tests {
     fn masks_are_multiples_of_doublings_however_long_the_message() {
         let doubling = |place: usize| (0..place).fold(halve(L), |v, _| double_number(v));
         for backend in Backend::available() {
-            // A whole chapter and more than one.
+            // Exactly one chapter, and more than one.
             for (size, total) in
                 [1, 5, 8, 16, 31, 32].map(|size| (size, 600)).into_iter().chain([(1, 128), (32, 128)])
             {

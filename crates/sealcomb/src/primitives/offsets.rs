@@ -1,7 +1,12 @@
 //! The offsets of OCB3 (RFC 7253, section 4).
 //!
-//! The offset of block `i` is the one before it and `L_{ntz(i)}`. In a group of a power of two blocks all but the last
-//! have the same differences to the group's first offset, whichever group it is, so a table has these.
+//! ```text
+//! Offset_i ← Offset_{i-1} ⊕ L_{ntz(i)}
+//! ```
+//!
+//! The engine computes them in groups of a power of two of blocks. Every block of a group except the last has a fixed
+//! difference to the offset before the group, whichever group it is. A table per key contains these differences, so
+//! an offset takes one XOR.
 
 use alloc::boxed::Box;
 
@@ -9,25 +14,28 @@ use super::block::add;
 use super::gf128::{BigEndian, Field};
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Wiped};
 
-/// The most blocks of a group.
+/// Maximum number of blocks in a group.
 const GROUP: usize = 4 * REGISTERS;
 
-/// How many `L_j` there are: enough for 2^48 blocks, the most under a key.
+/// Number of values `L_j`: enough for 2^48 blocks, the maximum per key.
 const LEVELS: usize = 49;
 
-/// What a key's offsets are made of.
+/// The values derived from a key from which offsets are computed.
 #[repr(align(64))]
 pub(crate) struct OffsetTable {
-    /// The sum of `L_{ntz(1)}` to `L_{ntz(i)}` at `i - 1`; nothing where the group ends.
+    /// At `i - 1`, the sum of `L_{ntz(1)}` to `L_{ntz(i)}`. Zero for the group's last block.
     within: [Block; GROUP],
-    /// What each `L_j` at a group's end adds: it and all differences within the group.
+    /// At `j`, the difference from one group's base to the next, if the last block of the group has `ntz(i) = j`:
+    /// `L_j` and the sum within the group.
     across: [Block; LEVELS],
+    /// `L_*`.
     asterisk: Block,
+    /// `L_$`.
     dollar: Block,
 }
 
 impl OffsetTable {
-    /// The table for groups of eight registers of a backend, from `L_* = E_K(0)`.
+    /// Returns the table for groups of eight registers of a backend, computed from `L_* = E_K(0)`.
     #[inline(always)]
     pub(crate) fn new<B: Isa>(asterisk: &Block) -> Box<Wiped<Self>> {
         let mut table = Box::new(Wiped::new(Self {
@@ -52,42 +60,43 @@ impl OffsetTable {
         table
     }
 
-    /// Blocks of a group.
+    /// Returns the number of blocks in a group.
     #[inline(always)]
     const fn group<B: Isa>() -> usize {
         REGISTERS * B::BLOCKS
     }
 
-    /// `L_*`
+    /// Returns `L_*`.
     #[inline(always)]
     pub(crate) fn asterisk(&self) -> &Block {
         &self.asterisk
     }
 
-    /// `L_$`
+    /// Returns `L_$`.
     #[inline(always)]
     pub(crate) fn dollar(&self) -> &Block {
         &self.dollar
     }
 }
 
-/// The offsets of a message's blocks on their way.
+/// The sequence of a message's offsets.
 pub(crate) struct Offsets<'t, B: Isa> {
     table: &'t OffsetTable,
     /// The offset before the current group, in every lane.
     base: B::V,
-    /// Blocks before the current group.
+    /// Number of blocks before the current group.
     before: usize,
 }
 
 impl<'t, B: Isa> Offsets<'t, B> {
-    /// The offsets after `start`, which is in every lane.
+    /// Returns the offsets that follow `start`, which must be in every lane.
     #[inline(always)]
     pub(crate) fn after(table: &'t OffsetTable, start: B::V) -> Self {
         Self { table, base: start, before: 0 }
     }
 
-    /// The offsets of the next `blocks` blocks, in `R` registers: a whole group, or the last ones of a message.
+    /// Returns the offsets of the next `blocks` blocks in `R` registers: a whole group, or the last blocks of a
+    /// message.
     #[inline(always)]
     pub(crate) fn take<const R: usize>(&mut self, b: B, blocks: usize) -> [B::V; R] {
         let mut offsets = [b.zero(); R];
@@ -98,14 +107,16 @@ impl<'t, B: Isa> Offsets<'t, B> {
             self.before += blocks;
             let step = b.splat(&self.table.across[self.before.trailing_zeros() as usize]);
             self.base = b.xor(self.base, step);
-            // The table has nothing for the group's last block.
+            // The table has no entry for the group's last block, whose offset is the next base. Only its lane is
+            // changed.
             let others = b.keep(step, BLOCK * (B::BLOCKS - 1));
             offsets[R - 1] = b.xor3(offsets[R - 1], step, others);
         }
         offsets
     }
 
-    /// The offset of the last of a message's `blocks` blocks, in the first lane, once all were taken.
+    /// Returns the offset of the last of a message's `blocks` blocks in the first lane. All offsets must have been
+    /// taken.
     #[inline(always)]
     pub(crate) fn last(&self, b: B, blocks: usize) -> B::V {
         match blocks - self.before {
