@@ -1,16 +1,23 @@
-//! GF(2^128): doubling, and multiplication by the two methods that the papers compare, and for factors that stay the same by
-//! a third, which takes a product less.
+//! GF(2^128): doublings, and products by three methods. Two are those that the papers compare; the third, for factors
+//! that are used repeatedly, saves a carry-less product.
 //!
-//! Two conventions share the field. POLYVAL (RFC 8452, section 3) reads a block as a little-endian number whose bit
-//! `i` is the coefficient of `x^i` and multiplies modulo `x^128 + x^127 + x^126 + x^121 + 1`, with a factor `x^-128`.
-//! CMAC and the modes with offsets (SP 800-38B) read it big-endian, modulo `x^128 + x^7 + x^2 + x + 1`.
+//! ```text
+//! haswell              4 products, 2 more to reduce
+//! classical            3 products (Karatsuba), reduced by shifts
+//! multiply_reversed    3 products, 1 more to reduce; the factor is three blocks
+//! ```
+//!
+//! Two conventions represent the field. POLYVAL (RFC 8452, section 3) reads a block as a little-endian number whose
+//! bit `i` is the coefficient of `x^i`, and multiplies modulo `x^128 + x^127 + x^126 + x^121 + 1`, with a factor
+//! `x^-128`. CMAC and the modes with offsets (SP 800-38B) read it as a big-endian number, modulo
+//! `x^128 + x^7 + x^2 + x + 1`. GCM's convention is reduced to POLYVAL's.
 
 use core::marker::PhantomData;
 
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, TopBit};
 
-/// A convention for blocks as elements of the field. Byte-reversed, a block of either is a little-endian polynomial, of
-/// which the field's arithmetic is made.
+/// A convention that represents elements of the field as blocks. In both conventions, a byte-reversed block is a
+/// little-endian polynomial, on which the arithmetic operates.
 pub(crate) trait Field: Sync {
     /// Doubles every block of a register, in constant time.
     fn double<B: Isa>(b: B, v: B::V) -> B::V;
@@ -18,16 +25,19 @@ pub(crate) trait Field: Sync {
     /// Doubles one block, in constant time.
     fn double_block(v: &Block) -> Block;
 
-    /// A factor, byte-reversed and with what the reductions leave to it.
+    /// Returns `h` as a factor: byte-reversed, and in GCM's convention multiplied by `x`, which the reductions do not
+    /// do.
     fn factor(h: &Block) -> Block;
 
-    /// `low + high x^64`, reduced to a block by one carry-less product; a convention may divide it by `x^64`.
+    /// Reduces `low + high x^64` to a block with one carry-less product. If [`Self::DIVIDES`], the result is divided
+    /// by `x^64`.
     fn reduce<B: Isa>(b: B, low: B::V, high: B::V) -> B::V;
 
-    /// The same, by shifts.
+    /// Computes [`Self::reduce`] with shifts instead of a product.
     fn reduce_by_shifts<B: Isa>(b: B, low: B::V, high: B::V) -> B::V;
 
-    /// Whether `reduce` divides, and so begins at the low end; it adds the other one as it is.
+    /// Whether `reduce` divides by `x^64`. It then folds the low half of `low` and adds `high` unchanged; otherwise
+    /// it folds the high half of `high` and adds `low` unchanged.
     const DIVIDES: bool;
 }
 
@@ -60,28 +70,28 @@ impl Field for BigEndian {
     fn reduce_by_shifts<B: Isa>(b: B, low: B::V, high: B::V) -> B::V {
         let left = b.xor3(high, b.shift_left(high, 1), b.xor(b.shift_left(high, 2), b.shift_left(high, 7)));
         let right = b.xor3(b.shift_right(high, 63), b.shift_right(high, 62), b.shift_right(high, 57));
-        // What the high half gives: its low part is in `left`, its high part in `right`.
+        // The product of the high half: its low part is in `left`, its high part in `right`.
         let above = b.xor(b.high_to_low(left), b.and(right, b.splat(&halves(0, u64::MAX))));
         b.xor3(low, b.low_to_high(high), above)
     }
 }
 
-/// A block of this convention as a number, doubled, in constant time.
+/// Doubles a block in the big-endian convention, given as a number, in constant time.
 pub(crate) const fn double_number(v: u128) -> u128 {
     v << 1 ^ (v >> 127).wrapping_neg() & 0x87
 }
 
 #[cfg(feature = "research")]
 impl BigEndian {
-    /// The block of which this one is the double: `x^-1 v`.
+    /// Returns `x^-1 v`: the block whose double is `v`.
     pub(crate) fn halve_block(v: &Block) -> Block {
         let v = u128::from_be_bytes(*v);
         (v >> 1 ^ (v & 1).wrapping_neg() & (1 << 127 | 0x43)).to_be_bytes()
     }
 }
 
-/// GCM's convention (SP 800-38D, section 6.3): the first bit of the first byte is the coefficient of `x^0`. Its product
-/// is POLYVAL's of the byte-reversed blocks, one of them doubled (RFC 8452, appendix A).
+/// GCM's convention (SP 800-38D, section 6.3): the first bit of the first byte is the coefficient of `x^0`. Its
+/// product is POLYVAL's product of the byte-reversed blocks, one of them doubled (RFC 8452, appendix A).
 pub(crate) struct GcmOrder;
 
 impl Field for GcmOrder {
@@ -90,7 +100,8 @@ impl Field for GcmOrder {
     #[inline(always)]
     fn double<B: Isa>(b: B, v: B::V) -> B::V {
         let v = b.reverse(v);
-        // Each half's lowest bit as a mask for the other half: the high half's moves on, the low half's falls out.
+        // The lowest bit of each half becomes a mask in the other half: the bit of the high half moves to the low
+        // half, and that of the low half is reduced.
         let carries = b.sub64(b.zero(), b.swap(b.and(v, b.splat(&halves(1, 1)))));
         let moved = b.and(carries, b.splat(&halves(1 << 63, 0xe1 << 56)));
         b.reverse(b.xor(b.shift_right(v, 1), moved))
@@ -115,13 +126,14 @@ impl Field for GcmOrder {
     fn reduce_by_shifts<B: Isa>(b: B, low: B::V, high: B::V) -> B::V {
         let left = b.xor3(b.shift_left(low, 63), b.shift_left(low, 62), b.shift_left(low, 57));
         let right = b.xor3(b.shift_right(low, 1), b.shift_right(low, 2), b.shift_right(low, 7));
-        // What the low half gives: its low part is in `left`, its high part in `right`.
+        // The product of the low half: its low part is in `left`, its high part in `right`.
         let below = b.xor(b.and(left, b.splat(&halves(u64::MAX, 0))), b.low_to_high(right));
         b.xor3(b.swap(low), high, below)
     }
 }
 
-/// What [`multiply_by`] takes of a factor: `g0 ‖ h0`, `g1 ‖ h1`, and what `g0 h0` and `g1 h1` are reduced.
+/// Returns the factor `h` for [`multiply_by`], three blocks: `g0 ‖ h0`, `g1 ‖ h1`, and `g0 h0` and `g1 h1`, reduced
+/// to one block.
 pub(crate) fn factor<F: Field>(backend: Backend, h: &Block) -> [Block; 3] {
     backend.run(Factor::<F> { h, field: PhantomData })
 }
@@ -141,7 +153,7 @@ impl<F: Field> Kernel for Factor<'_, F> {
     }
 }
 
-/// The same within a kernel, for a byte-reversed factor in each lane.
+/// Computes [`factor`] within a kernel, for a byte-reversed factor in each lane.
 #[inline(always)]
 pub(crate) fn split_factor<F: Field, B: Isa>(b: B, h: B::V) -> [B::V; 3] {
     let (h, g) = (F::reduce(b, h, b.zero()), F::reduce(b, b.zero(), h));
@@ -150,7 +162,7 @@ pub(crate) fn split_factor<F: Field, B: Isa>(b: B, h: B::V) -> [B::V; 3] {
     [low, high, F::reduce(b, b.mul_cross(low, low), b.mul_cross(high, high))]
 }
 
-/// The product of a block and a factor.
+/// Returns the product of a block and a factor.
 pub(crate) fn product<F: Field>(backend: Backend, x: &Block, h: &[Block; 3]) -> Block {
     backend.run(One::<F> { x, h, field: PhantomData })
 }
@@ -171,30 +183,31 @@ impl<F: Field> Kernel for One<'_, F> {
     }
 }
 
-/// `x h`
+/// Returns `x h` in every lane, for a factor from [`factor`].
 #[inline(always)]
 pub(crate) fn multiply_by<F: Field, B: Isa>(b: B, x: B::V, h: [B::V; 3]) -> B::V {
     b.reverse(multiply_reversed::<F, B>(b, b.reverse(x), h))
 }
 
-/// The same product of byte-reversed blocks, by four carry-less products.
+/// Returns the product of byte-reversed blocks and factors, with four carry-less products.
 ///
-/// With `g = x^64 h`, reduced, and halves `0` and `1`, it is `x0 h + x1 g`: half a block too long, so that one product
-/// reduces it. Its lower part is `x0 h0 + x1 g0 = (x0 + g0)(x1 + h0) + x0 x1 + g0 h0`, as Winograd (1968) computes inner products;
-/// its upper part has the same `x0 x1`, and `g0 h0` and `g1 h1` are the factor's.
+/// Let `g = x^64 h`, reduced, and let `0` and `1` denote the halves of a block. The product is `x0 h + x1 g`. It is
+/// half a block too long, so one product reduces it. Its lower part is
+/// `x0 h0 + x1 g0 = (x0 + g0)(x1 + h0) + x0 x1 + g0 h0`, as in Winograd's inner products (1968). Its upper part
+/// contains `x0 x1`, too. `g0 h0` and `g1 h1` depend on the factor only.
 #[inline(always)]
 pub(crate) fn multiply_reversed<F: Field, B: Isa>(b: B, x: B::V, [low, high, constant]: [B::V; 3]) -> B::V {
     let multiply_halves = |x| b.mul_cross(x, x);
     let both = multiply_halves(x);
     let (mut low, mut high) = (multiply_halves(b.xor(x, low)), multiply_halves(b.xor(x, high)));
-    // The constant, reduced already, goes with the part that is added as it is.
+    // The constant is reduced already, so it is added to the part that `reduce` leaves unchanged.
     let end = if F::DIVIDES { &mut high } else { &mut low };
     *end = b.xor(*end, constant);
     (low, high) = (b.xor(low, both), b.xor(high, both));
     F::reduce(b, low, high)
 }
 
-/// The Haswell method on byte-reversed blocks.
+/// Multiplies byte-reversed blocks by the Haswell method.
 #[inline(always)]
 pub(crate) fn haswell<F: Field, B: Isa>(b: B, x: B::V, h: B::V) -> B::V {
     let (low, high) = (b.mul_low(x, h), b.mul_high(x, h));
@@ -202,14 +215,14 @@ pub(crate) fn haswell<F: Field, B: Isa>(b: B, x: B::V, h: B::V) -> B::V {
     reduce_twice::<F, B>(b, low, mid, high)
 }
 
-/// The square by that method: the products of one half and the other cancel each other.
+/// Squares byte-reversed blocks by the Haswell method. The products of one half and the other cancel out.
 #[inline(always)]
 pub(crate) fn square<F: Field, B: Isa>(b: B, x: B::V) -> B::V {
     reduce_twice::<F, B>(b, b.mul_low(x, x), b.zero(), b.mul_high(x, x))
 }
 
-/// `low + mid x^64 + high x^128`, reduced by two carry-less products with the constant of the field (Gueron's Montgomery
-/// reduction).
+/// Reduces `low + mid x^64 + high x^128` with two carry-less products by the constant of the field (Gueron's
+/// Montgomery reduction).
 #[inline(always)]
 fn reduce_twice<F: Field, B: Isa>(b: B, low: B::V, mid: B::V, high: B::V) -> B::V {
     if F::DIVIDES {
@@ -219,7 +232,7 @@ fn reduce_twice<F: Field, B: Isa>(b: B, low: B::V, mid: B::V, high: B::V) -> B::
     }
 }
 
-/// The classical method on byte-reversed blocks; `h_sum` has the sum of the halves of `h` in both halves.
+/// Multiplies byte-reversed blocks by the classical method. Both halves of `h_sum` are the sum of the halves of `h`.
 #[inline(always)]
 fn classical<F: Field, B: Isa>(b: B, x: B::V, h: B::V, h_sum: B::V) -> B::V {
     let (low, high) = (b.mul_low(x, h), b.mul_high(x, h));
@@ -235,33 +248,35 @@ fn classical<F: Field, B: Isa>(b: B, x: B::V, h: B::V, h_sum: B::V) -> B::V {
 #[inline(always)]
 pub(crate) fn double<B: Isa>(b: B, v: B::V) -> B::V {
     let v = b.reverse(v);
-    // Each half's highest bit as a mask for the other half: the low half's moves on, the high half's comes back as 0x87.
+    // The highest bit of each half becomes a mask in the other half: the bit of the low half moves to the high half,
+    // and that of the high half is reduced to 0x87.
     let carries = b.sub64(b.zero(), b.swap(b.shift_right(v, 63)));
     let moved = b.and(carries, b.splat(&halves(0x87, 1)));
     b.reverse(b.xor(b.add64(v, v), moved))
 }
 
-/// The factor `h` of GHASH, byte-reversed and times `x` in POLYVAL's field, in constant time.
+/// Returns GHASH's factor `h`, byte-reversed and multiplied by `x` in POLYVAL's field, in constant time.
 pub(crate) fn times_x(h: &Block) -> Block {
     const POLYNOMIAL: u128 = 1 << 127 | 1 << 126 | 1 << 121 | 1;
     let h = u128::from_be_bytes(*h);
     ((h << 1) ^ (POLYNOMIAL & (h >> 127).wrapping_neg())).to_le_bytes()
 }
 
-/// Doubles the first block of a register in the little-endian convention, as listing 1.1 of Bogdanov, Lauridsen and
-/// Tischhauser does: it asks for the top bit and branches on it. Not constant time: for measurements alone.
+/// Doubles the first block of a register in the little-endian convention, as in listing 1.1 of Bogdanov, Lauridsen
+/// and Tischhauser: it reads the top bit and branches on it. Not constant-time; for measurements only.
 #[inline(always)]
 pub(crate) fn double_branching<B: Isa>(b: B, v: B::V, how: TopBit) -> B::V {
     let shifted = b.xor(b.add64(v, v), b.shift_right(b.low_to_high(v), 63));
     if b.top_bit(v, how) { b.xor(shifted, b.splat(&halves(0x87, 0))) } else { shifted }
 }
 
-/// `v x^n` for every block of a register, `n` from 1 to 56, in constant time: modulo CMAC's polynomial, but of blocks
-/// that are read little-endian.
+/// Multiplies every block of a register by `x^n`, `n` from 1 to 56, in constant time. Blocks are read as
+/// little-endian numbers, modulo CMAC's polynomial.
 #[inline(always)]
 pub(crate) fn times_x_to<B: Isa>(b: B, v: B::V, n: u32) -> B::V {
     if n.is_multiple_of(8) {
-        // Whole bytes move through the block at once, and what falls out is short enough for one product.
+        // Whole bytes move through the block at once. The bytes that are shifted out are short enough to be reduced
+        // with one product.
         let bytes = n as usize / 8;
         let moved = b.shuffle(v, MOVE[BLOCK - bytes..].first_chunk().expect("at most seven bytes"));
         let out = b.shuffle(v, MOVE[2 * BLOCK - bytes..].first_chunk().expect("at most seven bytes"));
@@ -270,7 +285,8 @@ pub(crate) fn times_x_to<B: Isa>(b: B, v: B::V, n: u32) -> B::V {
     carried(b, b.shift_left(v, n), b.shift_right(v, 64 - n))
 }
 
-/// Orders of bytes that move a block up, and bring down what that pushes out.
+/// Byte orders for shuffles: one window moves a block up by some bytes, another moves the bytes that are shifted out
+/// to the bottom.
 static MOVE: [u8; 3 * BLOCK] = {
     let mut order = [255; 3 * BLOCK];
     let mut i = 0;
@@ -281,30 +297,31 @@ static MOVE: [u8; 3 * BLOCK] = {
     order
 };
 
-/// The same for any polynomial of degree up to 56, a block's in both its halves: see [`short`].
+/// Multiplies every block of a register by a polynomial of degree up to 56, in constant time. Both halves of each
+/// block of `polynomial` contain it: see [`short`].
 #[inline(always)]
 pub(crate) fn times_short<B: Isa>(b: B, v: B::V, polynomial: B::V) -> B::V {
     carried(b, b.mul_low(v, polynomial), b.mul_high(v, polynomial))
 }
 
-/// Adds what came out of each half to what is above it: for the high half, `x^128 = x^7 + x^2 + x + 1`.
+/// Adds the bits shifted out of each half to the half above. For the high half, `x^128 = x^7 + x^2 + x + 1`.
 #[inline(always)]
 fn carried<B: Isa>(b: B, v: B::V, out: B::V) -> B::V {
     b.xor3(v, b.low_to_high(out), b.mul_high(out, b.splat(&short(0x87))))
 }
 
-/// A polynomial as a block for [`times_short`]; bit `i` is the coefficient of `x^i`.
+/// Returns a polynomial as a block for [`times_short`]. Bit `i` is the coefficient of `x^i`.
 pub(crate) const fn short(polynomial: u64) -> Block {
     halves(polynomial, polynomial)
 }
 
-/// A block of two little-endian halves.
+/// Returns the block with these little-endian halves.
 const fn halves(low: u64, high: u64) -> Block {
     ((high as u128) << 64 | low as u128).to_le_bytes()
 }
 
-/// Three partial sums of products that are still to be reduced: `low + mid x^64 + high x^128`, where by Karatsuba's
-/// method `mid` still contains `low` and `high`.
+/// A sum of products before its reduction, `low + mid x^64 + high x^128`, with Karatsuba's method: `mid` still
+/// includes `low` and `high`.
 #[derive(Clone, Copy)]
 pub(crate) struct Unreduced<B: Isa> {
     low: B::V,
@@ -318,7 +335,7 @@ impl<B: Isa> Unreduced<B> {
         Self { low: b.zero(), mid: b.zero(), high: b.zero() }
     }
 
-    /// Adds `x h` by three carry-less products; `h_sum` has the sum of the halves of `h` in both halves.
+    /// Adds `x h`, with three carry-less products. Both halves of `h_sum` are the sum of the halves of `h`.
     #[inline(always)]
     pub(crate) fn add(&mut self, b: B, x: B::V, h: B::V, h_sum: B::V) {
         let x_sum = b.xor(x, b.swap(x));
@@ -327,7 +344,7 @@ impl<B: Isa> Unreduced<B> {
         self.mid = b.xor(self.mid, b.mul_low(x_sum, h_sum));
     }
 
-    /// The sum, reduced.
+    /// Returns the reduced sum.
     #[inline(always)]
     pub(crate) fn reduce<F: Field>(self, b: B) -> B::V {
         let mid = b.xor3(self.mid, self.low, self.high);
@@ -335,13 +352,13 @@ impl<B: Isa> Unreduced<B> {
     }
 }
 
-/// POLYVAL's product by the Haswell method.
+/// Returns POLYVAL's product by the Haswell method.
 #[inline(always)]
 pub(crate) fn multiply<B: Isa>(b: B, x: B::V, h: B::V) -> B::V {
     haswell::<GcmOrder, B>(b, x, h)
 }
 
-/// The same product by the classical method.
+/// Returns POLYVAL's product by the classical method.
 #[inline(always)]
 pub(crate) fn multiply_classical<B: Isa>(b: B, x: B::V, h: B::V) -> B::V {
     classical::<GcmOrder, B>(b, x, h, b.xor(h, b.swap(h)))
@@ -378,7 +395,7 @@ mod tests {
         (v >> 1) ^ if v & 1 == 1 { 0xe1 << 120 } else { 0 }
     }
 
-    /// The product by Horner's rule, for the bits of `y` from that of the highest power of `x` on.
+    /// Returns the product by Horner's rule. `bits` are those of `y`, beginning with the highest power of `x`.
     fn product(x: u128, bits: impl Iterator<Item = u128>, double: fn(u128) -> u128) -> u128 {
         bits.fold(0, |sum, bit| double(sum) ^ (x * bit))
     }
@@ -418,7 +435,7 @@ mod tests {
     impl<F: Field> Kernel for ByBook<F> {
         type Output = [u128; 2];
 
-        /// By the Haswell method and by the classical one.
+        /// Returns the product by the Haswell method and by the classical one.
         #[inline(always)]
         fn run<B: Isa>(self, b: B) -> [u128; 2] {
             let x = b.reverse(b.one(&self.x.to_be_bytes()));

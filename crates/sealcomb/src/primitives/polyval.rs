@@ -1,9 +1,15 @@
-//! POLYVAL (RFC 8452, section 3) under keys that each serve one message, for which few powers pay.
+//! POLYVAL (RFC 8452, section 3) with per-message keys. A key is used for one message only, so few powers of it pay
+//! off.
 //!
-//! A string's blocks lie side by side in a register, with zeros before the first ones so that its last block is in the last
-//! lane. Each lane sums on its own, by powers of the same `S = H^lanes`: `n` registers `X` make of the sums `T` the sums
-//! `T S^n ⊕ X_1 S^(n-1) ⊕ ... ⊕ X_n`, reduced once. Only at the end the lanes get powers of their own, from `H^lanes` down
-//! to `H`, and are added up.
+//! ```text
+//! S ← H^lanes, T ← 0
+//! for each n registers X_1, …, X_n:  T ← T S^n ⊕ X_1 S^(n-1) ⊕ … ⊕ X_n
+//! hash ← sum over the lanes of T (H^lanes, …, H)
+//! ```
+//!
+//! A register holds consecutive blocks. Zeros precede the first ones, so that the last block is in the last lane.
+//! Each lane has its own sum, and all lanes use the same powers of `S`. The sums of `n` registers are reduced once.
+//! Only at the end are the lanes multiplied by different powers and added.
 
 use zeroize::ZeroizeOnDrop;
 
@@ -12,35 +18,36 @@ use super::gf128::{GcmOrder, Unreduced, haswell, square};
 use super::wipe;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, Weave};
 
-/// The most lanes of a register.
+/// Maximum number of lanes in a register.
 const LANES: usize = 4;
 
 /// The powers of a message's key.
 #[repr(align(64))]
 pub(crate) struct Powers {
-    // H^lanes ... H
+    // H^lanes, …, H.
     last: WithSums<LANES>,
-    // S, S^2 ...
+    // S, S^2, …
     steps: WithSums<REGISTERS>,
 }
 
-/// Powers, and the sum of each one's halves, in both halves, for Karatsuba's method.
+/// Powers, and the sum of the halves of each in both halves, for Karatsuba's method.
 type WithSums<const N: usize> = [[Block; N]; 2];
 
-/// The most registers between two reductions: more powers would take longer than the reductions that they spare.
+/// Maximum number of registers between two reductions. More powers would take longer to compute than the reductions
+/// that they save.
 const fn most_registers<B: Isa>() -> usize {
     if B::BLOCKS == 1 { REGISTERS } else { REGISTERS / 2 }
 }
 
 impl Powers {
-    /// Room for powers.
+    /// Returns zeros, to be filled in.
     #[inline(always)]
     pub(crate) fn empty() -> Self {
         Self { last: [[[0; BLOCK]; LANES]; 2], steps: [[[0; BLOCK]; REGISTERS]; 2] }
     }
 
-    /// The powers of each message's key that strings of up to `longest` bytes need, those of as many messages side by side as
-    /// a register has blocks.
+    /// Computes the powers of each message's key, for strings of up to `longest` bytes. It processes as many messages
+    /// together as a register has blocks.
     #[inline(always)]
     pub(crate) fn fill_each<B: Isa>(b: B, powers: &mut [Self], keys: &[Block; GROUP], longest: usize) {
         for (powers, keys) in powers.chunks_mut(B::BLOCKS).zip(keys.chunks(B::BLOCKS)) {
@@ -75,7 +82,7 @@ impl Powers {
     }
 }
 
-/// The power after those from the first one on.
+/// Returns the next power, given consecutive powers from the first one on.
 #[inline(always)]
 fn power_after<B: Isa>(b: B, powers: &[B::V]) -> B::V {
     let n = powers.len();
@@ -86,6 +93,7 @@ fn power_after<B: Isa>(b: B, powers: &[B::V]) -> B::V {
     }
 }
 
+/// Stores a register of powers, and the sums of their halves.
 #[inline(always)]
 fn store_with_sums<B: Isa, const N: usize>(b: B, powers: B::V, to: &mut WithSums<N>, at: usize) {
     b.store(powers, &mut to[0][at..]);
@@ -101,23 +109,23 @@ impl Drop for Powers {
 
 impl ZeroizeOnDrop for Powers {}
 
-/// The hash of a string on its way.
+/// The state of the hash of a string.
 pub(crate) struct Polyval<'p, 'd, B: Isa> {
     powers: &'p Powers,
     data: Span<'d>,
-    // Where the next register of the string begins, and how many blocks are left, with the one after the string.
+    // Offset of the string's next register in bytes, and number of blocks left, including the block after the string.
     at: usize,
     left: usize,
-    // What is after the string, in the last lane.
+    // The block after the string, in the last lane.
     end: B::V,
-    // The lanes' sums, and what becomes of them.
+    // The sums of the lanes, and their next value before its reduction.
     t: B::V,
     sum: Unreduced<B>,
 }
 
 impl<'p, 'd, B: Isa> Polyval<'p, 'd, B> {
-    /// Begins with a string, padded with zeros to whole blocks and followed by one more block, if there is one. The first
-    /// lane of `y` has the hash of what was before it.
+    /// Begins a string, padded with zeros to whole blocks, and followed by the block `end`, if any. The first lane of
+    /// `y` is the hash of what precedes the string; its other lanes are zero.
     #[inline(always)]
     pub(crate) fn new(b: B, powers: &'p Powers, y: B::V, data: Span<'d>, end: Option<&Block>) -> Self {
         let blocks = data.len().div_ceil(BLOCK) + usize::from(end.is_some());
@@ -138,7 +146,7 @@ impl<'p, 'd, B: Isa> Polyval<'p, 'd, B> {
         Self { powers, data, at, left, end, t, sum: Unreduced::zero(b) }
     }
 
-    /// The hash of all of it, in the first lane.
+    /// Returns the hash of the whole string in the first lane.
     #[inline(always)]
     pub(crate) fn finish(mut self, b: B) -> B::V {
         while self.left > 0 {
@@ -154,22 +162,23 @@ impl<'p, 'd, B: Isa> Polyval<'p, 'd, B> {
         b.fold(sum.reduce::<GcmOrder>(b))
     }
 
-    /// The register that is `r` registers on.
+    /// Returns the string's register number `r`, counted from the next one.
     #[inline(always)]
     fn register(&self, b: B, r: usize) -> B::V {
-        // The block after the string may be alone in a register.
+        // The block after the string may be the only one in a register.
         let at = (self.at + r * BLOCK * B::BLOCKS).min(self.data.len());
         let x = self.data.load_part(b, at);
         if self.left == (r + 1) * B::BLOCKS { b.xor(x, self.end) } else { x }
     }
 
-    /// Takes in the `r`th of a group of registers.
+    /// Absorbs register `r` of a group.
     #[inline(always)]
     fn absorb(&mut self, b: B, registers: usize, r: usize, x: B::V) {
         if r == 0 {
             self.sum = Unreduced::zero(b);
         }
-        // The last one is not multiplied. In its turn come the lanes' sums, which have to wait for the group before.
+        // The last register is not multiplied. In its place, the lanes' sums are, because they depend on the previous
+        // group.
         let is_last = r == registers - 1;
         let (factor, step) = if is_last { (self.t, registers) } else { (x, registers - 1 - r) };
         let [power, sum] = self.powers.steps.each_ref().map(|powers| b.splat(&powers[step - 1]));
@@ -179,7 +188,7 @@ impl<'p, 'd, B: Isa> Polyval<'p, 'd, B> {
         }
     }
 
-    /// So many registers were taken in.
+    /// Advances by `registers` absorbed registers.
     #[inline(always)]
     fn go(&mut self, registers: usize) {
         self.at += registers * BLOCK * B::BLOCKS;
@@ -187,9 +196,9 @@ impl<'p, 'd, B: Isa> Polyval<'p, 'd, B> {
     }
 }
 
-/// A register a piece, as long as there are enough for all pieces.
+/// Absorbs one register per piece, as long as there are enough for all pieces.
 impl<B: Isa> Weave<B> for Polyval<'_, '_, B> {
-    // Those of one block and of four the compiler unrolls by itself.
+    // With registers of one or four blocks, the compiler unrolls the rounds by itself.
     const LONG: bool = B::BLOCKS == 2;
 
     #[inline(always)]
