@@ -1,4 +1,4 @@
-//! What the modes are made of, over any backend: AES and Serpent with their keys, GF(2^128).
+//! Building blocks of the modes, for any backend: AES and Serpent with their keys, counters, masks, and GF(2^128).
 #![forbid(unsafe_code)]
 
 pub(crate) mod aes;
@@ -16,7 +16,7 @@ pub(crate) mod serpent;
 
 use crate::backend::{BLOCK, Block};
 
-/// Zeros secret blocks for good: the compiler may not drop the stores although nobody reads them.
+/// Zeroizes secret blocks. The optimization barrier prevents the compiler from removing the stores.
 pub(crate) fn wipe(blocks: &mut [Block]) {
     blocks.fill([0; BLOCK]);
     zeroize::optimization_barrier(blocks);

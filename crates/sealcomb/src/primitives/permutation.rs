@@ -1,9 +1,9 @@
-//! What the modes see of a block cipher.
+//! The interface of a block cipher for modes that are generic over it.
 
 use super::aes;
 use crate::backend::{Isa, Weave};
 
-/// A block cipher under the keys of the lanes of `B`'s registers.
+/// A block cipher with the keys of the lanes of `B`'s registers.
 pub(crate) trait Permutation<B: Isa>: Copy {
     /// Encrypts every block of `x`.
     #[inline(always)]
@@ -11,14 +11,14 @@ pub(crate) trait Permutation<B: Isa>: Copy {
         self.encrypt_with(b, x, &mut ());
     }
 
-    /// Encrypts every block of `x` and does the `R` pieces of `weave` meanwhile.
+    /// Encrypts every block of `x`, and does the `R` pieces of `weave` meanwhile.
     fn encrypt_with<W: Weave<B>, const R: usize>(self, b: B, x: &mut [B::V; R], weave: &mut W);
 
-    /// Decrypts every block of `x`; only where the keys are decrypting ones.
+    /// Decrypts every block of `x`. The keys must be those for decryption.
     fn decrypt<const R: usize>(self, b: B, x: &mut [B::V; R]);
 }
 
-/// Makes AES of what has round keys: its rounds are a backend's own.
+/// Implements AES for types that hold round keys. The backend computes the rounds.
 macro_rules! aes_under {
     ($([$($generics:tt)*] $Keys:ty;)*) => {$(
         impl<$($generics)* B: Isa> Permutation<B> for $Keys {

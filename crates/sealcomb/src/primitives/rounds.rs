@@ -1,29 +1,34 @@
-//! The cipher in one direction or the other, with all its rounds or with six.
+//! The ciphers of two-layer modes, round by round: AES or its inverse, with all rounds or with six.
+//!
+//! ```text
+//! begin:  x ← x ⊕ K_0
+//! round:  x ← round(x, K_i)                  i = 1, …, ROUNDS
+//! end:    additional rounds of longer keys, and the last round
+//! ```
 
 use core::hint::black_box;
 
 use super::aes::{KeySchedule, Shared};
 use crate::backend::{Isa, RoundKeys, Weave};
 
-/// What a layer of a mode does with its blocks. The rounds are straight-line code: what else the mode has to do finds its
-/// place beside them.
+/// The cipher of a layer. Its rounds are straight-line code, so that a mode can interleave other work with them.
 pub(crate) trait LayerCipher {
-    /// The rounds between [`LayerCipher::begin`] and [`LayerCipher::end`].
+    /// Number of rounds between [`LayerCipher::begin`] and [`LayerCipher::end`].
     const ROUNDS: usize;
 
-    /// The round keys.
+    /// Returns the round keys.
     fn keys(key: &KeySchedule) -> Shared<'_>;
-    /// What comes before the rounds.
+    /// Does what precedes the rounds.
     #[inline(always)]
     fn begin<B: Isa, const R: usize>(b: B, _: &KeySchedule, keys: Shared<'_>, x: &mut [B::V; R]) {
         add_key(b, keys, 0, x);
     }
-    /// Round `i`, the first of which is 1.
+    /// Computes round `i`, counted from 1.
     fn round<B: Isa, const R: usize>(b: B, keys: Shared<'_>, i: usize, x: &mut [B::V; R]);
-    /// The last round, and before it those that only longer keys have.
+    /// Computes the last round, after the additional rounds of longer keys.
     fn end<B: Isa, const R: usize>(b: B, keys: Shared<'_>, x: &mut [B::V; R]);
 
-    /// Takes every block of `x` through the cipher.
+    /// Applies the cipher to every block of `x`.
     #[inline(always)]
     fn run<B: Isa, const R: usize>(b: B, key: &KeySchedule, x: &mut [B::V; R]) {
         let keys = black_box(Self::keys(key));
@@ -35,9 +40,10 @@ pub(crate) trait LayerCipher {
     }
 }
 
-/// Takes every block of `x` through a cipher and every block of `y` through another of as many rounds, which has the same
-/// key: a round of either in turn and a piece of the weave after it, pinned to this order. The compiler would put one after
-/// the other, each of which waits for itself, and CPUs do not look that far ahead.
+/// Applies a cipher to every block of `x`, and another cipher with the same key and number of rounds to every block
+/// of `y`. Rounds of the two alternate, followed by a piece of `weave`, and are pinned to this order. The compiler
+/// would place one cipher after the other. Each would wait for its own results, and CPUs do not look ahead far enough
+/// to overlap them.
 #[inline(always)]
 pub(crate) fn run_both<C: LayerCipher, D: LayerCipher, B: Isa, W: Weave<B>, const R: usize>(
     b: B,
@@ -99,7 +105,7 @@ impl<const INVERSE: bool> LayerCipher for Aes<INVERSE> {
         });
     }
 
-    /// As the backend does it best.
+    /// Uses the backend's fastest code.
     #[inline(always)]
     fn run<B: Isa, const R: usize>(b: B, key: &KeySchedule, x: &mut [B::V; R]) {
         if INVERSE {
@@ -110,7 +116,7 @@ impl<const INVERSE: bool> LayerCipher for Aes<INVERSE> {
     }
 }
 
-/// The first six rounds of AES, the last of them with `MixColumns` as the others.
+/// The first six rounds of AES. The last of them includes `MixColumns`.
 pub(crate) struct EncryptSix;
 
 impl LayerCipher for EncryptSix {
@@ -143,7 +149,8 @@ impl LayerCipher for DecryptSix {
         key.decrypting()
     }
 
-    /// The sixth round's `MixColumns` is undone before the others, which come as in the equivalent inverse cipher.
+    /// Adds round key 6 and inverts the sixth round's `MixColumns`. The remaining rounds are those of the equivalent
+    /// inverse cipher.
     #[inline(always)]
     fn begin<B: Isa, const R: usize>(b: B, key: &KeySchedule, _: Shared<'_>, x: &mut [B::V; R]) {
         add_key(b, key.encrypting(), 6, x);
@@ -166,6 +173,7 @@ impl LayerCipher for DecryptSix {
     }
 }
 
+/// Adds a round key to every block of `x`.
 #[inline(always)]
 fn add_key<B: Isa, K: RoundKeys<B>, const R: usize>(b: B, keys: K, round: usize, x: &mut [B::V; R]) {
     each_register!(R, r => {

@@ -1,26 +1,27 @@
-//! Serpent's S-boxes as boolean formulas on four words, a nibble in each bit position.
+//! Serpent's S-boxes as Boolean formulas on four words, which have one nibble in each bit position.
 //!
-//! The formulas were found by a beam search from the tables over `&`, `|`, `^` and `& !`: 13 to 15 operations, of which
-//! no more than 5 to 8 have to wait for each other. Fewer operations in longer chains measured slower. A complement costs
-//! an operation, so an output may come complemented: which ones do is constant, and the round keys make up for it.
+//! A beam search over `&`, `|`, `^` and `& !` found the formulas from the tables. They have 13 to 15 operations, and
+//! the longest chain of dependent ones is 5 to 8. Formulas with fewer operations in longer chains were slower when
+//! measured. A complement costs an operation, so some outputs are complemented. Which ones is constant, and the round
+//! keys compensate for them.
 
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
-/// 32-bit words side by side: one, or those of a register.
+/// 32-bit words that are processed together: a single one, or those of a register.
 pub(super) trait Words:
     Copy + BitXor<Output = Self> + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self>
 {
 }
 
-/// The outputs of each S-box that [`forward`] gives complemented, as the bits of a nibble.
+/// The outputs of each S-box that [`forward`] complements, as the bits of a nibble.
 pub(super) const FORWARD_COMPLEMENTS: [u8; 8] =
     [0b0011, 0b1111, 0b1000, 0b0000, 0b0001, 0b1111, 0b0111, 0b0001];
 
-/// The outputs of each inverse S-box that [`inverse`] gives complemented.
+/// The outputs of each inverse S-box that [`inverse`] complements, as the bits of a nibble.
 pub(super) const INVERSE_COMPLEMENTS: [u8; 8] =
     [0b1101, 0b0101, 0b1100, 0b0000, 0b0101, 0b1000, 0b1111, 0b0011];
 
-/// S-box `I`, up to the complements.
+/// Computes S-box `I`, up to the complements.
 #[inline(always)]
 pub(super) fn forward<const I: usize, W: Words>(x: [W; 4]) -> [W; 4] {
     match I {
@@ -35,7 +36,7 @@ pub(super) fn forward<const I: usize, W: Words>(x: [W; 4]) -> [W; 4] {
     }
 }
 
-/// The inverse of S-box `I`, up to the complements.
+/// Computes the inverse of S-box `I`, up to the complements.
 #[inline(always)]
 pub(super) fn inverse<const I: usize, W: Words>(x: [W; 4]) -> [W; 4] {
     match I {
@@ -359,7 +360,7 @@ fn inverse_s7<W: Words>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 mod tests {
     use super::*;
 
-    /// The S-boxes as the paper prints them.
+    /// The S-boxes as printed in the paper.
     const TABLES: [[u8; 16]; 8] = [
         [3, 8, 15, 1, 10, 6, 5, 11, 14, 13, 4, 2, 7, 0, 9, 12],
         [15, 12, 2, 7, 9, 0, 5, 10, 1, 11, 14, 8, 6, 13, 3, 4],
@@ -373,12 +374,12 @@ mod tests {
 
     impl Words for u16 {}
 
-    /// Bit `i` of each number of a table, in a word.
+    /// Returns bit `i` of each number of a table in word `i`.
     fn slice(table: [u8; 16]) -> [u16; 4] {
         core::array::from_fn(|i| (0..16).fold(0, |word, x| word | u16::from(table[x] >> i & 1) << x))
     }
 
-    /// What a formula's words are without the complements.
+    /// Returns the words that a formula computes, without the complements.
     fn corrected(words: [u16; 4], complements: u8) -> [u16; 4] {
         core::array::from_fn(|i| if complements >> i & 1 == 1 { !words[i] } else { words[i] })
     }

@@ -1,10 +1,18 @@
-//! Serpent (Anderson, Biham, Knudsen 1998), bitsliced, with the paper's letters: `K_i` the round keys, `S_i` the
-//! S-boxes, `LT` the linear transformation.
+//! Serpent (Anderson, Biham, Knudsen 1998), bitsliced, with the paper's letters: `K_i` are round keys, `S_i` S-boxes,
+//! and `LT` is the linear transformation.
 //!
-//! Four registers of blocks are transposed into four registers of words: word `i` of every block in register `i`. In
-//! this form, which the paper calls bitslice mode, the S-boxes are boolean formulas on whole registers, so that
-//! nothing depends on a secret but the bits themselves. Two such groups go through the rounds side by side, since one
-//! alone leaves the CPU waiting.
+//! ```text
+//! for i = 0, …, 30:  x ← LT(S_{i mod 8}(x ⊕ K_i))
+//! x ← S_7(x ⊕ K_31) ⊕ K_32
+//! ```
+//!
+//! Four registers of blocks are transposed into four registers of words: register `i` contains word `i` of every
+//! block. In this form, which the paper calls bitslice mode, the S-boxes are Boolean formulas on whole registers,
+//! without tables or branches. Two such groups pass through the rounds together, since one group leaves the CPU
+//! waiting.
+//!
+//! Blocks are in the byte order of NESSIE: words are little-endian. The round keys differ from the paper's by
+//! constant complements; see [`KeySchedule`].
 
 mod boxes;
 
@@ -16,21 +24,23 @@ use self::boxes::{FORWARD_COMPLEMENTS, INVERSE_COMPLEMENTS, forward, inverse};
 use super::permutation::Permutation;
 use crate::backend::{BLOCK, Block, Isa, Kernel, REGISTERS, Weave};
 
+/// Number of round keys.
 const ROUND_KEYS: usize = 33;
 
-/// A round key, or a block: four little-endian words.
+/// A round key or a block: four little-endian words.
 type Quad = [u32; 4];
 
-/// The words of a group of blocks, four registers of them.
+/// The words of four registers of blocks.
 type Group<B> = [Words<B>; 4];
 
 /// An expanded Serpent key, for encryption and for decryption.
 ///
-/// The round keys are the paper's, but for the complements that the S-boxes' formulas leave to them.
+/// The round keys are the paper's, XORed with the complements that the formulas of the S-boxes leave in their
+/// outputs.
 #[repr(align(64))]
 pub(crate) struct KeySchedule {
     encrypting: [Quad; ROUND_KEYS],
-    // In the order of use, from `K_32` on.
+    // In the order of their use, beginning with `K_32`.
     decrypting: [Quad; ROUND_KEYS],
 }
 
@@ -50,21 +60,21 @@ impl KeySchedule {
         schedule
     }
 
-    /// The round keys for encryption, the same for all lanes.
+    /// Returns the round keys for encryption, for all lanes.
     #[inline(always)]
     pub(crate) fn encrypting(&self) -> Shared<'_> {
         Shared(&self.encrypting)
     }
 
-    /// The round keys for decryption.
+    /// Returns the round keys for decryption, for all lanes.
     #[inline(always)]
     pub(crate) fn decrypting(&self) -> Shared<'_> {
         Shared(&self.decrypting)
     }
 }
 
-/// The round keys `K_0` to `K_32`: a short key is padded with a one bit and zeros; an affine recurrence makes words of
-/// it, and the S-boxes round keys of these.
+/// Returns the round keys `K_0` to `K_32`. A key shorter than 32 bytes is padded with a one bit and zeros. An affine
+/// recurrence expands it into words, which the S-boxes turn into round keys.
 fn expand(key: &[u8]) -> [Quad; ROUND_KEYS] {
     /// The fractional part of the golden ratio.
     const PHI: u32 = 0x9e37_79b9;
@@ -99,25 +109,26 @@ fn expand(key: &[u8]) -> [Quad; ROUND_KEYS] {
     keys
 }
 
-/// `S_I` on each bit position of four words.
+/// Applies `S_I` to each bit position of four words.
 fn substitute<const I: usize>(words: Quad) -> Quad {
     let mut y = forward::<I, _>(words);
     add(&mut y, complements(FORWARD_COMPLEMENTS[I]));
     y
 }
 
-/// Words of ones where the formulas of an S-box give the complement.
+/// Returns words of ones for the outputs that an S-box's formulas complement.
 fn complements(nibble: u8) -> Quad {
     core::array::from_fn(|i| u32::from(nibble >> i & 1).wrapping_neg())
 }
 
+/// Computes `sum ← sum ⊕ quad`.
 fn add(sum: &mut Quad, quad: Quad) {
     for (s, q) in sum.iter_mut().zip(quad) {
         *s ^= q;
     }
 }
 
-/// Words that can be rotated and shifted as well.
+/// Words that can be rotated and shifted.
 trait Rotate: boxes::Words {
     fn rotate_left(self, n: u32) -> Self;
     fn shift_left(self, n: u32) -> Self;
@@ -128,7 +139,7 @@ trait Rotate: boxes::Words {
     }
 }
 
-/// `LT`
+/// Computes `LT`.
 #[inline(always)]
 fn linear<W: Rotate>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let x0 = x0.rotate_left(13);
@@ -140,7 +151,7 @@ fn linear<W: Rotate>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     [x0, x1, x2, x3]
 }
 
-/// `LT⁻¹`
+/// Computes `LT⁻¹`.
 #[inline(always)]
 fn inverse_linear<W: Rotate>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let x2 = x2.rotate_right(22) ^ x3 ^ x1.shift_left(7);
@@ -169,7 +180,7 @@ struct Words<B: Isa> {
     v: B::V,
 }
 
-/// Writes operators that are one verb each.
+/// Implements operators that are a single operation of the backend.
 macro_rules! operators {
     ($($Operator:ident $operator:ident $verb:ident;)*) => {$(
         impl<B: Isa> $Operator for Words<B> {
@@ -212,7 +223,7 @@ impl<B: Isa> Rotate for Words<B> {
     }
 }
 
-/// The round keys of one direction, the same for all lanes.
+/// The round keys of one direction, for all lanes.
 #[derive(Clone, Copy)]
 pub(crate) struct Shared<'a>(&'a [Quad; ROUND_KEYS]);
 
@@ -232,7 +243,7 @@ impl<B: Isa> Permutation<B> for Shared<'_> {
 }
 
 impl Shared<'_> {
-    /// Takes every block of `x` through the cipher or its inverse.
+    /// Applies the cipher or its inverse to every block of `x`.
     #[inline(always)]
     fn apply<B: Isa, const R: usize, const DECRYPTS: bool>(self, b: B, x: &mut [B::V; R]) {
         let mut blocks = Blocks([[0; BLOCK]; 4 * REGISTERS]);
@@ -246,11 +257,12 @@ impl Shared<'_> {
     }
 }
 
-/// Two groups of the widest registers.
+/// Two groups of blocks in the widest registers.
 #[repr(align(64))]
 struct Blocks([Block; 4 * REGISTERS]);
 
-/// The 32 rounds on the first registers of some blocks: a function of its own, as it is long and many kernels need it.
+/// The 32 rounds, on the first `registers` registers of `blocks`. A separate function, since it is long and many
+/// kernels use it.
 struct Rounds<'a, const DECRYPTS: bool> {
     keys: &'a [Quad; ROUND_KEYS],
     registers: usize,
@@ -270,7 +282,7 @@ impl<const DECRYPTS: bool> Kernel for Rounds<'_, DECRYPTS> {
     }
 }
 
-/// Takes `G` groups of blocks through the cipher or its inverse.
+/// Applies the cipher or its inverse to `G` groups of blocks.
 #[inline(always)]
 fn groups<B: Isa, const G: usize, const DECRYPTS: bool>(
     b: B,
@@ -301,7 +313,7 @@ fn groups<B: Isa, const G: usize, const DECRYPTS: bool>(
     }
 }
 
-/// `x ← x ⊕ K`
+/// Computes `x ← x ⊕ K`.
 #[inline(always)]
 fn add_key<B: Isa, const G: usize>(b: B, key: &Quad, x: &mut [Group<B>; G]) {
     for i in 0..4 {
@@ -312,7 +324,7 @@ fn add_key<B: Isa, const G: usize>(b: B, key: &Quad, x: &mut [Group<B>; G]) {
     }
 }
 
-/// `x ← S_I(x)`
+/// Computes `x ← S_I(x)`.
 #[inline(always)]
 fn apply<const I: usize, B: Isa, const G: usize>(x: &mut [Group<B>; G]) {
     for g in 0..G {
@@ -320,7 +332,7 @@ fn apply<const I: usize, B: Isa, const G: usize>(x: &mut [Group<B>; G]) {
     }
 }
 
-/// `x ← LT(x) ⊕ K`
+/// Computes `x ← LT(x) ⊕ K`.
 #[inline(always)]
 fn mix<B: Isa, const G: usize>(b: B, key: &Quad, x: &mut [Group<B>; G]) {
     for g in 0..G {
@@ -329,7 +341,7 @@ fn mix<B: Isa, const G: usize>(b: B, key: &Quad, x: &mut [Group<B>; G]) {
     add_key(b, key, x);
 }
 
-/// `x ← S_I⁻¹(x) ⊕ K`
+/// Computes `x ← S_I⁻¹(x) ⊕ K`.
 #[inline(always)]
 fn apply_inverse<const I: usize, B: Isa, const G: usize>(b: B, key: &Quad, x: &mut [Group<B>; G]) {
     for g in 0..G {
@@ -338,7 +350,7 @@ fn apply_inverse<const I: usize, B: Isa, const G: usize>(b: B, key: &Quad, x: &m
     add_key(b, key, x);
 }
 
-/// `x ← LT⁻¹(x)`
+/// Computes `x ← LT⁻¹(x)`.
 #[inline(always)]
 fn unmix<B: Isa, const G: usize>(x: &mut [Group<B>; G]) {
     for g in 0..G {
@@ -346,7 +358,8 @@ fn unmix<B: Isa, const G: usize>(x: &mut [Group<B>; G]) {
     }
 }
 
-/// Rounds by eights, since there are eight S-boxes; the last one has `K_32` in place of `LT` and a key.
+/// Encrypts. There are eight S-boxes, so the loop body is eight rounds. The last round adds `K_32` instead of
+/// applying `LT`.
 #[inline(always)]
 fn encrypt<B: Isa, const G: usize>(b: B, keys: &[Quad; ROUND_KEYS], x: &mut [Group<B>; G]) {
     let (eights, last) = keys.as_chunks::<8>();
@@ -377,7 +390,7 @@ fn encrypt<B: Isa, const G: usize>(b: B, keys: &[Quad; ROUND_KEYS], x: &mut [Gro
     }
 }
 
-/// The rounds of [`encrypt`], backwards.
+/// Decrypts: the inverse of the rounds of [`encrypt`], in reverse order.
 #[inline(always)]
 fn decrypt<B: Isa, const G: usize>(b: B, keys: &[Quad; ROUND_KEYS], x: &mut [Group<B>; G]) {
     let [first, keys @ ..] = keys;
