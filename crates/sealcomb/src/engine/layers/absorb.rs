@@ -1,4 +1,5 @@
-//! Additional data: whole blocks through the upper layer and the mixing, and what follows them.
+//! Additional data of two-layer modes: whole blocks pass the upper layer and the mixing; so do the nonce and a
+//! partial last block, in the way of each mode.
 
 use super::mixing::{Mixing, State, mix_block};
 use super::{Column, doublings, each};
@@ -8,8 +9,9 @@ use crate::primitives::block::{add, join, padded, whole};
 use crate::primitives::doublings::{Ahead, Masks, Room};
 use crate::primitives::rounds::LayerCipher;
 
-/// Takes the whole blocks of additional data through the upper layer and a mixing that begins with `w`. The first of them
-/// is block `first`. Returns the mixing's last state, and the masks from the next block on.
+/// Passes the whole blocks of additional data through the upper layer and a mixing whose state is `w`. The first of
+/// them is block `first` of what is absorbed, counted from 1. Returns the mixing's last state, and the masks from the
+/// next block on.
 #[inline(always)]
 pub(crate) fn absorb<'k, C: LayerCipher, X: Mixing, B: Isa>(
     b: B,
@@ -21,7 +23,7 @@ pub(crate) fn absorb<'k, C: LayerCipher, X: Mixing, B: Isa>(
     room: &'k mut Room,
 ) -> (Block, Masks<'k>) {
     let blocks = aad.len() / BLOCK;
-    // Two more may follow, made of what is left of the data and of the nonce.
+    // Up to two more blocks may follow, from the rest of the data and the nonce.
     let mut masks = Masks::new(doublings(key), first - 1 + blocks + 2, room);
     masks.go(b, first - 1);
     if blocks == 0 {
@@ -49,6 +51,7 @@ pub(crate) fn absorb<'k, C: LayerCipher, X: Mixing, B: Isa>(
     (state.after::<X>(b, (blocks - 1) % B::BLOCKS), masks)
 }
 
+/// Masks and encrypts `R` registers of blocks, and mixes them.
 #[inline(always)]
 fn upper<C: LayerCipher, X: Mixing, B: Isa, const R: usize>(
     b: B,
@@ -67,8 +70,8 @@ fn upper<C: LayerCipher, X: Mixing, B: Isa, const R: usize>(
     }
 }
 
-/// The mixing's state after nonce and additional data, as COLM and ELmD have them: the nonce with `param` is the first
-/// block, masks are `3 * 2^i L`, and that of a short last block is `3 * 7 * 2^(d-1) L`.
+/// Computes the mixing's state after the nonce and the additional data, for COLM and ELmD. The first block is the
+/// nonce, 8 bytes, followed by `param`. Masks are `3 2^i L`, and `3 7 2^(d-1) L` for a partial last block.
 #[inline(always)]
 pub(crate) fn absorb_nonce_and_aad<C: LayerCipher, X: Mixing, B: Isa>(
     b: B,

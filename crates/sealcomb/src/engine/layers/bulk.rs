@@ -1,4 +1,13 @@
-//! The blocks of messages before the last ones, through both layers.
+//! All blocks but the last of each message, through both layers.
+//!
+//! ```text
+//! for each group of registers:
+//!     first layer    group i
+//!     mixing         group i - 1
+//!     second layer   group i - 1 of a single message, i - 2 of messages abreast
+//! ```
+//!
+//! The groups are independent of each other, except for the mixing. So their instructions fill the units together.
 
 use core::marker::PhantomData;
 
@@ -14,8 +23,8 @@ use crate::primitives::block::add;
 use crate::primitives::doublings::{Masks, Room};
 use crate::primitives::rounds::{LayerCipher, run_both};
 
-/// Takes all blocks but the last of each message through both layers: of messages abreast, where they have one key and
-/// the schedule allows it.
+/// Passes all blocks but the last of each message through both layers. Four messages pass abreast if all have one
+/// key, the schedule allows it, and it pays off.
 #[inline(always)]
 pub(super) fn before_last<M: Layers, B: Isa, const OPENS: bool>(
     b: B,
@@ -24,7 +33,7 @@ pub(super) fn before_last<M: Layers, B: Isa, const OPENS: bool>(
     rooms: &mut [Room; 2],
     lasts: &mut [Last],
 ) {
-    // Where a register has one block, there are no lanes to gain.
+    // With one block per register, there are no lanes to gain.
     let may_go_abreast = B::BLOCKS > 1
         && M::GAP == 0
         && M::Mixing::ABREAST
@@ -56,8 +65,9 @@ pub(super) fn before_last<M: Layers, B: Isa, const OPENS: bool>(
     }
 }
 
-/// A group of messages abreast, the longest of them first: what it has beyond all others is left, if that is more than a
-/// register. Returns its masks, and how many bytes of it are done.
+/// Processes a group of messages abreast, of which the first is the longest. Stops at the end of the second longest
+/// if the first exceeds it by more than a register. Returns the first message's masks, and how many of its bytes are
+/// done.
 #[inline(always)]
 fn abreast<'k, 'a: 'k, M: Layers, B: Isa, const OPENS: bool>(
     b: B,
@@ -85,7 +95,7 @@ fn abreast<'k, 'a: 'k, M: Layers, B: Isa, const OPENS: bool>(
     (run.masks, to)
 }
 
-/// A message alone, from these bytes on.
+/// Processes a message without others, from byte `from` on.
 #[inline(always)]
 fn alone<M: Layers, B: Isa, const OPENS: bool>(
     b: B,
@@ -103,7 +113,7 @@ fn alone<M: Layers, B: Isa, const OPENS: bool>(
     }
 }
 
-/// The masks of both layers, for so many blocks and intermediate tags.
+/// Returns the masks of both layers for a number of blocks and of intermediate tags.
 #[inline(always)]
 fn masks<'k, M: Layers>(
     key: &'k Material,
@@ -120,45 +130,48 @@ fn masks<'k, M: Layers>(
 struct Run<'k, M, B, S, const N: usize> {
     b: B,
     key: &'k Material,
-    /// Of the upper layer (and of the lower, unless intermediate tags set it apart), and of the lower one.
+    /// The masks of the upper layer, and those of the lower layer. Without intermediate tags the blocks of both
+    /// layers have equal numbers, and the first masks serve both.
     masks: [Masks<'k>; 2],
     course: S,
     mode: PhantomData<M>,
 }
 
 impl<'k, M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'k, M, B, S, N> {
-    /// Which of the masks are the lower layer's.
+    /// Index of the lower layer's masks.
     const BOTTOM: usize = if M::GAP > 0 { 1 } else { 0 };
-    /// Bytes of a register, and those of each message in a group.
+    /// Bytes of a register.
     const REGISTER: usize = BLOCK * B::BLOCKS;
+    /// Bytes of each message in a group of registers.
     const STEP: usize = GROUP / N * Self::REGISTER;
-    /// Bytes by which the second layer is behind the first: a group is mixed in the step after its first layer and enters
-    /// the second in the same step or, where there are registers enough for a third group, in the next.
+    /// Bytes by which the second layer lags behind the first. A group is mixed in the step after its first layer. A
+    /// single message enters the second layer in that same step. Messages abreast enter it in the next step, because
+    /// there are enough registers for three groups.
     const LAG: usize = if N == 1 { Self::STEP } else { 2 * Self::STEP };
 
-    /// Messages under one key that begin with these states of the mixing.
+    /// Begins messages of one key, with `w` as the states of their mixings.
     #[inline(always)]
     fn new(b: B, key: &'k Material, masks: [Masks<'k>; 2], w: &[Block; N]) -> Self {
         Self { b, key, masks, course: S::new::<M::Mixing>(b, w), mode: PhantomData }
     }
 
-    /// Takes whole blocks of each message through both layers. A group of registers is mixed while the next one goes
-    /// through the first layer, so that there is always work for all units.
+    /// Passes whole blocks of each message through both layers. A group of registers is mixed while the next one
+    /// passes the first layer, so that all units have work.
     #[inline(always)]
     fn blocks<const OPENS: bool>(&mut self, data: [Span<'_>; N], lasts: &mut [&mut Last; N]) {
         let b = self.b;
         let mut data = Spans::new(data);
-        // A course of its own stays in registers: the compiler knows that no store changes it.
+        // A local copy stays in registers, because the compiler knows that no store changes it.
         let mut course = self.course;
         let mut sums = [b.zero(); N];
         let bytes = data.lens();
         let longest = bytes.iter().fold(0, |longest, &bytes| longest.max(bytes));
         let end = longest.next_multiple_of(Self::STEP);
-        // The group that is to be mixed, and the one that is to enter the second layer.
+        // The group to mix, and the group to enter the second layer.
         let (mut x, mut x_masks) = ([b.zero(); GROUP], [b.zero(); GROUP]);
         let (mut y, mut y_masks) = (x, x_masks);
         for at in (0..end + Self::LAG).step_by(Self::STEP) {
-            // Within the messages all three groups go on side by side.
+            // Far from the ends of all messages, the three groups are processed with interleaved instructions.
             let all = N > 1 && at >= Self::LAG && at < end && data.hold(at - Self::STEP, Self::STEP + 1);
             if at > 0 && at <= end && !all {
                 let at = at - Self::STEP;
@@ -226,8 +239,8 @@ impl<'k, M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'k, M, B, S, N>
         }
     }
 
-    /// Masks a group before the first layer; the longest message has so many bytes left. Returns the masks for after the
-    /// second.
+    /// Masks a group before the first layer. The longest message has `left` bytes left. Returns the masks to add
+    /// after the second layer.
     #[inline(always)]
     fn mask<const OPENS: bool>(&mut self, x: &mut [B::V; GROUP], left: usize) -> [B::V; GROUP] {
         let b = self.b;
@@ -244,7 +257,7 @@ impl<'k, M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'k, M, B, S, N>
         after
     }
 
-    /// Takes a group through the first layer.
+    /// Passes a group through the first layer.
     #[inline(always)]
     fn first_layer<const OPENS: bool>(&self, x: &mut [B::V; GROUP]) {
         if OPENS {
@@ -254,7 +267,7 @@ impl<'k, M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'k, M, B, S, N>
         }
     }
 
-    /// Takes a group through the second layer.
+    /// Passes a group through the second layer.
     #[inline(always)]
     fn second_layer<const OPENS: bool>(&self, x: &mut [B::V; GROUP]) {
         if OPENS {
@@ -264,7 +277,7 @@ impl<'k, M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'k, M, B, S, N>
         }
     }
 
-    /// Takes a group through the first layer, another one through the second, and mixes a third meanwhile.
+    /// Passes `next` through the first layer and `y` through the second, and mixes `x` meanwhile.
     #[inline(always)]
     fn all_layers<const OPENS: bool>(
         &self,
@@ -282,7 +295,7 @@ impl<'k, M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'k, M, B, S, N>
         }
     }
 
-    /// Mixes a group, of which all registers are full, or of which the longest message has so many bytes.
+    /// Mixes a group. Either all its registers are full, or the longest message has `left` bytes in it.
     #[inline(always)]
     fn mix<const OPENS: bool>(b: B, course: &mut S, x: &mut [B::V; GROUP], full: bool, left: usize) {
         if full {
@@ -306,14 +319,15 @@ impl<'k, M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'k, M, B, S, N>
         }
     }
 
-    /// Blocks of a message in the group from byte `at` on, if it ends there.
+    /// Returns the number of blocks that a message has in the group that begins at byte `at`, if the message ends
+    /// there.
     #[inline(always)]
     fn end(bytes: usize, at: usize) -> Option<usize> {
         (at < bytes && bytes - at <= Self::STEP).then(|| (bytes - at) / BLOCK)
     }
 }
 
-/// The mixing of a group, between the rounds of others.
+/// The mixing of a group, in pieces between the rounds of other groups.
 struct Pieces<'x, B: Isa, S, X, const N: usize, const OPENS: bool> {
     course: &'x mut S,
     x: &'x mut [B::V; GROUP],
@@ -333,17 +347,17 @@ impl<B: Isa, S: Course<B, N>, X: Mixing, const N: usize, const OPENS: bool> Weav
 }
 
 impl<M: Layers, B: Isa> Run<'_, M, B, Alone<B>, 1> {
-    /// Takes the blocks before the last of a message through both layers, stretches of them between intermediate tags.
+    /// Passes all blocks but the last of a message through both layers, in stretches between intermediate tags.
     #[inline(always)]
     fn stretches<const OPENS: bool>(&mut self, data: &mut Span<'_>, last: &mut Last) {
         let stretch = BLOCK * M::GAP;
-        // Where a stretch's plaintext and its ciphertext begin.
+        // The offsets of a stretch's plaintext and of its ciphertext.
         let plain = |i: usize| i * stretch;
         let cipher = |i: usize| i * (stretch + BLOCK);
         let (tags, whole) = (last.tags, last.whole);
         if !OPENS && tags > 0 {
-            // Each stretch goes where its ciphertext will be: the last first, since in place they overlap. The last has
-            // whatever follows the tags, of which there are no more than so many.
+            // Each stretch moves to the offset of its ciphertext. In place the two overlap, so the last stretch moves
+            // first. There are at most 32 intermediate tags, and the last stretch has all remaining blocks.
             for i in (0..=tags).rev() {
                 let end = if i < tags { plain(i + 1) } else { whole };
                 data.copy(plain(i), end, cipher(i));

@@ -1,4 +1,13 @@
-//! The last block of each message and the block for its tag, those of all messages side by side.
+//! The last block of each message and the block for its tag, for all messages together.
+//!
+//! ```text
+//! block l:    M[l], or the sum of all blocks if M::SUM_IS_LAST
+//! tag block:  the sum of all blocks
+//! both pass the layers with the masks LAST_TOP and LAST_BOTTOM
+//! ```
+//!
+//! With a flag byte, opening inverts both blocks and compares the sum. Without one, the tag begins within the last
+//! block of ciphertext: opening inverts that block and then computes the tag.
 
 use arrayvec::ArrayVec;
 
@@ -9,31 +18,35 @@ use crate::engine::Message;
 use crate::primitives::block::{PADDING, add, head, join, skip, split};
 use crate::primitives::doublings::Masks;
 
-/// Most intermediate tags of a message.
+/// Maximum number of intermediate tags of a message.
 pub(super) const MOST_TAGS: usize = 32;
 
-/// A message's last block, and what the blocks before it leave for it.
+/// A message's last block, and the results of the preceding blocks that it needs.
 pub(super) struct Last {
-    /// Intermediate tags.
+    /// Number of intermediate tags.
     pub(super) tags: usize,
-    /// Bytes of the message before its last block, and in it: up to 16, or, where only the flag will tell, 16.
+    /// Bytes of the message before its last block.
     pub(super) whole: usize,
+    /// Bytes of the last block, at most 16. When opening with a flag byte it is 16, since the padding is unknown then.
     bytes: usize,
     /// The flag byte: whether the last block was padded.
     flag: u8,
     /// The last block, padded when sealing.
     block: Block,
-    /// The sum of the message's blocks before the last.
+    /// The sum of the blocks before the last one.
     pub(super) sum: Block,
+    /// The mixing's state before the last block.
     pub(super) w: Block,
+    /// The upper layer's masks of the last block and of the tag block.
     top: [Block; 2],
+    /// The lower layer's masks of the last block and of the tag block.
     bottom: [Block; 2],
-    /// What intermediate tags differ by.
+    /// The OR of all differences found when opening, for example of intermediate tags. Zero for a valid message.
     pub(super) difference: Block,
 }
 
 impl Last {
-    /// That of a message whose mixing begins with `w`; the blocks before it are yet to come.
+    /// Returns the state of a message whose mixing begins with `w`, before its blocks are processed.
     #[inline(always)]
     pub(super) fn new<M: Layers, const OPENS: bool>(
         message: &Message<'_>,
@@ -73,10 +86,10 @@ impl Last {
         last
     }
 
-    /// Takes the masks of the blocks that come after `ahead` more blocks of the message.
+    /// Stores the masks of the last block and of the tag block, which follow after `ahead` more blocks.
     #[inline(always)]
     pub(super) fn set_masks<M: Layers>(&mut self, top: &Masks<'_>, bottom: &Masks<'_>, ahead: usize) {
-        // By cases, so that the factors are constants.
+        // The cases are separate so that the factors are constants.
         (self.top, self.bottom) = if self.flag == 0 {
             (both(top, ahead, M::LAST_TOP[0]), both(bottom, ahead, M::LAST_BOTTOM[0]))
         } else {
@@ -84,19 +97,20 @@ impl Last {
         };
     }
 
-    /// Blocks of the ciphertext before the last, intermediate tags included.
+    /// Returns the number of ciphertext blocks before the last one, including intermediate tags.
     #[inline(always)]
     pub(super) fn before(&self) -> usize {
         self.whole / BLOCK + self.tags
     }
 }
 
+/// Returns the masks of the last block and of the tag block, for these factors.
 #[inline(always)]
 fn both(masks: &Masks<'_>, ahead: usize, [block, tag]: [u16; 2]) -> [Block; 2] {
     [masks.block(ahead, block), masks.block(ahead, tag)]
 }
 
-/// The last block and the block for the tag of every message, sealed.
+/// Seals the last block of every message and computes its tag.
 #[inline(always)]
 pub(super) fn seal_last<M: Layers, B: Isa>(
     b: B,
@@ -130,8 +144,8 @@ pub(super) fn seal_last<M: Layers, B: Isa>(
     }
 }
 
-/// The last block and the block for the tag of every message, opened. What is left in `message.tag` is the received tag,
-/// and added to it what ought to be zero.
+/// Opens the last block of every message. Leaves in `message.tag` the received tag XORed with everything that is zero
+/// for a valid message, or, if the tag begins within the last block, the computed tag.
 #[inline(always)]
 pub(super) fn open_last<M: Layers, B: Isa>(
     b: B,
@@ -139,7 +153,7 @@ pub(super) fn open_last<M: Layers, B: Isa>(
     lasts: &mut [Last],
     is_flagged: bool,
 ) {
-    // Where the tag is a whole block, it goes the way of the last block.
+    // A tag that is a whole block is inverted together with the last block.
     let each_has = if is_flagged { 2 } else { 1 };
     let mut blocks = ArrayVec::<Block, { 2 * SIDE_BY_SIDE }>::new();
     for (message, last) in messages.iter().zip(lasts.iter_mut()) {
@@ -186,8 +200,9 @@ pub(super) fn open_last<M: Layers, B: Isa>(
     }
 }
 
-/// What the tags and the paddings of opened messages differ by, where the tag ends within its block: as many bytes of the
-/// one as are missing of the other.
+/// Computes the tags of opened messages whose tag begins within the last block of ciphertext. That part of the tag
+/// shows in the padding of the decrypted block: it is the received one, XORed with the difference from a correct
+/// padding. The other bytes are computed, as many as the last block has.
 #[inline(always)]
 fn compute_cut_tags<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_>], lasts: &mut [Last]) {
     let mut blocks = Column::new();
@@ -205,40 +220,42 @@ fn compute_cut_tags<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_>], 
     }
 }
 
-/// Bytes of a padded block before its padding, and a byte that is zero if and only if it has one, and, where it must, a
-/// byte before it. All bytes are looked at together, in one number, so that there is nothing to branch on.
+/// Returns the number of bytes before the padding of a block, and a byte that is zero only if the block is padded
+/// and, if `needs_bytes`, at least one byte precedes the padding. It examines all bytes together as one number,
+/// without branches.
 #[inline(always)]
 fn unpad(block: &Block, needs_bytes: bool) -> (usize, u8) {
     const LOW_BITS: u128 = u128::from_ne_bytes([0x7f; BLOCK]);
     const ONES: u128 = u128::from_ne_bytes([1; BLOCK]);
     let x = u128::from_le_bytes(*block);
-    // In each byte all that is in it and in those after it, and then a one if that is anything.
+    // Each byte becomes the OR of itself and all following bytes, and then 1 if that is not zero.
     let mut within = x | x >> 64;
     within |= within >> 32;
     within |= within >> 16;
     within |= within >> 8;
     within = (within & LOW_BITS).wrapping_add(LOW_BITS) | within;
     within = within >> 7 & ONES;
-    // The last of these ones stands where the padding begins.
+    // The last of these ones is where the padding begins.
     let last = within ^ within >> 8;
     let mut begins = x & (last << 8).wrapping_sub(last);
     begins |= begins >> 64;
     begins |= begins >> 32;
     begins |= begins >> 16;
     begins |= begins >> 8;
-    // As many ones as bytes before the padding and one more; 0 where there is no padding at all.
+    // The number of ones: bytes before the padding plus one, or 0 if the whole block is zero.
     let bytes = (within.wrapping_mul(ONES) >> 120) as u8;
     let wrong = begins as u8 ^ 0x80;
     let missing = u8::from(needs_bytes) & bytes.wrapping_sub(2) >> 7;
     (usize::from(bytes.wrapping_sub(within as u8)), wrong | missing)
 }
 
+/// Returns `x ∨ y`.
 #[inline(always)]
 pub(super) fn or(x: Block, y: Block) -> Block {
     (u128::from_ne_bytes(x) | u128::from_ne_bytes(y)).to_ne_bytes()
 }
 
-/// Blocks two by two.
+/// Returns the blocks in pairs.
 fn pairs(blocks: &mut [Block]) -> core::slice::IterMut<'_, [Block; 2]> {
     blocks.as_chunks_mut().0.iter_mut()
 }
@@ -249,7 +266,7 @@ mod tests {
 
     use super::*;
 
-    /// What the specification says: the last byte that isn't zero must be 0x80.
+    /// Implements the specification: the last byte that is not zero must be 0x80.
     fn must_be(block: &Block, needs_bytes: bool) -> Option<usize> {
         let end = block.iter().rposition(|&byte| byte != 0)?;
         (block[end] == 0x80 && !(needs_bytes && end == 0)).then_some(end)

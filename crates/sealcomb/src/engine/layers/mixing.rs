@@ -1,27 +1,35 @@
-//! The linear mixing between the layers: across the blocks of one message, or of messages abreast.
+//! The linear mixing between the layers, for consecutive blocks of one message or for messages abreast.
+//!
+//! ```text
+//! COPA          Y ← X ⊕ S, S ← Y
+//! ELmD, COLM    Y ← X ⊕ 3 W, W ← X ⊕ 2 W
+//! ```
+//!
+//! Within a register of consecutive blocks, the state of each block is a sum over the blocks before it, so all blocks
+//! are mixed at once.
 
 use super::GROUP;
 use crate::backend::{BLOCK, Block, Isa};
 use crate::primitives::doublings::sum_of_multiples;
 
-/// The linear mixing between the layers.
+/// A linear mixing.
 pub(crate) trait Mixing {
-    /// Whether it is less work for blocks in lanes than for those of one message.
+    /// Whether mixing one block per lane takes less work than mixing the consecutive blocks of a register.
     const ABREAST: bool;
 
-    /// `X` to `Y`: the blocks of a register, one after the other.
+    /// Returns `Y` for a register of consecutive blocks `X`.
     fn mix<B: Isa>(b: B, state: &mut State<B>, x: B::V) -> B::V;
-    /// `Y` to `X`.
+    /// Returns `X` for a register of consecutive blocks `Y`.
     fn unmix<B: Isa>(b: B, state: &mut State<B>, y: B::V) -> B::V;
-    /// `mix` for a block in each lane; `w` has the state of each.
+    /// Returns `Y` for one block `X` per lane. `w` has the state of each lane.
     fn mix_lanes<B: Isa>(b: B, w: &mut B::V, x: B::V) -> B::V;
-    /// `unmix` for a block in each lane.
+    /// Returns `X` for one block `Y` per lane. `w` has the state of each lane.
     fn unmix_lanes<B: Isa>(b: B, w: &mut B::V, y: B::V) -> B::V;
-    /// A block as the state has it, and back.
+    /// Converts blocks between the mode's byte order and that of the state.
     fn turn<B: Isa>(b: B, v: B::V) -> B::V;
 }
 
-/// `mix` for one block.
+/// Mixes one block.
 #[inline(always)]
 pub(super) fn mix_block<X: Mixing, B: Isa>(b: B, w: &mut Block, x: Block) -> Block {
     let mut state = X::turn(b, b.one(w));
@@ -30,7 +38,7 @@ pub(super) fn mix_block<X: Mixing, B: Isa>(b: B, w: &mut Block, x: Block) -> Blo
     b.first(y)
 }
 
-/// `unmix` for one block.
+/// Inverts the mixing for one block.
 #[inline(always)]
 pub(super) fn unmix_block<X: Mixing, B: Isa>(b: B, w: &mut Block, y: Block) -> Block {
     let mut state = X::turn(b, b.one(w));
@@ -39,17 +47,17 @@ pub(super) fn unmix_block<X: Mixing, B: Isa>(b: B, w: &mut Block, y: Block) -> B
     b.first(x)
 }
 
-/// What the mixing keeps from register to register.
+/// The state of the mixing between registers of consecutive blocks.
 #[derive(Clone, Copy)]
 pub(crate) struct State<B: Isa> {
     /// `W` after each block of the last register.
     w: B::V,
-    /// The blocks of the last register, and the same moved up by one and by two.
+    /// The blocks of the last register, and the sequence shifted by one and by two blocks.
     before: [B::V; 3],
 }
 
 impl<B: Isa> State<B> {
-    /// The state after a block that leaves `w`, and nothing before it.
+    /// Returns the state after a first block that leaves `w`.
     #[inline(always)]
     pub(super) fn new<X: Mixing>(b: B, w: &Block) -> Self {
         let all = X::turn(b, b.splat(w));
@@ -57,13 +65,14 @@ impl<B: Isa> State<B> {
         Self { w, before: [w, b.zero(), b.zero()] }
     }
 
-    /// `W` after the register's block of this number.
+    /// Returns `W` after block number `block` of the last register.
     #[inline(always)]
     pub(super) fn after<X: Mixing>(&self, b: B, block: usize) -> Block {
         lane::<X, B>(b, self.w, block)
     }
 
-    /// The register's blocks, and each moved up by one, two and three; as many as a register has count.
+    /// Returns a register of blocks, and the sequence shifted by one, two and three blocks. Only as many entries as a
+    /// register has blocks are valid.
     #[inline(always)]
     fn moved(&mut self, b: B, x: B::V) -> [B::V; 4] {
         let mut moved = [x; 4];
@@ -75,7 +84,7 @@ impl<B: Isa> State<B> {
     }
 }
 
-/// A lane of a register that holds states.
+/// Returns one lane of a register of states.
 #[inline(always)]
 fn lane<X: Mixing, B: Isa>(b: B, w: B::V, lane: usize) -> Block {
     let mut blocks = [[0; BLOCK]; 4];
@@ -89,7 +98,7 @@ pub(crate) struct Sum;
 impl Mixing for Sum {
     const ABREAST: bool = false;
 
-    /// Each block's state is that of the block so many places before as a register has, and the blocks between.
+    /// The state after a block is the state after the block one register earlier, plus all blocks since.
     #[inline(always)]
     fn mix<B: Isa>(b: B, state: &mut State<B>, x: B::V) -> B::V {
         let moved = state.moved(b, x);
@@ -125,7 +134,7 @@ impl Mixing for Sum {
     }
 }
 
-/// The mixing `rho` of ELmD and COLM: `Y = X ⊕ 3 W`, `W' = X ⊕ 2 W`. The state is byte-reversed.
+/// The mixing `ρ` of ELmD and COLM: `Y = X ⊕ 3 W`, `W' = X ⊕ 2 W`. The state is byte-reversed.
 pub(crate) struct Rho;
 
 impl Mixing for Rho {
@@ -176,7 +185,8 @@ impl Mixing for Rho {
     }
 }
 
-/// One of the states. By comparison: an index that is no constant would keep all of them in memory.
+/// Returns one of the states. It compares instead of indexing, because an index that is not a constant would keep all
+/// states in memory.
 #[inline(always)]
 fn pick<B: Isa>(w: [B::V; GROUP], which: usize) -> B::V {
     let mut picked = w[0];
@@ -188,19 +198,19 @@ fn pick<B: Isa>(w: [B::V; GROUP], which: usize) -> B::V {
     picked
 }
 
-/// How `N` messages go through the mixing, a group of registers at a time.
+/// The way in which `N` messages pass through the mixing, one group of registers at a time.
 pub(super) trait Course<B: Isa, const N: usize>: Copy {
-    /// From blocks on that leave `w`.
+    /// Begins after blocks that leave `w`.
     fn new<X: Mixing>(b: B, w: &[Block; N]) -> Self;
 
-    /// The `piece`th part of a group, which has as many as registers.
+    /// Mixes register number `piece` of a group. The pieces must be mixed in order.
     fn mix<X: Mixing, const OPENS: bool>(&mut self, b: B, x: &mut [B::V; GROUP], piece: usize);
 
-    /// `W` of a message after its block of this number in the last group.
+    /// Returns `W` of a message after its block number `block` in the last group.
     fn after<X: Mixing>(&self, b: B, message: usize, block: usize) -> Block;
 }
 
-/// One message: each register goes on where the one before it ended.
+/// A single message: each register continues from the previous one.
 #[derive(Clone, Copy)]
 pub(super) struct Alone<B: Isa> {
     state: State<B>,
@@ -227,12 +237,13 @@ impl<B: Isa> Course<B, 1> for Alone<B> {
     }
 }
 
-/// Messages abreast, a register of each in a group: as many as fill a register change their rows for columns, and so
-/// each has a lane and takes its steps one by one, which is less work than to take those of a register at once.
+/// Messages abreast, with one register of each in a group. The registers are transposed in groups of as many messages
+/// as a register has blocks. Then each message has a lane, and a piece mixes one block of each message. This is less
+/// work than mixing the consecutive blocks of a register.
 #[derive(Clone, Copy)]
 pub(super) struct Abreast<B: Isa> {
-    /// `W` of a register's messages after each of the blocks that they had in the last group; then of the next
-    /// register's messages.
+    /// `W` of the first register's messages after each of the blocks that they have in the last group, then of the
+    /// next register's messages.
     w: [B::V; GROUP],
 }
 
@@ -251,7 +262,7 @@ impl<B: Isa> Course<B, GROUP> for Abreast<B> {
         if piece == 0 {
             *x = b.transpose(*x);
         }
-        // The first step goes on from the last one of the group before.
+        // The first block continues from the last one of the previous group.
         let before = if piece.is_multiple_of(B::BLOCKS) { piece + B::BLOCKS - 1 } else { piece - 1 };
         let mut w = self.w[before];
         x[piece] =
@@ -277,7 +288,7 @@ mod tests {
     use super::*;
     use crate::backend::{Backend, Kernel};
 
-    /// Block `i` of a message.
+    /// Returns block `i` of a message.
     fn block(message: usize, i: usize) -> Block {
         from_fn(|k| (0x35 + 89 * message + 57 * i + 23 * k + 7 * i * k) as u8)
     }
@@ -288,7 +299,7 @@ mod tests {
         blocks
     }
 
-    /// As many messages as a group has registers, each of as many registers.
+    /// Mixes as many messages as a group has registers, each of as many registers, in all ways.
     struct AllWays<X, const OPENS: bool>(PhantomData<X>);
 
     impl<X: Mixing, const OPENS: bool> Kernel for AllWays<X, OPENS> {

@@ -1,8 +1,21 @@
-//! Two layers of the cipher with a linear mixing between them, as COPA, COLM and ELmD have it: across the blocks of one
-//! message or of messages abreast, then the last two blocks of all messages side by side.
+//! Two cipher layers with a linear mixing between them, for COPA, COLM and ELmD.
 //!
-//! Letters are those of the specifications: `M` and `C` are the blocks of message and ciphertext, `X` and `Y` what
-//! leaves the upper layer and what enters the lower one, `W` the mixing's state, `l` the number of blocks, `T` the tag.
+//! ```text
+//! W ← state after the nonce and the additional data
+//! for i = 1, …, l + 1:                       M[l+1]: the sum of all blocks
+//!     X ← Upper(M[i] ⊕ top mask)
+//!     (Y, W) ← mixing(X, W)
+//!     C[i] ← Lower(Y) ⊕ bottom mask
+//! C[l+1] is the tag
+//! ```
+//!
+//! - `absorb` computes the state after the nonce and the additional data.
+//! - `bulk` processes all blocks but the last, across the blocks of one message or of messages abreast.
+//! - `mixing` has the linear mixings.
+//! - `last` processes the last block and the tag block of all messages together.
+//!
+//! Letters are those of the specifications: `M` and `C` are the blocks of message and ciphertext, `X` the upper
+//! layer's output, `Y` the lower layer's input, `W` the mixing's state, `l` the number of blocks, and `T` the tag.
 
 mod absorb;
 mod bulk;
@@ -29,53 +42,62 @@ pub(crate) use crate::primitives::doublings::Room;
 use crate::primitives::rounds::LayerCipher;
 use crate::primitives::wipe;
 
-/// Registers that are in a layer at a time: with those in the other, as many as fill the units.
+/// Number of registers in a layer at a time. Together with those in the other layer, they fill the AES units.
 const GROUP: usize = REGISTERS / 2;
 
-/// Messages that go through the layers side by side: a flight would take more of the stack than all other modes do.
+/// Maximum number of messages processed together. A whole flight would need more stack than any other mode.
 const SIDE_BY_SIDE: usize = FLIGHT / 2;
 
-/// A block of each of them.
+/// One block of each of these messages.
 pub(crate) type Column = ArrayVec<Block, SIDE_BY_SIDE>;
 
-/// A mode of two layers.
+/// A two-layer mode.
 ///
-/// Masks are polynomials, bit `k` for `x^k`, which multiply `2^(i-1) L` for block `i`, counted from 1.
+/// Masks are given by factors: polynomials in `x`, bit `k` for `x^k`. The factor of block `i`, counted from 1,
+/// multiplies `2^(i-1) L`.
 pub(crate) trait Layers {
+    /// The upper layer's cipher.
     type Upper: LayerCipher;
+    /// Inverse of the upper layer's cipher.
     type UpperInverse: LayerCipher;
+    /// The lower layer's cipher.
     type Lower: LayerCipher;
+    /// Inverse of the lower layer's cipher.
     type LowerInverse: LayerCipher;
+    /// The linear mixing between the layers.
     type Mixing: Mixing;
 
-    /// The masks of blocks `i < l`.
+    /// Factor of the upper layer's masks, for blocks `i < l`.
     const TOP: u8;
+    /// Factor of the lower layer's masks, for blocks `i < l`.
     const BOTTOM: u8;
-    /// The masks of block `l` and of the block for the tag, where the message's last block is full, and where it was padded.
-    /// They multiply `2^(l-2) L`.
+    /// Factors of the upper layer's masks for block `l` and the tag block: first if the message's last block is full,
+    /// then if it was padded. They multiply `2^(l-2) L`.
     const LAST_TOP: [[u16; 2]; 2];
+    /// Factors of the lower layer's masks, in the order of [`Self::LAST_TOP`].
     const LAST_BOTTOM: [[u16; 2]; 2];
-    /// Whether the sum of all blocks takes the place of block `l`, not only that of the block for the tag.
+    /// Whether the sum of all blocks also replaces block `l`, and not only serves as the tag block.
     const SUM_IS_LAST: bool;
-    /// What is added before the tag's call of the lower layer.
+    /// Block that is added to the tag block before the lower layer.
     const BEFORE_TAG: u128;
-    /// Blocks between intermediate tags; 0 if there are none.
+    /// Number of blocks between intermediate tags; 0 if there are none.
     const GAP: usize;
 
-    /// Whether the ciphertext has whole blocks and a byte that says whether the last was padded. If not, it is as long as
-    /// the message, and the tag begins within its last block.
+    /// Returns whether the ciphertext consists of whole blocks and a byte that says whether the last one was padded.
+    /// Otherwise it is as long as the message, and the tag begins within its last block.
     fn is_flagged(&self) -> bool;
-    /// The mixing's state before the first block, from nonce and additional data; `room` is for their masks.
+    /// Computes the mixing's state before the first block, from the nonce and the additional data. `room` is memory
+    /// for their masks.
     fn start<B: Isa>(&self, b: B, messages: &[&mut Message<'_>], room: &mut Room, states: &mut Column);
 }
 
-/// The doublings of a key's `L`.
+/// Returns the doublings of a key's `L`.
 #[inline(always)]
 pub(crate) fn doublings(key: &Material) -> &Doublings {
     key.kept.get()
 }
 
-/// The key of such a mode: `L` is what `calls` calls of the cipher make of zero.
+/// Computes the key material of a two-layer mode. `L` is the zero block after `calls` calls of the cipher.
 pub(crate) fn key<C: LayerCipher>(backend: Backend, calls: usize, material: &mut Material) {
     material.aes.invert(backend);
     let doublings = backend.run(Derive::<C> { key: material, calls, cipher: PhantomData });
@@ -103,14 +125,15 @@ impl<C: LayerCipher> Kernel for Derive<'_, C> {
     }
 }
 
-/// Takes blocks of messages that have the same number of them, one message's after the other's, through a layer.
+/// Applies a layer to blocks of several messages. All messages have equally many, and those of one message precede
+/// those of the next.
 #[inline(always)]
 pub(crate) fn each<C: LayerCipher, B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: &mut [Block]) {
     b.call(Each::<C> { messages, blocks, cipher: PhantomData });
 }
 
-/// A function for all modes and all their calls of a layer: there are so many that to write each out takes the compiler
-/// longer than all else of these modes.
+/// A separate function for a layer of any mode. There are so many calls that inlining them takes the compiler longer
+/// than everything else in these modes.
 struct Each<'b, 'm, 'a, C> {
     messages: &'b [&'m mut Message<'a>],
     blocks: &'b mut [Block],
@@ -133,7 +156,7 @@ impl<C: LayerCipher> Kernel for Each<'_, '_, '_, C> {
     }
 }
 
-/// Takes blocks through a layer under one key.
+/// Applies a layer to blocks under one key.
 #[inline(always)]
 fn layer<C: LayerCipher, B: Isa>(b: B, key: &Material, blocks: &mut [Block]) {
     let mut chunks = blocks.chunks_exact_mut(REGISTERS * B::BLOCKS);
@@ -145,6 +168,7 @@ fn layer<C: LayerCipher, B: Isa>(b: B, key: &Material, blocks: &mut [Block]) {
     }
 }
 
+/// Applies a layer to at most `R` registers of blocks.
 #[inline(always)]
 fn some<C: LayerCipher, B: Isa, const R: usize>(b: B, key: &Material, blocks: &mut [Block]) {
     let mut x = [b.zero(); R];
