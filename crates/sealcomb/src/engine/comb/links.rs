@@ -1,4 +1,4 @@
-//! What the lanes know of keys: one for all of them, or one a lane.
+//! The keys and constants of the lanes: one link for all lanes, or one per lane.
 
 use super::Link;
 use super::strands::LaneBlocks;
@@ -8,11 +8,13 @@ use crate::primitives::aes::LaneKeys;
 
 /// The links of the strands in the lanes.
 pub(super) trait Links<'a, B: Isa, const K: usize, const C: usize> {
-    /// Whether all lanes have the same.
+    /// Whether all lanes have one link.
     const SHARED: bool;
-    /// Takes note of the link of a lane's strand.
+    /// Assigns the link of a lane's strand.
     fn assign(&mut self, lane: usize, link: &Link<'a, K, C>);
+    /// Returns the round keys of all lanes.
     fn keys(&self) -> [impl RoundKeys<B>; K];
+    /// Returns the constants of all lanes.
     fn constants(&self) -> impl Constants<B>;
 }
 
@@ -35,14 +37,14 @@ impl<'a, B: Isa, const K: usize, const C: usize> Links<'a, B, K, C> for Link<'a,
     }
 }
 
-/// A link for each of `N` lanes, copied into the order of the registers.
+/// The links of `N` lanes, copied into the order of the registers.
 pub(super) struct LaneLinks<'a, const K: usize, const C: usize, const N: usize> {
     keys: [LaneKeys<'a, N>; K],
     constants: Wiped<[LaneBlocks<N>; C]>,
 }
 
 impl<'a, const K: usize, const C: usize, const N: usize> LaneLinks<'a, K, C, N> {
-    /// Room for links with keys of as many rounds as this one has.
+    /// Returns memory for links whose keys have as many rounds as those of `link`.
     #[inline(always)]
     pub(super) fn like(link: &Link<'a, K, C>) -> Self {
         let constants = Wiped::new([LaneBlocks([[0; BLOCK]; N]); C]);

@@ -1,11 +1,11 @@
-//! The comb: chains of blocks of many messages, one message a lane.
+//! The comb: chains of blocks of many messages, one message per lane.
 //!
-//! A chain can't go faster than the latency of its cipher, but eight registers of chains fill the AES units. Messages have
-//! different lengths, so the work is cut into windows in which every lane has a block to go. Five messages of 5, 4, 4, 2
-//! and 1 blocks, three at a time:
+//! One chain is limited by the latency of its cipher, but eight registers of chains fill the AES units. Messages have
+//! different lengths, so the work is divided into windows in which every lane has a block to process. Five messages
+//! of 5, 4, 4, 2 and 1 blocks in three lanes:
 //!
 //! ```text
-//! as the paper's comb                       refilled
+//! the paper's comb                          refilled
 //!
 //! lane 1    A A A A | A | D | D             lane 1    A A A A | A |
 //! lane 2    B B B B |   | E |               lane 2    B B B B | D | D
@@ -13,7 +13,7 @@
 //! windows      4      1   1   1             windows      4      1   1
 //! ```
 //!
-//! Algorithm 1 of the paper (Bogdanov, Lauridsen, Tischhauser, FSE 2015), with [`windows`], its algorithm 2:
+//! Algorithm 1 of the paper (Bogdanov, Lauridsen, Tischhauser, FSE 2015), with its algorithm 2 in [`windows`]:
 //!
 //! ```text
 //! sort the messages, longest first
@@ -22,17 +22,17 @@
 //!         step all lanes of the window as many blocks as it has
 //! ```
 //!
-//! and what came after it, which never waits for the longest of a group:
+//! The refilled schedule does not wait for the longest message of a group:
 //!
 //! ```text
-//! sort the messages, longest first, and give one to each lane
+//! sort the messages, longest first, and assign one to each lane
 //! while a lane has a message:
 //!     step all lanes as many blocks as the shortest of them has
-//!     give each lane that has ended the next message
+//!     assign the next message to each lane that has ended
 //! ```
 //!
-//! Between two windows the lanes' states are in memory, where a lane that has ended hands its state back: [`strands`] has
-//! that. Within a window they are in registers: [`steps`].
+//! Between windows, the lanes' states are in memory, and a lane that has ended returns its state: see [`strands`].
+//! Within a window they are in registers: see [`steps`].
 
 mod links;
 mod steps;
@@ -53,15 +53,15 @@ use super::{FLIGHT, Schedule};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, LINE, Rows, Scratch, Span, Square};
 use crate::primitives::aes::{KeySchedule, Shared};
 
-/// A mode's step from block to block, with `S` blocks of state a message, `K` keys and `C` constants; where the mode goes
-/// from pair to pair, of `T = 2` blocks.
+/// A mode's step from block to block, with `S` blocks of state per message, `K` keys and `C` constants. A step
+/// processes `T` blocks: 1, or 2 for modes that chain pairs of blocks.
 pub(crate) trait Chain<const S: usize, const K: usize = 1, const C: usize = 0, const T: usize = 1> {
-    /// Whether a step leaves a block of output in `x`.
+    /// Whether a step leaves output in `x`.
     const WRITES: bool;
-    /// Takes every lane `T` blocks further.
+    /// Advances every lane by `T` blocks.
     fn step<L: Lanes>(lanes: L, state: &mut [L::Blocks; S], x: &mut [L::Blocks; T]);
 
-    /// Takes up to [`FLIGHT`] strands from one end to the other. Where a step is more than a block, they must be whole steps.
+    /// Processes up to [`FLIGHT`] strands. Strands must consist of whole steps if a step is more than one block.
     fn run(backend: Backend, schedule: Schedule, strands: &mut [Strand<'_, S, K, C>])
     where
         Self: Sized,
@@ -70,8 +70,7 @@ pub(crate) trait Chain<const S: usize, const K: usize = 1, const C: usize = 0, c
     }
 }
 
-/// One message's way through a chain: its bytes, with zeros after the last to fill up a block, and the state before and
-/// afterwards.
+/// One message in a chain: its bytes, zero-padded to whole blocks, and its state, before and afterwards.
 pub(crate) struct Strand<'a, const S: usize, const K: usize = 1, const C: usize = 0> {
     pub(crate) link: Link<'a, K, C>,
     pub(crate) state: [Block; S],
@@ -81,26 +80,26 @@ pub(crate) struct Strand<'a, const S: usize, const K: usize = 1, const C: usize 
 /// What the step needs of a message's key.
 #[derive(Clone, Copy)]
 pub(crate) struct Link<'a, const K: usize = 1, const C: usize = 0> {
-    /// Round keys, each in the direction in which the step uses it.
+    /// Round keys, each for the direction in which the step uses it.
     pub(crate) keys: [Shared<'a>; K],
-    /// Other blocks: [`Lanes::constant`].
+    /// Constant blocks; see [`Lanes::constant`].
     pub(crate) constants: [&'a Block; C],
 }
 
 impl<'a> Link<'a> {
-    /// That of a chain that needs nothing but the cipher, and encrypts.
+    /// Returns the link of a chain that only encrypts.
     pub(crate) fn under(aes: &'a KeySchedule) -> Self {
         Self { keys: [aes.encrypting()], constants: [] }
     }
 }
 
-/// The same under the key's own.
+/// Returns the link of a chain that only encrypts, with the key's AES.
 pub(crate) fn encrypting(key: &Material) -> Link<'_> {
     Link::under(&key.aes)
 }
 
-/// Takes a part of each message through its chain: from the states in columns, which have those afterwards then.
-// Not inlined, so that the strands take the stack only while they are needed.
+/// Processes a part of each message. The columns `states` have the states before and afterwards.
+// Not inlined, so that the strands occupy the stack only while they are needed.
 #[inline(never)]
 pub(crate) fn chains<'a, M, const S: usize, const K: usize, const C: usize, const T: usize>(
     batch: &mut Batch<'_, '_, 'a>,
@@ -126,7 +125,7 @@ pub(crate) fn chains<'a, M, const S: usize, const K: usize, const C: usize, cons
     }
 }
 
-/// Takes each message through a chain that begins with its nonce.
+/// Processes the messages with a chain whose first state is the nonce, 16 bytes.
 #[cfg(feature = "hazmat")]
 pub(crate) fn from_nonces<M: Chain<1>>(batch: &mut Batch<'_, '_, '_>) {
     let mut states = Column::new();
@@ -136,18 +135,19 @@ pub(crate) fn from_nonces<M: Chain<1>>(batch: &mut Batch<'_, '_, '_>) {
     chains::<M, 1, 1, 0, 1>(batch, encrypting, [&mut states], |message| message.data.reborrow());
 }
 
-/// How many blocks there must be beside those of the longest strand for lanes to be worth setting up. From one short strand
-/// into the next the CPU runs ahead by itself.
+/// Returns the minimum number of blocks in addition to those of the longest strand for which lanes are worth setting
+/// up. Below it, out-of-order execution overlaps the end of a short strand with the beginning of the next.
 const fn least_blocks(longest: usize) -> usize {
     if longest <= 8 { 28 } else { 12 }
 }
 
+/// Processes strands with the schedule that suits them.
 fn run<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, const T: usize>(
     backend: Backend,
     schedule: Schedule,
     strands: &mut [Strand<'_, S, K, C>],
 ) {
-    // Constants differ where keys do, and nowhere else.
+    // Lanes share a link if their keys are equal. That is correct because constants differ only where keys differ.
     const { assert!(K > 0) };
     let mut order = Order::new();
     let mut shared = true;
@@ -169,7 +169,7 @@ fn run<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, con
         Schedule::Comb(p) => Some(Laid::Comb(p.clamp(1, backend.lanes()))),
     };
     let chain = PhantomData::<M>;
-    // Kernels of their own, so that the stack has room for the lanes of one of them at a time.
+    // Separate kernels, so that the stack has the lanes of only one of them at a time.
     match laid {
         _ if order.is_empty() => {}
         Some(laid) if shared => {
@@ -182,16 +182,16 @@ fn run<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, con
     }
 }
 
-/// How strands are laid into the lanes.
+/// The assignment of strands to lanes.
 #[derive(Clone, Copy, PartialEq)]
 enum Laid {
-    /// In groups of so many.
+    /// In groups of this many strands.
     Comb(usize),
-    /// Into lanes that take the next strand as soon as theirs has ended.
+    /// A lane takes the next strand as soon as its strand has ended.
     Refilled,
 }
 
-/// Strands that go one after the other.
+/// Strands processed one after the other.
 struct OneByOne<'s, 'a, M, const S: usize, const K: usize, const C: usize, const T: usize> {
     strands: &'s mut [Strand<'a, S, K, C>],
     order: &'s Order,
@@ -211,7 +211,7 @@ impl<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, const
     }
 }
 
-/// Strands that go side by side, under one key or each under its own.
+/// Strands processed in lanes, with one key for all (`SHARED`) or per-lane keys.
 struct SideBySide<
     's,
     'a,
@@ -240,7 +240,7 @@ where
         self.order.sort();
         let first = self.order.places().next().expect("a strand");
         let link = self.strands[first].link;
-        // Registers of chains, and the lanes that they have.
+        // The number of registers of chains, and the number of lanes in them.
         if const { SHARED && B::CHAINS == 8 } {
             self.lay::<B, _, 8, 32>(b, link);
         } else if const { SHARED && B::CHAINS == 12 } {
@@ -254,7 +254,7 @@ where
     }
 }
 
-/// Takes one strand from end to end.
+/// Processes one strand.
 #[inline(always)]
 fn single<M: Chain<S, K, C, T>, B: Isa, const S: usize, const K: usize, const C: usize, const T: usize>(
     b: B,
@@ -263,7 +263,7 @@ fn single<M: Chain<S, K, C, T>, B: Isa, const S: usize, const K: usize, const C:
     let data = &mut strand.data.reborrow();
     let Link { keys, constants } = strand.link;
     let lanes = Registers::<B, _, 1, K, _>::new(b, keys, &constants);
-    // A loop, since the closures of `map` are not always inlined.
+    // A loop, because closures of `map` are not always inlined.
     let mut state = [[b.zero()]; S];
     for s in 0..S {
         state[s] = [b.one(&strand.state[s])];
@@ -290,7 +290,7 @@ impl<'a, M, const S: usize, const K: usize, const C: usize, const T: usize, cons
 where
     M: Chain<S, K, C, T>,
 {
-    /// Lays the strands into up to `N` lanes, in at most `W` registers.
+    /// Processes the strands in up to `N` lanes, in at most `W` registers.
     #[inline(always)]
     fn lay<B: Isa, A: Links<'a, B, K, C>, const W: usize, const N: usize>(self, b: B, links: A) {
         let mut scratch = Scratch::new();

@@ -1,12 +1,13 @@
-//! Strands on their way through the lanes: which lane has which, and how it begins and ends there.
+//! The assignment of strands to lanes: how a strand begins and ends in a lane.
 //!
-//! Chains that write may change strands between lines of four blocks only, so that windows are few and long and everything
-//! is written in squares. What a strand has beyond its whole lines, or whole blocks, goes through a line of its own, which is
-//! its rest:
+//! Chains that write output let lanes change strands only between lines of four blocks. So windows are few and long,
+//! and everything is written in squares. The bytes after a strand's last whole line are its tail (`rest`). It is
+//! processed in a separate scratch line:
 //!
 //! ```text
-//! a strand of 150 bytes   |---- line ----|---- line ----|rest|
-//! the lane                 windows of the others, 8 blocks    a copy of the 22 bytes, and zeros; 2 blocks of the next line
+//! a strand of 150 bytes   |---- line ----|---- line ----|tail|
+//! the lane                 windows shared with others, 8 blocks
+//!                                                        a copy of 22 bytes and zeros; 2 blocks of its line
 //! ```
 
 use alloc::vec::Vec;
@@ -25,7 +26,7 @@ use crate::engine::order::Order;
 #[repr(align(64))]
 pub(super) struct LaneBlocks<const N: usize>(pub(super) [Block; N]);
 
-/// Up to `N` lanes, and what is in them.
+/// Up to `N` lanes, and the strands in them.
 pub(super) struct Comb<
     'r,
     B: Isa,
@@ -44,11 +45,11 @@ pub(super) struct Comb<
     // The states after each step of a line.
     pub(super) trail: [[LaneBlocks<N>; S]; LINE / BLOCK],
     pub(super) strand: [usize; N],
-    // Bytes after which a lane may change strands, a power of two.
+    // Granularity in bytes at which a lane may change strands, a power of two.
     pub(super) unit: usize,
-    // Lanes whose strand has come to its last bytes, less than a unit.
+    // Bit mask of the lanes that process the tail of their strand.
     pub(super) in_rest: u64,
-    // Two, if chains write registers of more than a block.
+    // Two squares if the chain writes and registers have more than one block, otherwise none.
     pub(super) squares: &'r mut [Square<B, W>],
     pub(super) links: A,
     pub(super) chain: PhantomData<M>,
@@ -68,12 +69,10 @@ impl<
     const N: usize,
 > Comb<'r, B, M, A, S, K, C, T, W, N>
 {
-    /// Takes the strands through the lanes, until all are through.
+    /// Processes all strands.
     ///
-    /// As the comb does it: a group of strands, window by window as precomputed, then the next group. Refilled: a lane
-    /// whose strand has ended takes the next, between lines of four blocks only where chains write, so that windows are
-    /// few and long and everything is written in squares. What a strand has beyond its whole lines, or whole blocks, goes
-    /// through a line of its own.
+    /// With the paper's comb, a group of strands is processed window by window, and then the next group. With
+    /// refilling, a lane whose strand has ended takes the next one.
     #[inline(always)]
     pub(super) fn take(&mut self, strands: &mut [Strand<'a, S, K, C>], order: &Order, laid: Laid) {
         let parallel = if let Laid::Comb(p) = laid { p } else { W * B::BLOCKS };
@@ -118,8 +117,8 @@ impl<
         }
     }
 
-    /// How far the lanes may go at most: where some are in their rest, to the end of a unit, or of the longest rest if
-    /// all are.
+    /// Returns the maximum number of steps of the next window. If some lanes are in their tail, it ends with their
+    /// line; if all are, with the longest tail.
     #[inline(always)]
     fn most_steps(&self, strands: &[Strand<'a, S, K, C>]) -> usize {
         if self.in_rest == 0 {
@@ -131,7 +130,7 @@ impl<
         }
     }
 
-    /// Blocks of the longest rest in the lanes.
+    /// Returns the number of blocks of the longest tail in the lanes.
     #[inline(always)]
     fn longest_rest(&self, strands: &[Strand<'a, S, K, C>]) -> usize {
         let mut longest = 0;
@@ -143,14 +142,14 @@ impl<
         longest.div_ceil(BLOCK)
     }
 
-    /// Bytes of a strand beyond its whole units.
+    /// Returns the number of bytes of a strand's tail, after its whole units.
     #[inline(always)]
     fn rest(&self, strand: &Strand<'a, S, K, C>) -> usize {
-        // A mask, since a division takes as long as half a step.
+        // A mask, because a division takes as long as half a step.
         strand.data.len() & (self.unit - 1)
     }
 
-    /// Gives a lane a strand, or its rest if there is no more.
+    /// Assigns a strand to a lane, and begins it, or its tail if it has nothing else.
     #[inline(always)]
     fn begin(&mut self, lane: usize, strands: &[Strand<'a, S, K, C>], strand: usize) {
         self.assign(lane, strands, strand);
@@ -162,6 +161,7 @@ impl<
         }
     }
 
+    /// Begins the tail of a lane's strand.
     #[inline(always)]
     fn begin_rest(&mut self, lane: usize, strands: &[Strand<'a, S, K, C>]) {
         let strand = &strands[self.strand[lane]];
@@ -169,6 +169,7 @@ impl<
         self.in_rest |= 1 << lane;
     }
 
+    /// Ends the tail of a lane's strand: writes its output, and returns its state after the tail's last block.
     #[inline(always)]
     fn end_rest(&mut self, lane: usize, strands: &mut [Strand<'a, S, K, C>]) {
         if M::WRITES {
@@ -182,6 +183,7 @@ impl<
         }
     }
 
+    /// Loads a strand's link and state into a lane.
     #[inline(always)]
     fn assign(&mut self, lane: usize, strands: &[Strand<'a, S, K, C>], strand: usize) {
         let Strand { link, state, .. } = &strands[strand];
@@ -192,6 +194,7 @@ impl<
         }
     }
 
+    /// Returns a lane's state to its strand.
     #[inline(always)]
     fn end(&mut self, lane: usize, strands: &mut [Strand<'a, S, K, C>]) {
         let state = &mut strands[self.strand[lane]].state;

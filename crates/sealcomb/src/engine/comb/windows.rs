@@ -1,17 +1,23 @@
-//! The windows of the comb: algorithm 2 of the FSE 2015 paper.
+//! The windows of the comb: algorithm 2 of Bogdanov, Lauridsen and Tischhauser (FSE 2015).
+//!
+//! ```text
+//! for each distinct length of the group, shortest first:
+//!     a window of all messages at least as long, from the previous length to this one
+//! ```
 
 use alloc::vec::Vec;
 
-/// A stretch of steps with the same messages in flight.
+/// Consecutive steps with the same messages in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
-    /// Messages processed in parallel: the paper's `P[w]`.
+    /// Number of messages processed in parallel: the paper's `P[w]`.
     pub(crate) messages: usize,
-    /// Blocks of each of them: the paper's `B[w]`.
+    /// Number of blocks of each of them: the paper's `B[w]`.
     pub(crate) blocks: usize,
 }
 
-/// Cuts a group of messages, whose `lengths` in blocks fall or stay, into windows: each ends where a message does.
+/// Divides a group of messages into windows, each of which ends where a message ends. `lengths` are in blocks, in
+/// descending order.
 pub(crate) fn windows(lengths: &[usize]) -> Vec<Window> {
     let mut windows = Vec::new();
     let mut done = 0;
@@ -22,7 +28,7 @@ pub(crate) fn windows(lengths: &[usize]) -> Vec<Window> {
             windows.push(Window { messages, blocks: shortest - done });
             done = shortest;
         }
-        // All messages as short as this one end here.
+        // All messages of this length end here.
         while messages > 0 && lengths[messages - 1] == shortest {
             messages -= 1;
         }
