@@ -1,45 +1,45 @@
-//! The block cipher as a parameter of a mode.
+//! The block cipher as a parameter of modes that are generic over it.
 
 use super::message::Material;
 use crate::backend::{Backend, Isa, Kept};
 use crate::primitives::aes;
 use crate::primitives::permutation::Permutation;
 
-/// A block cipher that a mode may be made of: the schedule of its round keys.
+/// A block cipher that a mode can use. The implementing type is its key schedule.
 pub(crate) trait BlockCipher: Sync + Sized + 'static {
-    /// The cipher under this key in all lanes.
+    /// The cipher with one key for all lanes.
     type Shared<'a, B: Isa>: Permutation<B>;
 
-    /// The part of a key that is AES's.
+    /// Returns the part of a key that AES uses.
     fn aes_key(key: &[u8]) -> &[u8];
 
-    /// What a mode that needs nothing but the cipher keeps of a key beside AES's round keys for encryption, if it never
-    /// decrypts with it.
+    /// Adds to `material` what the cipher needs in addition to AES's round keys for encryption, for modes that never
+    /// decrypt with it.
     fn key(backend: Backend, key: &[u8], material: &mut Material);
 
-    /// The same if it does.
+    /// Adds to `material` what the cipher needs for encryption and decryption.
     fn key_with_inverse(backend: Backend, key: &[u8], material: &mut Material) {
         Self::key(backend, key, material);
     }
 
-    /// The schedule in what there is of a key.
+    /// Returns the key schedule stored in `key`.
     fn of(key: &Material) -> &Self;
 
-    /// Has a key keep what else the mode needs.
+    /// Stores the mode's own key material.
     fn keep(material: &mut Material, kept: Kept) {
         material.kept = kept;
     }
 
-    /// Where that is.
+    /// Returns the mode's own key material.
     #[inline(always)]
     fn kept(key: &Material) -> &Kept {
         &key.kept
     }
 
-    /// For encryption.
+    /// Returns the cipher for encryption.
     fn encrypting<B: Isa>(&self) -> Self::Shared<'_, B>;
 
-    /// For decryption.
+    /// Returns the cipher for decryption.
     fn decrypting<B: Isa>(&self) -> Self::Shared<'_, B>;
 }
 

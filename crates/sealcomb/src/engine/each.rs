@@ -1,9 +1,9 @@
-//! Steps that each of many messages takes once, on a block of its own or a few, the messages side by side in their
-//! order. What begins and ends chains goes this way; the comb is for what differs in length.
+//! Operations that occur once per message, on one or a few blocks of each: the beginnings and ends of chains. The
+//! comb is for messages of different lengths; here all messages take one step.
 //!
 //! ```text
-//! for as many messages as there are lanes, or, where keys differ, registers, then the next ones:
-//!     load a block of each from every column
+//! for each group of messages, one per lane, or one per register if keys differ:
+//!     load a block of each message from every column
 //!     take the step
 //!     store the blocks
 //! ```
@@ -19,17 +19,18 @@ use super::message::{Batch, Column, Material, Message, share_key};
 use crate::backend::{Block, Isa, Kernel, REGISTERS};
 use crate::primitives::aes::RegisterKeys;
 
-/// What a mode does once with `N` blocks of each message.
+/// An operation on `N` blocks of each message.
 pub(crate) trait Once<const N: usize> {
+    /// Applies the operation to the messages in the lanes.
     fn step<L: Lanes>(lanes: L, x: &mut [L::Blocks; N]);
 }
 
-/// Takes all messages through such a step; the columns have their blocks.
+/// Applies an operation to all messages. The columns contain their blocks, before and afterwards.
 pub(crate) fn once<M: Once<N>, const N: usize>(batch: &Batch<'_, '_, '_>, columns: [&mut Column; N]) {
     step::<AsChain<M>, N, 1, 0, 0>(batch, encrypting, columns, []);
 }
 
-/// Encrypts a block of each message under its key.
+/// Encrypts one block of each message with its key.
 pub(crate) fn encrypt(batch: &Batch<'_, '_, '_>, blocks: &mut Column) {
     once::<Encrypt, 1>(batch, [blocks]);
 }
@@ -43,7 +44,7 @@ impl Once<1> for Encrypt {
     }
 }
 
-/// A chain whose messages have nothing but a state.
+/// A [`Once`] as a chain that has state but no blocks.
 struct AsChain<M>(PhantomData<M>);
 
 impl<M: Once<N>, const N: usize> Chain<N, 1, 0, 0> for AsChain<M> {
@@ -55,7 +56,8 @@ impl<M: Once<N>, const N: usize> Chain<N, 1, 0, 0> for AsChain<M> {
     }
 }
 
-/// Takes each message one step through its chain, from the states in columns and with blocks in columns.
+/// Advances each message by one step of a chain. The columns `states` and `blocks` contain the states and the blocks,
+/// before and afterwards.
 pub(crate) fn step<M, const S: usize, const K: usize, const C: usize, const T: usize>(
     batch: &Batch<'_, '_, '_>,
     link: impl for<'k> Fn(&'k Material) -> Link<'k, K, C>,
@@ -110,7 +112,7 @@ where
     }
 }
 
-/// Takes messages under different keys one step further, a message a register.
+/// Advances messages with different keys, one message per register.
 #[inline(always)]
 fn apart<B: Isa, M, const S: usize, const K: usize, const C: usize, const T: usize>(
     b: B,
@@ -123,7 +125,7 @@ fn apart<B: Isa, M, const S: usize, const K: usize, const C: usize, const T: usi
 {
     for from in (0..messages.len()).step_by(REGISTERS) {
         let to = messages.len().min(from + REGISTERS);
-        // Registers without a message go along under the key of the last.
+        // Unused registers get the last message's key.
         let links = core::array::from_fn(|r| link(messages[(from + r).min(to - 1)].key));
         let links = ApartLinks::<K, C>::new(&links);
         let (mut state, mut x) = ([[b.zero(); REGISTERS]; S], [[b.zero(); REGISTERS]; T]);
@@ -173,7 +175,7 @@ impl<B: Isa, const C: usize> Constants<B> for &[[&Block; REGISTERS]; C] {
     }
 }
 
-/// Takes a group of messages, as many as `R` registers have lanes or fewer, one step further.
+/// Advances a group of messages with one key, at most as many as `R` registers have lanes.
 #[inline(always)]
 fn advance<B: Isa, M, const R: usize, const S: usize, const K: usize, const C: usize, const T: usize>(
     b: B,
@@ -192,7 +194,7 @@ fn advance<B: Isa, M, const R: usize, const S: usize, const K: usize, const C: u
         load(b, &blocks[t][group.clone()], &mut x[t]);
     }
     M::step(Registers::<B, _, R, K, _>::new(b, link.keys, &link.constants), &mut state, &mut x);
-    // Loops by number, since the closures of `map` and its like are not always inlined.
+    // Loops over indices, because closures of `map` and similar functions are not always inlined.
     for s in 0..S {
         store(b, &state[s], &mut states[s][group.clone()]);
     }
@@ -201,7 +203,7 @@ fn advance<B: Isa, M, const R: usize, const S: usize, const K: usize, const C: u
     }
 }
 
-/// Loads blocks, and zeros where there are no more.
+/// Loads blocks, zero-padded to `R` registers.
 #[inline(always)]
 fn load<B: Isa, const R: usize>(b: B, blocks: &[Block], x: &mut [B::V; R]) {
     for (x, blocks) in x.iter_mut().zip(blocks.chunks(B::BLOCKS)) {
@@ -209,7 +211,7 @@ fn load<B: Isa, const R: usize>(b: B, blocks: &[Block], x: &mut [B::V; R]) {
     }
 }
 
-/// Stores as many blocks as there is room for.
+/// Stores as many blocks as fit into `blocks`.
 #[inline(always)]
 fn store<B: Isa, const R: usize>(b: B, x: &[B::V; R], blocks: &mut [Block]) {
     for (x, blocks) in x.iter().zip(blocks.chunks_mut(B::BLOCKS)) {

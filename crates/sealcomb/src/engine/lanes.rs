@@ -1,4 +1,5 @@
-//! What a mode's step sees: a block of every message in flight, whatever the registers' width and number.
+//! The interface of a mode's step: one block of every message in flight, independent of the width and number of
+//! registers.
 
 use core::cell::Cell;
 use core::hint::black_box;
@@ -7,22 +8,23 @@ use core::marker::PhantomData;
 use crate::backend::{Block, Isa, RoundKeys, Weave};
 use crate::primitives::gf128::{self, Field};
 
-/// One block of every lane, the lanes' keys, and what a mode does with them.
+/// The operations of a step on one block per lane. The value has the lanes' keys and constants.
 pub(crate) trait Lanes: Copy {
-    /// A block in each lane.
+    /// One block per lane.
     type Blocks: Copy;
 
-    /// The chain's constant of this number, in every lane.
+    /// Returns constant `number` of the chain, in every lane.
     fn constant(self, number: usize) -> Self::Blocks;
-    /// The same block in every lane.
+    /// Returns `block` in every lane.
     fn splat(self, block: &Block) -> Self::Blocks;
-    /// `a ← a ⊕ b`
+    /// Computes `a ← a ⊕ b`.
     fn xor(self, a: &mut Self::Blocks, b: &Self::Blocks);
-    /// `a ← a ∧ b`
+    /// Computes `a ← a ∧ b`.
     fn and(self, a: &mut Self::Blocks, b: &Self::Blocks);
-    /// Byte `i` of each block from its byte `order[i]`; zero where that is 128 or more.
+    /// Permutes the bytes of each block: byte `i` of the result is byte `order[i]`, or zero if `order[i]` is 128 or
+    /// more.
     fn shuffle(self, x: &mut Self::Blocks, order: &Block);
-    /// `a ← b` where the bits of `mask` are 1.
+    /// Copies `b` to `a` where the bits of `mask` are 1.
     #[inline(always)]
     fn replace(self, a: &mut Self::Blocks, b: &Self::Blocks, mask: &Self::Blocks) {
         let mut change = *a;
@@ -31,24 +33,25 @@ pub(crate) trait Lanes: Copy {
         self.xor(a, &change);
     }
 
-    /// The same lanes under the chain's key of this number; the first is 0.
+    /// Returns these lanes with key number `key` of the chain, counted from 0.
     fn under(self, key: usize) -> Self;
-    /// `x ← E_K(x)`, in each lane under its message's key.
+    /// Computes `x ← E_K(x)` with the key of each lane's message.
     fn encrypt(self, x: &mut Self::Blocks);
-    /// `x ← E_K⁻¹(x)`; only where the lanes were given decrypting keys.
+    /// Computes `x ← E_K⁻¹(x)`. The lanes must have keys for decryption.
     fn decrypt(self, x: &mut Self::Blocks);
-    /// The first `rounds` rounds of the cipher, the last of them as full as the others.
+    /// Computes the first `rounds` rounds of the cipher, all of them full, including the last.
     fn full_rounds(self, rounds: usize, x: &mut Self::Blocks);
 
-    /// `x ← 2 x` in a field of 2^128 elements.
+    /// Computes `x ← 2 x` in a field of 2^128 elements.
     fn double<F: Field>(self, x: &mut Self::Blocks);
-    /// `x ← x h`; the chain's three constants from number `h` on are what [`gf128::factor`] made of the factor.
+    /// Computes `x ← x h`. Constants `h` to `h + 2` of the chain are the factor, as returned by [`gf128::factor`].
     fn multiply<F: Field>(self, x: &mut Self::Blocks, h: usize);
 }
 
-/// Work beside the first call of the cipher that encrypts, or none.
+/// Work that is interleaved with a step's first encryption, or none.
 pub(super) trait Beside<B: Isa>: Copy {
     type Work: Weave<B>;
+    /// Returns the work in the first call, and no work in later calls.
     fn take(self) -> Self::Work;
 }
 
@@ -68,11 +71,11 @@ impl<B: Isa, W: Weave<B>> Beside<B> for &Cell<Option<W>> {
     }
 }
 
-/// Where the constants of the blocks in a register come from: the same in all lanes, or a lane's own.
+/// Source of a step's constants: one for all lanes, or one per lane.
 pub(super) trait Constants<B: Isa>: Copy {
-    /// How many there are.
+    /// Number of constants.
     const COUNT: usize;
-    /// The constant of this number for the lanes of a register.
+    /// Returns constant `number` for the lanes of a register.
     fn constant(self, b: B, number: usize, register: usize) -> B::V;
 }
 
@@ -85,15 +88,15 @@ impl<B: Isa, const C: usize> Constants<B> for &[&Block; C] {
     }
 }
 
-/// Those of a step that has none.
+/// The constants of a step that has none.
 type NoConstants = &'static [&'static Block; 0];
 
-/// `R` registers of a backend, under some keys.
+/// `R` registers of a backend, with `K` keys.
 #[derive(Clone, Copy)]
 pub(super) struct Registers<B: Isa, A, const R: usize, const K: usize = 1, C = NoConstants, W = ()> {
     b: B,
     keys: [A; K],
-    // Which of the keys is used.
+    // Index of the key in use.
     key: usize,
     constants: C,
     beside: W,
@@ -108,7 +111,8 @@ impl<B: Isa, A, const R: usize, const K: usize, C: Constants<B>> Registers<B, A,
 }
 
 impl<B: Isa, A, const R: usize, const K: usize, C: Constants<B>, W> Registers<B, A, R, K, C, W> {
-    /// Constants stay in memory: the compiler would keep them in registers, run out of those, and copy them to and fro.
+    /// Returns registers with constants that stay in memory. Without the barrier, the compiler would load the
+    /// constants into registers, run out of those, and spill.
     #[inline(always)]
     pub(super) fn with(b: B, keys: [A; K], constants: C, beside: W) -> Self {
         let constants = if C::COUNT == 0 { constants } else { black_box(constants) };

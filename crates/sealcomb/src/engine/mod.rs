@@ -1,4 +1,5 @@
-//! How messages are laid into the lanes: the comb of the FSE 2015 paper, and what came after it.
+//! The engine: assigns messages, or the blocks of one message, to the lanes of registers. It began with the comb of
+//! the FSE 2015 paper (`comb/`).
 #![forbid(unsafe_code)]
 
 pub(crate) mod blocks;
@@ -14,11 +15,11 @@ pub(crate) use cipher::BlockCipher;
 pub(crate) use lanes::Lanes;
 pub(crate) use message::{AssociatedData, Batch, Column, Material, Message, share_key};
 
-/// Messages that are laid out together; longer batches go in parts of this size.
+/// Maximum number of messages processed together. Longer batches are divided into flights of this size.
 pub(crate) const FLIGHT: usize = 128;
 
-/// How the messages of a batch are assigned to lanes. [`crate::seal_batch`] uses [`Schedule::Auto`]; the others are for
-/// comparison and study. All schedules yield equal results.
+/// How the messages of a batch are assigned to lanes. [`crate::seal_batch`] uses [`Schedule::Auto`]. The others are
+/// for comparison and study. All schedules return equal results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Schedule {
     /// The schedule that is fastest for the mode and the batch.
@@ -26,12 +27,13 @@ pub enum Schedule {
     Auto,
     /// One message at a time.
     Single,
-    /// The comb scheduler of Bogdanov, Lauridsen and Tischhauser (FSE 2015, algorithms 1 and 2) with this parallelism:
-    /// groups of this many messages, sorted by length, are processed in precomputed windows. Modes without a chain from
-    /// block to block process consecutive blocks of one message in parallel instead.
+    /// The comb scheduler of Bogdanov, Lauridsen and Tischhauser (FSE 2015, algorithms 1 and 2) with this
+    /// parallelism: groups of this many messages, sorted by length, are processed in precomputed windows. Modes
+    /// without a chain from block to block process consecutive blocks of one message in parallel instead.
     Comb(usize),
-    /// A lane takes the next message, longest first, as soon as its message ends. Very short messages are processed one
-    /// at a time. Modes without a chain from block to block process consecutive blocks of one message in parallel instead.
+    /// A lane takes the next message, longest first, as soon as its message ends. Very short messages are processed
+    /// one at a time. Modes without a chain from block to block process consecutive blocks of one message in parallel
+    /// instead.
     Refill,
     /// Consecutive blocks of one message in parallel. Modes with a chain from block to block process one message at a
     /// time.

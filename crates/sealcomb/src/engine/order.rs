@@ -1,4 +1,4 @@
-//! The order in which the messages of a flight are laid out: longest first.
+//! The order in which the messages of a flight are assigned to lanes: longest first.
 
 use core::hint::black_box;
 
@@ -6,18 +6,18 @@ use arrayvec::ArrayVec;
 
 use super::FLIGHT;
 
-/// Places of a flight's messages, a power of two, as part of a sorting key.
+/// Number of places in a flight, a power of two, as a factor of sort keys.
 const PLACES: u64 = FLIGHT as u64;
 
-/// The high half of the key of every message of less than 32 MiB.
+/// The high half of the sort key of every message shorter than 32 MiB.
 const HIGH: u64 = !(u32::MAX as u64);
 
-/// Keys that are ranked together.
+/// Number of keys that are ranked together.
 const RANKED: usize = 32;
 
-/// Places of messages, sorted by length.
+/// The places of messages in a flight, sorted by length.
 pub(crate) struct Order {
-    /// The length, from the top down, and below it the message's place.
+    /// Sort keys: the complement of the length, then the place.
     keys: ArrayVec<u64, FLIGHT>,
 }
 
@@ -26,13 +26,14 @@ impl Order {
         Self { keys: ArrayVec::new() }
     }
 
-    /// Appends the message at this place, which comes after those before it.
+    /// Appends the message at this place. Places must be appended in ascending order.
     #[inline(always)]
     pub(crate) fn push(&mut self, place: usize, len: usize) {
         self.keys.push((u64::MAX / PLACES - len as u64) * PLACES + place as u64);
     }
 
-    /// Longest first, and in order where the lengths are equal: batches of equal messages are sorted already.
+    /// Sorts by length, longest first. Messages of equal length keep their order, so a batch of equal lengths is
+    /// sorted already.
     #[inline(always)]
     pub(crate) fn sort(&mut self) {
         if self.keys.is_sorted() {
@@ -45,8 +46,8 @@ impl Order {
         }
     }
 
-    /// Puts each key to its rank, that is the number of keys below it. To count them takes a CPU with wide registers half
-    /// the time of a sort. Only for keys that differ in their low halves.
+    /// Moves each key to its rank: the number of keys below it. On a CPU with wide registers, counting takes half as
+    /// long as sorting. The keys must differ only in their low halves.
     #[inline(always)]
     fn rank(&mut self) {
         let count = self.keys.len();
@@ -57,7 +58,7 @@ impl Order {
         for group in keys.as_chunks::<RANKED>().0.iter().take(count.div_ceil(RANKED)) {
             let mut ranks = [0; RANKED];
             for &key in &keys[..count] {
-                // Opaque, or the compiler would lay several keys side by side and not the ranks.
+                // The barrier makes the compiler vectorize over the ranks, not over the keys.
                 let key = black_box(key);
                 for i in 0..RANKED {
                     ranks[i] += u32::from(key < group[i]);
@@ -75,13 +76,14 @@ impl Order {
         self.keys.is_empty()
     }
 
-    /// The places.
+    /// Returns the places in order.
     #[inline(always)]
     pub(crate) fn places(&self) -> impl Iterator<Item = usize> {
         self.keys.iter().map(|&key| place(key))
     }
 }
 
+/// Returns the place in a sort key.
 fn place(key: u64) -> usize {
     (key % PLACES) as usize
 }
