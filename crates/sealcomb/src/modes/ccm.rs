@@ -1,5 +1,13 @@
-//! CCM (SP 800-38C): CBC-MAC of the message, then counter mode, with the standard's letters: `B` the blocks that are
-//! authenticated, `Y` their chain, `Ctr` the counter blocks, `S0` the mask of the tag.
+//! CCM (SP 800-38C): CBC-MAC of the message, then counter mode, with the standard's letters.
+//!
+//! ```text
+//! B ← B_0 ‖ length of A ‖ A ‖ P              A and P each padded with zeros
+//! Y_0 ← E_K(B_0), Y_i ← E_K(B_i ⊕ Y_{i-1})
+//! C_j ← P_j ⊕ E_K(Ctr_j)                     j = 1, 2, …
+//! T ← Y_r ⊕ S_0, S_0 ← E_K(Ctr_0)
+//! ```
+//!
+//! The formats of `B_0`, the additional data and the counter blocks are those of appendix A.
 
 use super::Mode;
 use super::omac::cbc_mac;
@@ -27,25 +35,25 @@ impl Mode for Ccm {
     }
 }
 
-// Functions with a block or more of each message are not inlined, so that they take the stack one after the other.
+// Functions with a block or more per message are not inlined, so that only one of them occupies the stack at a time.
 
-/// `C_j = P_j ⊕ E_K(Ctr_j)`
+/// Computes `C_j = P_j ⊕ E_K(Ctr_j)`.
 #[inline(never)]
 fn encrypt(batch: &mut Batch<'_, '_, '_>) {
     keystream::<Be128>(batch, |message| Be128::skip(&counter(message.nonce), 1));
 }
 
-/// `Ctr_0`: the length of the message's length, the nonce, and the counter 0 (A.3).
+/// Returns `Ctr_0`: the size of the length field less one, the nonce, and the counter 0 (A.3).
 fn counter(nonce: &[u8]) -> Block {
     number(nonce).to_be_bytes()
 }
 
-/// `Ctr_0` as a big-endian number.
+/// Returns `Ctr_0` as a big-endian number.
 #[inline]
 fn number(nonce: &[u8]) -> u128 {
     let q = 15 - nonce.len();
     let nonce = match (nonce.first_chunk(), nonce.last_chunk()) {
-        // Two loads that overlap: bytes that were just stored one by one are slow to load together.
+        // Two overlapping loads, because bytes that were just stored one by one are slow to load together.
         (Some(head), Some(tail)) => {
             u128::from(u64::from_be_bytes(*head)) << 56 | u128::from(u64::from_be_bytes(*tail)) << (8 * q)
         }
@@ -54,16 +62,16 @@ fn number(nonce: &[u8]) -> u128 {
     (q as u128 - 1) << 120 | nonce
 }
 
-/// `B_0`: flags, nonce, and the message's length in what the nonce leaves (A.2.1).
+/// Returns `B_0`: flags, nonce, and the message length in the bytes that the nonce leaves (A.2.1).
 fn first_block(message: &Message<'_>) -> Block {
     let has_aad = u128::from(!message.aad.is_empty());
     let t = (message.key.tag_bytes as u128 - 2) / 2;
-    // The length was found to fit, so what the nonce covers of it is zero.
+    // The length has been checked to fit, so its bits do not overlap the nonce.
     (number(message.nonce) | has_aad << 126 | t << 123 | message.data.len() as u128).to_be_bytes()
 }
 
-/// The block with which the additional data begins: its length (A.2.2), then as much of it as there is room. Returns
-/// how much that is.
+/// Returns the block with which the additional data begins: its length (A.2.2), then as many of its bytes as fit.
+/// Also returns their number.
 fn first_of_aad(aad: &[u8]) -> (Block, usize) {
     let mut block = [0; BLOCK];
     let a = aad.len() as u64;
@@ -84,7 +92,8 @@ fn first_of_aad(aad: &[u8]) -> (Block, usize) {
     (block, room)
 }
 
-/// The last `Y` of each message: the chain over `B_0`, the additional data and the plaintext, each padded with zeros.
+/// Computes the last `Y` of each message: the chain over `B_0`, the additional data and the plaintext, each padded
+/// with zeros.
 fn authenticate<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>, y: &mut Column) {
     y.extend(batch.messages.iter().map(|message| first_block(message)));
     each::encrypt(batch, y);
@@ -98,11 +107,12 @@ fn authenticate<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>, y: &mut Column
     cbc_mac(batch, |key| &key.aes, y, |message| plaintext::<OPENS>(message));
 }
 
+/// Returns the plaintext of a message: the input when sealing, the output when opening.
 fn plaintext<'m, const OPENS: bool>(message: &'m Message<'_>) -> Span<'m> {
     if OPENS { message.data.output() } else { message.data.input() }
 }
 
-/// `Y ← E_K(Y ⊕ B)` for the block with which the additional data of a message begins, if it has any.
+/// Computes `Y ← E_K(Y ⊕ B)` for the first block of the additional data, of messages that have any.
 #[inline(never)]
 fn begin_aad(batch: &Batch<'_, '_, '_>, y: &mut [Block]) {
     let mut next = Column::new();
@@ -119,7 +129,7 @@ fn begin_aad(batch: &Batch<'_, '_, '_>, y: &mut [Block]) {
     }
 }
 
-/// The tag `Y ⊕ S_0`, as many bytes of it as the key's tags have; `S_0 = E_K(Ctr_0)`.
+/// Stores the tag `Y ⊕ S_0` in each message, always 16 bytes; `S_0 = E_K(Ctr_0)`.
 #[inline(never)]
 fn set_tags(batch: &mut Batch<'_, '_, '_>, y: &[Block]) {
     let mut s0 = Column::new();

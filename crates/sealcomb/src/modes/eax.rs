@@ -1,10 +1,13 @@
-//! EAX (Bellare, Rogaway, Wagner, FSE 2004), with its letters: `N` the nonce, `H` the header, which is the additional data,
-//! `M` and `C` the message and its ciphertext; `OMAC^t` is OMAC of a string that follows the number `t` as a block.
+//! EAX (Bellare, Rogaway, Wagner, FSE 2004), with the paper's letters. `N` is the nonce, `H` the header, which is the
+//! additional data, `M` the message and `C` its ciphertext. `OMAC^t` is OMAC of the number `t`, as a block, followed
+//! by a string.
 //!
 //! ```text
 //! C ← M ⊕ CTR(OMAC^0(N))
 //! T ← OMAC^0(N) ⊕ OMAC^1(H) ⊕ OMAC^2(C)
 //! ```
+//!
+//! The tag of each message is the sum so far; `OMAC^0(N)` in it is also the first counter block.
 
 use alloc::boxed::Box;
 
@@ -18,7 +21,7 @@ use crate::primitives::counter::Be128;
 
 pub(crate) struct Eax;
 
-/// What a key keeps for each `t`: `E_K(t)`, with which the chain of `OMAC^t` begins, and `OMAC^t` of the empty string.
+/// For each `t`, `E_K(t)`, with which the chain of `OMAC^t` begins, and `OMAC^t` of the empty string.
 struct Starts {
     begin: [Block; 3],
     empty: [Block; 3],
@@ -48,10 +51,10 @@ impl Mode for Eax {
     }
 }
 
-// Functions with a block of each message are not inlined, so that they take the stack one after the other, and no two of them
-// while the chains have it.
+// Functions with a block per message are not inlined. So only one of them occupies the stack at a time, and none
+// while the chains do.
 
-/// Leaves `OMAC^0(N)` where each message's tag will be.
+/// Stores `OMAC^0(N)` as each message's tag.
 #[inline(never)]
 fn nonces(batch: &mut Batch<'_, '_, '_>) {
     let mut macs = Column::new();
@@ -59,7 +62,7 @@ fn nonces(batch: &mut Batch<'_, '_, '_>) {
     batch.set_tags(&macs);
 }
 
-/// Adds `OMAC^t` of a string of each message to where its tag will be.
+/// Adds `OMAC^t` of a string of each message to its tag.
 #[inline(never)]
 fn add_mac<'a, const T: usize>(
     batch: &mut Batch<'_, '_, 'a>,
@@ -70,7 +73,8 @@ fn add_mac<'a, const T: usize>(
     add_all(batch, &macs);
 }
 
-/// Adds `OMAC^2(C)`, which is there before the message takes the place of `C`.
+/// Decrypts, and adds `OMAC^2(C)` to the tags. It is computed before the message overwrites `C`, and added after
+/// decryption, which needs `OMAC^0(N)`.
 #[inline(never)]
 fn open_ciphertexts(batch: &mut Batch<'_, '_, '_>) {
     let mut macs = Column::new();
@@ -79,18 +83,19 @@ fn open_ciphertexts(batch: &mut Batch<'_, '_, '_>) {
     add_all(batch, &macs);
 }
 
+/// Adds a MAC to each message's tag.
 fn add_all(batch: &mut Batch<'_, '_, '_>, macs: &[Block]) {
     for (message, mac) in batch.messages.iter_mut().zip(macs) {
         xor(&mut message.tag, mac);
     }
 }
 
-/// `C = M ⊕ CTR(OMAC^0(N))`
+/// Computes `C = M ⊕ CTR(OMAC^0(N))`.
 fn encrypt(batch: &mut Batch<'_, '_, '_>) {
     keystream::<Be128>(batch, |message| message.tag);
 }
 
-/// `OMAC^t` of a string of each message.
+/// Computes `OMAC^t` of a string of each message.
 fn tagged<'a, const T: usize>(
     batch: &mut Batch<'_, '_, 'a>,
     macs: &mut Column,

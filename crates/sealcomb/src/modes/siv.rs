@@ -1,15 +1,15 @@
-//! AES-SIV (RFC 5297), with its letters: `K1 ‖ K2` the key, `S_1 … S_n` the strings, of which the message is the last, `D`
-//! what S2V has made of those before it, `V` the synthetic IV, which is the tag.
+//! AES-SIV (RFC 5297), with the RFC's letters. `K1 ‖ K2` is the key. `S_1 … S_n` are the strings, the last of which
+//! is the message. `D` is the state of S2V (section 2.4), and `V` the synthetic IV, which is the tag.
 //!
 //! ```text
 //! D ← CMAC(K1, 0^128)
 //! for each associated string S:  D ← 2 D ⊕ CMAC(K1, S)
-//! V ← CMAC(K1, P xorend D)                     the last 16 bytes of P plus D
-//!     CMAC(K1, 2 D ⊕ (P ‖ 10…0))               if P has fewer
+//! V ← CMAC(K1, P xorend D)                   if P has at least 16 bytes: D is added to the last 16
+//!     CMAC(K1, 2 D ⊕ (P ‖ 10…0))             otherwise
 //! C ← P ⊕ CTR(K2, V without bits 31 and 63)
 //! ```
 //!
-//! All that is a chain is CMAC's. `D` and then `V` are in the message's tag.
+//! `D`, and later `V`, is stored in the message's tag.
 
 use super::Mode;
 use super::omac::{Omac, cbc_mac, omac};
@@ -24,17 +24,17 @@ use crate::primitives::gf128::{BigEndian, Field};
 pub(crate) struct Siv;
 
 impl Mode for Siv {
-    /// `K2`
+    /// Returns `K2`.
     fn aes_key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
         &key[key.len() / 2..]
     }
 
-    /// `K1` as the hash's key; of that CMAC's subkeys and the first `D`.
+    /// Expands `K1` for the MAC, and computes CMAC's subkeys and the first `D`.
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         let mac = KeySchedule::kept(backend, &key[..key.len() / 2]);
         let [zero] = encrypt_alone(backend, &mac, [[0; BLOCK]]);
         let [whole, padded] = Omac::subkeys(&zero);
-        // `0^128` is a whole block.
+        // `0^128` is a whole block, so CMAC adds the first subkey to it.
         let [d] = encrypt_alone(backend, &mac, [whole]);
         material.subkeys[..3].copy_from_slice(&[whole, padded, d]);
         material.kept = Kept::new(mac);
@@ -53,23 +53,23 @@ impl Mode for Siv {
     }
 }
 
-/// What CMAC takes of a key: its part `K1`.
+/// Returns what CMAC needs of a key: its part `K1`.
 fn mac(key: &Material) -> Omac<'_> {
     let [whole, padded, ..] = &key.subkeys;
     Omac { aes: key.kept.get(), subkeys: [whole, padded] }
 }
 
-// Functions with a block or more of each message are not inlined, so that they take the stack one after the other.
+// Functions with a block or more per message are not inlined, so that only one of them occupies the stack at a time.
 
-/// `C = P ⊕ CTR(K2, Q)`, where `Q` is `V` with the first bits of its last two words cleared (section 2.5).
+/// Computes `C = P ⊕ CTR(K2, Q)`, where `Q` is `V` without the first bits of its last two words (section 2.5).
 #[inline(never)]
 fn encrypt(batch: &mut Batch<'_, '_, '_>) {
     const CLEAR: u128 = !(1 << 31 | 1 << 63);
     keystream::<Be128>(batch, |message| (u128::from_be_bytes(message.tag) & CLEAR).to_be_bytes());
 }
 
-/// Leaves `D` in each message's tag, as it is after the associated strings (section 2.4): the additional data, then a nonce
-/// if there is one (section 3).
+/// Stores `D` after the associated strings in each message's tag (section 2.4). The strings are the additional data,
+/// followed by the nonce if there is one (section 3).
 #[inline(never)]
 fn hash_strings(batch: &mut Batch<'_, '_, '_>) {
     for message in batch.messages.iter_mut() {
@@ -88,12 +88,12 @@ fn hash_strings(batch: &mut Batch<'_, '_, '_>) {
     }
 }
 
-/// How many associated strings a message has.
+/// Returns the number of a message's associated strings.
 fn strings(message: &Message<'_>) -> usize {
     message.aad.strings() + usize::from(!message.nonce.is_empty())
 }
 
-/// An associated string of a message, or an empty one where there are fewer.
+/// Returns an associated string of a message, or an empty one if it has fewer.
 fn string<'m>(message: &'m Message<'_>, number: usize) -> &'m [u8] {
     if number < message.aad.strings() {
         message.aad.string(number)
@@ -104,7 +104,8 @@ fn string<'m>(message: &'m Message<'_>, number: usize) -> &'m [u8] {
     }
 }
 
-/// `CMAC(K1, S)` of a string of each message; once where it is one string in one place, as columns have it.
+/// Computes `CMAC(K1, S)` of a string of each message. Computes it once if all messages have one key and one string
+/// in memory, for example the shared additional data of a burst.
 fn cmac<'a>(
     batch: &mut Batch<'_, '_, 'a>,
     string: impl for<'m> Fn(&'m Message<'a>) -> &'m [u8],
@@ -122,12 +123,12 @@ fn cmac<'a>(
     }
 }
 
-/// Where the block begins that the last 16 bytes of a message begin in, to which `D` is added.
+/// Returns the offset of the block in which the last 16 bytes of a message begin.
 fn before_end(message: &Message<'_>) -> usize {
     whole(message.data.len().saturating_sub(BLOCK))
 }
 
-/// Makes `V` of the `D` in each message's tag.
+/// Computes `V` from the `D` in each message's tag, and stores it there.
 #[inline(never)]
 fn hash_message<'a>(batch: &mut Batch<'_, '_, 'a>, plaintext: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>) {
     let mut c = Column::new();
@@ -140,7 +141,7 @@ fn hash_message<'a>(batch: &mut Batch<'_, '_, 'a>, plaintext: impl for<'m> Fn(&'
     batch.set_tags(&c);
 }
 
-/// The block that holds the beginning of the last 16 bytes, where they are in two.
+/// Absorbs the block in which the last 16 bytes begin, for messages in which they straddle two blocks.
 #[inline(never)]
 fn second_last<'a>(
     batch: &Batch<'_, '_, 'a>,
@@ -163,7 +164,7 @@ fn second_last<'a>(
     }
 }
 
-/// The last call of CMAC.
+/// Makes the last call of CMAC for each message.
 #[inline(never)]
 fn last_of_messages<'a>(
     batch: &Batch<'_, '_, 'a>,
