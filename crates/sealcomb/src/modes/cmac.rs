@@ -1,4 +1,5 @@
-//! CMAC (SP 800-38B): OMAC by its standard's name. The message is what the job has as additional data.
+//! CMAC (SP 800-38B): OMAC under the name of its standard. The job's additional data is the message. For the
+//! algorithm, see `modes/omac.rs`.
 
 use super::Mode;
 use super::omac::{Omac, omac};

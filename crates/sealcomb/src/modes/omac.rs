@@ -1,12 +1,12 @@
-//! CBC-MAC, and OMAC that makes a MAC for messages of all lengths of it (Iwata, Kurosawa, FSE 2003; SP 800-38B has it as
-//! CMAC), for the modes that are made of them.
+//! CBC-MAC, and OMAC, which turns it into a MAC for messages of any length (Iwata, Kurosawa, FSE 2003; CMAC in SP
+//! 800-38B, sections 6.1 and 6.2), for the modes that use them.
 //!
 //! ```text
 //! K1 ← 2 E_K(0), K2 ← 4 E_K(0)
 //! C ← 0
 //! for each block M_i of the message but the last:  C ← E_K(C ⊕ M_i)
-//! T ← E_K(C ⊕ M_n ⊕ K1)                     the last block is whole
-//!     E_K(C ⊕ (M_n ‖ 10…0) ⊕ K2)            otherwise
+//! T ← E_K(C ⊕ M_n ⊕ K1)                      the last block is whole
+//!     E_K(C ⊕ (M_n ‖ 10…0) ⊕ K2)             otherwise
 //! ```
 
 use crate::backend::{BLOCK, Block, Span};
@@ -16,7 +16,7 @@ use crate::primitives::aes::KeySchedule;
 use crate::primitives::block::{PADDING, before_last, xor};
 use crate::primitives::gf128::{BigEndian, Field};
 
-/// `C_i = E_K(C_{i-1} ⊕ M_i)`, of which only the last `C` counts.
+/// The chain `C_i = E_K(C_{i-1} ⊕ M_i)`, of which only the last `C` is used.
 pub(crate) struct CbcMac;
 
 impl Chain<1> for CbcMac {
@@ -29,7 +29,8 @@ impl Chain<1> for CbcMac {
     }
 }
 
-/// `C ← E_K(C ⊕ M_i)` for all blocks of a part of the messages, zeros filling up its last, by the cipher that `aes` finds.
+/// Computes `C ← E_K(C ⊕ M_i)` for all blocks of a part of each message, the last of them zero-padded. `aes` returns
+/// the cipher of a key.
 pub(super) fn cbc_mac<'a>(
     batch: &mut Batch<'_, '_, 'a>,
     aes: impl for<'k> Fn(&'k Material) -> &'k KeySchedule,
@@ -39,7 +40,7 @@ pub(super) fn cbc_mac<'a>(
     chains::<CbcMac, 1, 1, 0, 1>(batch, |key| Link::under(aes(key)), [c], |message| part(message));
 }
 
-/// What OMAC takes of a key: the cipher, `K1` and `K2`.
+/// What OMAC needs of a key: the cipher, `K1` and `K2`.
 #[derive(Clone, Copy)]
 pub(crate) struct Omac<'k> {
     pub(crate) aes: &'k KeySchedule,
@@ -47,19 +48,20 @@ pub(crate) struct Omac<'k> {
 }
 
 impl Omac<'_> {
-    /// That of a key with `K1` and `K2` as its first blocks.
+    /// Returns the [`Omac`] of a key whose first two subkeys are `K1` and `K2`.
     pub(crate) fn of(key: &Material) -> Omac<'_> {
         let [k1, k2, ..] = &key.subkeys;
         Omac { aes: &key.aes, subkeys: [k1, k2] }
     }
 
-    /// `K1` and `K2`, of `E_K(0)`
+    /// Returns `K1` and `K2`, given `E_K(0)`.
     pub(super) fn subkeys(zero: &Block) -> [Block; 2] {
         let k1 = BigEndian::double_block(zero);
         [k1, BigEndian::double_block(&k1)]
     }
 
-    /// What is added to the chain before the last call: `M_n ⊕ K1`, or `(M_n ‖ 10…0) ⊕ K2`, where `M_n` has so many bytes.
+    /// Returns what is added to the chain before the last call: `M_n ⊕ K1`, or `(M_n ‖ 10…0) ⊕ K2` if `M_n` is
+    /// partial. `M_n` has `bytes` bytes.
     #[inline]
     pub(crate) fn last(self, m: &Block, bytes: usize) -> Block {
         let mut x = *m;
@@ -69,7 +71,8 @@ impl Omac<'_> {
     }
 }
 
-/// Makes the tags of a string of each message of what their chains, in `c`, begin with: zeros, or what came before.
+/// Computes OMAC of a string of each message. `c` contains the chains' first states, which are zero or the result of
+/// preceding blocks, and receives the MACs.
 pub(super) fn omac<'a>(
     batch: &mut Batch<'_, '_, 'a>,
     key: impl for<'k> Fn(&'k Material) -> Omac<'k>,
@@ -91,7 +94,7 @@ pub(super) fn omac<'a>(
     last_calls(batch, key, c, string);
 }
 
-// A function of its own, so that its blocks and the chains' strands take the stack one after the other.
+// Not inlined, so that its blocks and the chains' strands do not occupy the stack at the same time.
 #[inline(never)]
 fn last_calls<'a>(
     batch: &Batch<'_, '_, 'a>,
