@@ -1,4 +1,9 @@
 //! CBC: cipher block chaining (SP 800-38A, section 6.2), without padding.
+//!
+//! ```text
+//! C_0 ← IV
+//! C_j ← E_K(P_j ⊕ C_{j-1})
+//! ```
 
 use super::Mode;
 use crate::backend::Backend;
@@ -27,7 +32,7 @@ struct Encrypt;
 impl Chain<1> for Encrypt {
     const WRITES: bool = true;
 
-    /// `C_j = E_K(P_j ⊕ C_{j-1})`, where `C_0` is the IV
+    /// Computes `C_j = E_K(P_j ⊕ C_{j-1})`, where `C_0` is the IV.
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [c]: &mut [L::Blocks; 1], [x]: &mut [L::Blocks; 1]) {
         lanes.xor(c, x);
@@ -41,7 +46,7 @@ struct Decrypt;
 impl Independent for Decrypt {
     const DECRYPTS: bool = true;
 
-    /// `P_j = E_K⁻¹(C_j) ⊕ C_{j-1}`
+    /// Computes `P_j = E_K⁻¹(C_j) ⊕ C_{j-1}`.
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, before: &L::Blocks, x: &mut L::Blocks) {
         lanes.decrypt(x);

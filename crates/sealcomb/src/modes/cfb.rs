@@ -1,4 +1,10 @@
-//! CFB128: cipher feedback with whole blocks as segments (SP 800-38A, section 6.3); the last may be shorter.
+//! CFB128: cipher feedback with 128-bit segments (SP 800-38A, section 6.3). Departing from the standard, the last
+//! segment may be shorter.
+//!
+//! ```text
+//! C_0 ← IV
+//! C_j ← P_j ⊕ E_K(C_{j-1})
+//! ```
 
 use super::Mode;
 use crate::engine::blocks::{self, Independent};
@@ -22,7 +28,7 @@ struct Encrypt;
 impl Chain<1> for Encrypt {
     const WRITES: bool = true;
 
-    /// `C_j = P_j ⊕ E_K(C_{j-1})`, where `C_0` is the IV
+    /// Computes `C_j = P_j ⊕ E_K(C_{j-1})`, where `C_0` is the IV.
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [c]: &mut [L::Blocks; 1], [x]: &mut [L::Blocks; 1]) {
         lanes.encrypt(c);
@@ -36,7 +42,7 @@ struct Decrypt;
 impl Independent for Decrypt {
     const DECRYPTS: bool = false;
 
-    /// `P_j = C_j ⊕ E_K(C_{j-1})`
+    /// Computes `P_j = C_j ⊕ E_K(C_{j-1})`.
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, before: &L::Blocks, x: &mut L::Blocks) {
         let mut keystream = *before;

@@ -1,4 +1,8 @@
-//! ECB: the electronic codebook (SP 800-38A, section 6.1).
+//! ECB: the electronic codebook (SP 800-38A, section 6.1), without padding.
+//!
+//! ```text
+//! C_j ← E_K(P_j)
+//! ```
 
 use core::marker::PhantomData;
 
@@ -9,7 +13,7 @@ use crate::engine::{Batch, BlockCipher, Material, Message};
 use crate::primitives::aes;
 use crate::primitives::permutation::Permutation;
 
-/// ECB of a block cipher.
+/// ECB with a block cipher.
 pub(crate) struct Ecb<C>(PhantomData<C>);
 
 pub(crate) const AES: Ecb<aes::KeySchedule> = Ecb(PhantomData);
@@ -59,7 +63,7 @@ struct Encrypt<K>(K);
 impl<B: Isa, K: Permutation<B>> Pass<B> for Encrypt<K> {
     const WRITES: bool = true;
 
-    /// `C_j = E_K(P_j)`
+    /// Computes `C_j = E_K(P_j)`.
     #[inline(always)]
     fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], _: usize) {
         self.0.encrypt(b, x);
@@ -71,7 +75,7 @@ struct Decrypt<K>(K);
 impl<B: Isa, K: Permutation<B>> Pass<B> for Decrypt<K> {
     const WRITES: bool = true;
 
-    /// `P_j = E_K⁻¹(C_j)`
+    /// Computes `P_j = E_K⁻¹(C_j)`.
     #[inline(always)]
     fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], _: usize) {
         self.0.decrypt(b, x);

@@ -1,4 +1,4 @@
-//! One file per mode, written once: no register width, no backend, no number of messages.
+//! The modes of operation, one file each, written once for every register width, backend and number of messages.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "hazmat")]
@@ -52,20 +52,19 @@ pub(crate) mod siv;
 use crate::backend::Backend;
 use crate::engine::{Batch, Material};
 
-/// What the catalog knows of a mode.
+/// The interface between the catalog and a mode.
 pub(crate) trait Mode: Sync {
-    /// The part of a key that is AES's: where the mode doesn't say, all of it. Nothing, if there is none.
+    /// Returns the part of a key that AES uses: all of it by default, empty if the mode does not use it.
     fn aes_key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
         key
     }
 
-    /// What the mode keeps of a key beside the round keys for encryption, which are there already: where it doesn't say,
-    /// nothing.
+    /// Adds the mode's own key material. The round keys for encryption with [`Mode::aes_key`] have been computed.
     fn key(&self, _backend: Backend, _key: &[u8], _material: &mut Material) {}
 
-    /// Encrypts the messages and leaves each one's tag in it.
+    /// Encrypts the messages, and leaves in each its tag.
     fn seal(&self, batch: &mut Batch<'_, '_, '_>);
 
-    /// Decrypts the messages and leaves the tag that each should have in it.
+    /// Decrypts the messages, and leaves in each the tag that it should have. The caller compares the tags.
     fn open(&self, batch: &mut Batch<'_, '_, '_>);
 }

@@ -1,4 +1,10 @@
-//! OFB: output feedback (SP 800-38A, section 6.4); the last block may be shorter.
+//! OFB: output feedback (SP 800-38A, section 6.4). The last block may be shorter.
+//!
+//! ```text
+//! O_0 ← IV
+//! O_j ← E_K(O_{j-1})
+//! C_j ← P_j ⊕ O_j
+//! ```
 
 use super::Mode;
 use crate::engine::comb::{Chain, from_nonces};
@@ -21,7 +27,7 @@ struct Output;
 impl Chain<1> for Output {
     const WRITES: bool = true;
 
-    /// `O_j = E_K(O_{j-1})`, where `O_0` is the IV; `C_j = P_j ⊕ O_j`
+    /// Computes `O_j = E_K(O_{j-1})`, where `O_0` is the IV; `C_j = P_j ⊕ O_j`.
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [o]: &mut [L::Blocks; 1], [x]: &mut [L::Blocks; 1]) {
         lanes.encrypt(o);
