@@ -27,7 +27,7 @@ pub(super) struct Last {
     pub(super) tags: usize,
     /// Bytes of the message before its last block.
     pub(super) whole: usize,
-    /// Bytes of the last block, at most 16. When opening with a flag byte it is 16, since the padding is unknown then.
+    /// Bytes of the last block, at most 16. When opening with a flag byte it is 16: the padding is not known then.
     bytes: usize,
     /// The flag byte: whether the last block was padded.
     flag: u8,
