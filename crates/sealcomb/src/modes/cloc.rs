@@ -140,7 +140,8 @@ fn absorb(batch: &mut Batch<'_, '_, '_>, s: &mut Column) {
     once::<Absorb, 3>(batch, [s, &mut last, &mut ragged]);
 }
 
-/// Computes `S ← E_K(S ⊕ A_i)` for the padded last block, of messages that have one.
+/// Runs `ENC` or `DEC`, and `PRF` without its last call. The columns contain the inputs of the next cipher calls,
+/// before and afterwards. A partial last block is processed with zeros after it.
 struct Absorb;
 
 impl Once<3> for Absorb {

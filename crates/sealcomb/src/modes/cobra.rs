@@ -10,9 +10,10 @@
 //!     σ ← E_K(C[2i-1] ⊕ D ⊕ L), C[2i] ← Y ⊕ σ
 //!     Σ ← Σ ⊕ ρ ⊕ σ, D ← 2 D
 //! S ← D ⊕ L
-//! T ← E_K(E_K(Σ ⊕ 3 S) ⊕ N ⊕ A ⊕ 5 S)        A: the hash of the additional data
+//! if no bytes follow the pairs:
+//!     T ← E_K(E_K(Σ ⊕ 3 S) ⊕ N ⊕ A ⊕ 5 S)    A: the hash of the additional data
 //! if bytes F follow the pairs, or the message is empty:
-//!     X ← first block of F ‖ 10…0 ⊕ V, Y ← second block ⊕ X L
+//!     X ← F_1 ⊕ V, Y ← F_2 ⊕ X L             F_1 ‖ F_2 = F ‖ 10…0
 //!     φ ← E_K(Y ⊕ 2 S)
 //!     T ← E_K(E_K(Σ ⊕ φ ⊕ 6 S) ⊕ N ⊕ A ⊕ 22 S)
 //!     C ← F ⊕ (E_K(T ⊕ 26 S) ‖ E_K(T ⊕ 38 S))

@@ -7,7 +7,7 @@
 //! T ← OMAC^0(N) ⊕ OMAC^1(H) ⊕ OMAC^2(C)
 //! ```
 //!
-//! The tag of each message is the sum so far; `OMAC^0(N)` in it is also the first counter block.
+//! Each message's tag holds the sum so far. At first that is `OMAC^0(N)`, which is also the first counter block.
 
 use alloc::boxed::Box;
 

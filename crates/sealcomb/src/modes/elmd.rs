@@ -10,11 +10,14 @@
 //!     X ← E_K(M[i] ⊕ 2^(i-1) L)              LAST_TOP masks blocks l and l + 1
 //!     Y ← X ⊕ 3 W, W ← X ⊕ 2 W               (Y, W) = ρ(X, W)
 //!     C[i] ← D_K(Y) ⊕ 2^(i-1) 3^2 L          D_K(Y ⊕ 1) for i = l + 1
+//! T ← C[l+1]
 //! ```
 //!
-//! `T` is `C[l+1]`. The ciphertext consists of the other blocks and a byte that is 1 if `M[l]` was padded, else 0.
-//! With a variable tag, ciphertext and tag are the first `|M| + 16` bytes of `C` instead. An intermediate tag, after
-//! every `g` blocks, is `D_K(W)` with the mask of the next block of ciphertext.
+//! The ciphertext consists of the blocks before `T` and a byte that is 1 if `M[l]` was padded, else 0. With a
+//! variable tag, ciphertext and tag are the first `|M| + 16` bytes of `C` instead.
+//!
+//! With intermediate tags, `D_K(W)` follows every `g` blocks of ciphertext, at most 32 times. These tags are counted
+//! as blocks in the masks of the lower layer.
 //!
 //! This file contains the parameters; `engine/layers` processes the blocks.
 
@@ -54,7 +57,8 @@ pub(crate) trait Rounds: Sync {
     const CALLS: usize;
 }
 
-/// AES with all rounds.
+/// Returns a parameter set. `param` encodes `r`, `g`, a byte with `f` and a flag for intermediate tags, and the tag
+/// length.
 pub(crate) struct Full;
 
 impl Rounds for Full {

@@ -1,14 +1,14 @@
 //! AES-GCM-SIV (RFC 8452). Each message has its own keys, which are derived from the nonce.
 //!
 //! ```text
-//! H, K ← halves of E(0 ‖ N), E(1 ‖ N), …     section 4; E is AES with the caller's key
+//! H, K ← halves of E(0 ‖ N), E(1 ‖ N), …     E is AES with the caller's key
 //! S ← POLYVAL(H, A ‖ P ‖ lengths)            A and P padded with zeros
-//! T ← E_K((S ⊕ N) without its last bit)      sections 4 and 5
+//! T ← E_K((S ⊕ N) without its last bit)
 //! C ← P ⊕ CTR(K, T with its last bit set)    32-bit little-endian counter
 //! ```
 //!
-//! Derivation takes four or six blocks per message, followed by a key expansion; the tag takes one more block. These
-//! steps are computed for a group of messages together.
+//! The derivation takes four or six cipher calls per message and is followed by a key expansion; the tag takes one
+//! more call. These steps are computed for a group of messages together.
 
 use arrayvec::ArrayVec;
 

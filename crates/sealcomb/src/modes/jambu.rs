@@ -11,8 +11,8 @@
 //! (U, V) ← E_K(U, V), T ← U ⊕ V ⊕ R
 //! ```
 //!
-//! Padding is a one bit and zeros. It is never omitted: it is a half block after whole ones, for which there is no
-//! ciphertext.
+//! Padding is a one bit and zeros, and is never omitted. After whole half blocks, it is one more half block, which
+//! has no ciphertext.
 //!
 //! In memory `V` is the first half of `S`, and `U` the second. `R` is the first half of a block whose second half is
 //! zero. A step takes a block of input, that is, two half blocks.

@@ -13,8 +13,10 @@
 //! T ← C[0]
 //! ```
 //!
-//! The multiplication departs from the submission's reference code, which has an error; otherwise this file follows
-//! that code. `C[0] = E_K(μ)`, so `μ` is known before anything else is decrypted: opening decrypts and then hashes.
+//! `|A|` and `|M|` are numbers of bytes, 64 bits each. `A` is padded with zeros to whole blocks.
+//!
+//! The file follows the submission's reference code, except for the multiplication, in which that code has an error.
+//! `C[0]` is `E_K(μ)`, so `μ` is known before anything else is decrypted: opening decrypts first and then hashes.
 
 use alloc::boxed::Box;
 use core::slice;
@@ -255,7 +257,7 @@ fn seed<B: Isa>(b: B, message: &Message<'_>, b1: &Block, rest: &Span<'_>) -> Blo
 /// Encrypts or decrypts the blocks after `B[1]` of each message.
 struct Rests<'b, 'm, 'a, const OPENS: bool> {
     messages: &'b mut [&'m mut Message<'a>],
-    /// One block per message: the mask that precedes the next block's mask.
+    /// One block per message: the next block's mask divided by `δ`.
     masks: &'b [Block],
 }
 

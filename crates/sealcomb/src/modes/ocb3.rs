@@ -10,8 +10,8 @@
 //! Tag ← ENCIPHER(K, Checksum ⊕ Offset ⊕ L_$) ⊕ HASH(K, A)        Offset: the last one
 //! ```
 //!
-//! Only the tag's call of the cipher depends on other calls. The whole blocks of a message are encrypted in parallel.
-//! Calls that occur once per message are combined for the whole flight.
+//! The cipher calls for a message's blocks depend only on the nonce's call, so its whole blocks are encrypted in
+//! parallel. Calls that occur once per message are combined for the whole flight.
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;

@@ -3,9 +3,9 @@
 //!
 //! ```text
 //! Q ← E_K(0)
-//! F ← E_K(nonce block)
+//! F ← E_K(nonce block)                       formatted like OCB3's
 //! TA ← 0 if there is no associated data A, otherwise
-//!     parallel:  E_K(S ⊕ ozp(A_a) ⊕ 5 2^(a-1) Q or 3 2^(a-1) Q), S ← sum of E_K(A_i ⊕ 2^(i-1) Q)
+//!     parallel:  E_K(S ⊕ ozp(A_a) ⊕ 5 2^(a-1) Q or 3 2^(a-1) Q), S ← sum of E_K(A_i ⊕ 2^(i-1) Q), i < a
 //!     serial:    E_K(S ⊕ ozp(A_a) ⊕ 4 Q or 2 Q), S ← CBC-MAC of the blocks before A_a
 //! L ← F                                      parallel
 //!     2 (F ⊕ TA)                             serial
@@ -24,8 +24,8 @@
 //!     TE                                     serial
 //! ```
 //!
-//! The first of two multiples is for a whole last block, the second for a padded one; `ozp` pads a partial block with
-//! a one bit and zeros.
+//! `ozp` pads a partial block with a one bit and zeros. Where two multiples are given, the first is for a whole last
+//! block, the second for a padded one.
 
 use arrayvec::ArrayVec;
 

@@ -1,20 +1,20 @@
-//! POET v2 (CAESAR, round 2), with the submission's letters. Two hash chains surround the block cipher: `X` in front
-//! of it, and `Y` after it.
+//! POET v2 (CAESAR, round 2), with the submission's letters. Two hash chains surround the block cipher: `X` at its
+//! input, and `Y` at its output.
 //!
 //! ```text
 //! K, L, K_F ← E_SK(0), E_SK(1), E_SK(2)
 //! τ ← E_K(E_K(L) ⊕ E_K(H_1 ⊕ 2 L) ⊕ … ⊕ E_K(H_h ⊕ 2^h L)), H ← A ‖ N ‖ 10…0
 //! X_0 ← τ, Y_0 ← τ ⊕ 1
 //! S ← E_K(|M| ‖ 0^64)                        |M| in bits, little-endian
-//! for i = 1, …, l:
+//! for i = 1, …, l:                           M_l: see below
 //!     X_i ← F(X_{i-1}) ⊕ M_i
 //!     Y_i ← E_K(X_i)
 //!     C_i ← Y_i ⊕ F(Y_{i-1})
 //! ```
 //!
-//! The last block `M_l` is filled up with the first bytes of `τ`, and `S` is added before and after its step, which
-//! gives `Z`. A further step gives `T` from `τ`, plus `τ`. If `M_l` has `r` bytes, the ciphertext ends with the first
-//! `r` bytes of `Z`. The tag is the rest of `Z`, followed by the first `r` bytes of `T`.
+//! The last block `M_l`, of `r` bytes, is filled up with the first bytes of `τ`. `S` is added before and after its
+//! step, which gives `Z`. A further step with `τ` as its input, plus `τ`, gives `T`. The ciphertext ends with the
+//! first `r` bytes of `Z`. The tag is the rest of `Z`, followed by the first `r` bytes of `T`.
 //!
 //! POET-G, in `modes/poet_g.rs`, shares the steps and the split tags. It implements [`Version`] with other hashes.
 
