@@ -1,5 +1,10 @@
-//! The engine: assigns messages, or the blocks of one message, to the lanes of registers. It began with the comb of
-//! the FSE 2015 paper (`comb/`).
+//! The engine: assigns messages, or the blocks of one message, to the lanes of registers.
+//!
+//! - `comb`: one message per lane, for chains of blocks: the comb of the FSE 2015 paper, and a schedule that refills
+//!   lanes.
+//! - `blocks`: consecutive blocks of one message per register.
+//! - `each`: operations that occur once per message.
+//! - `layers`: two cipher layers with a mixing between them.
 #![forbid(unsafe_code)]
 
 pub(crate) mod blocks;

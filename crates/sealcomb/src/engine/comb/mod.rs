@@ -141,7 +141,8 @@ const fn least_blocks(longest: usize) -> usize {
     if longest <= 8 { 28 } else { 12 }
 }
 
-/// Processes strands with the schedule that suits them.
+/// Lanes share a link if their keys are equal. That is correct because constants differ only where keys differ, but
+/// it requires a key.
 fn run<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, const T: usize>(
     backend: Backend,
     schedule: Schedule,

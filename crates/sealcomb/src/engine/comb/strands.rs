@@ -6,8 +6,9 @@
 //!
 //! ```text
 //! a strand of 150 bytes   |---- line ----|---- line ----|tail|
-//! the lane                 windows shared with others, 8 blocks
-//!                                                        a copy of 22 bytes and zeros; 2 blocks of its line
+//!
+//! whole lines             8 blocks, read and written in the message
+//! tail                    22 bytes, copied to the scratch line and zero-padded; 2 of its 4 blocks are used
 //! ```
 
 use alloc::vec::Vec;

@@ -1,5 +1,7 @@
-//! Additional data of two-layer modes: whole blocks pass the upper layer and the mixing; so do the nonce and a
-//! partial last block, in the way of each mode.
+//! The additional data of two-layer modes. It passes the upper layer and the mixing.
+//!
+//! [`absorb`] processes its whole blocks, for any mode. [`absorb_nonce_and_aad`] processes the nonce and all
+//! additional data of COLM and ELmD.
 
 use super::mixing::{Mixing, State, mix_block};
 use super::{Column, doublings, each};

@@ -167,7 +167,7 @@ impl<'k, M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'k, M, B, S, N>
         let bytes = data.lens();
         let longest = bytes.iter().fold(0, |longest, &bytes| longest.max(bytes));
         let end = longest.next_multiple_of(Self::STEP);
-        // The group to mix, and the group to enter the second layer.
+        // Until a message ends, the instructions of the three groups are interleaved.
         let (mut x, mut x_masks) = ([b.zero(); GROUP], [b.zero(); GROUP]);
         let (mut y, mut y_masks) = (x, x_masks);
         for at in (0..end + Self::LAG).step_by(Self::STEP) {

@@ -6,7 +6,8 @@
 //!     X ← Upper(M[i] ⊕ top mask)
 //!     (Y, W) ← mixing(X, W)
 //!     C[i] ← Lower(Y) ⊕ bottom mask
-//! C[l+1] is the tag
+//! T ← C[l+1]                                 if the ciphertext has a flag byte
+//!     the 16 bytes of C after the first |M|  otherwise
 //! ```
 //!
 //! - `absorb` computes the state after the nonce and the additional data.
