@@ -3,8 +3,8 @@
 //! ```text
 //! first ← (v, x v, x^2 v, …)                 one register
 //! for each group of registers:
-//!     masks ← first, first x^B, first x^2B, …            B: blocks per register
-//!     first ← first x^n                      n: blocks of the group
+//!     masks ← first, x^b first, x^(2b) first, …          b: blocks per register
+//!     first ← x^n first                                  n: blocks of the group
 //! ```
 
 use super::gf128::{short, times_short, times_x_to};

@@ -14,7 +14,8 @@ use crate::backend::{BLOCK, Block, Isa, REGISTERS, Wiped};
 
 /// Number of positions after which a table entry is used again.
 const CHAPTER: usize = 128;
-/// Number of entries that the masks of eight registers use. Factors have degrees up to 7.
+/// Number of entries that the masks of eight registers use. A mask is a sum of doublings up to 7 positions after its
+/// block's.
 const AHEAD: usize = 4 * REGISTERS + 7;
 
 /// Number of registers per step of a long message.

@@ -1,5 +1,5 @@
-//! GF(2^128): doublings, and products by three methods. Two are those that the papers compare; the third, for factors
-//! that are used repeatedly, saves a carry-less product.
+//! GF(2^128): doublings, and products by three methods. The papers compare the first two. The third is for factors
+//! that are used repeatedly, and takes fewer carry-less products.
 //!
 //! ```text
 //! haswell              4 products, 2 more to reduce
@@ -25,8 +25,8 @@ pub(crate) trait Field: Sync {
     /// Doubles one block, in constant time.
     fn double_block(v: &Block) -> Block;
 
-    /// Returns `h` as a factor: byte-reversed, and in GCM's convention multiplied by `x`, which the reductions do not
-    /// do.
+    /// Returns `h` as a factor: byte-reversed, and in GCM's convention multiplied by `x`, which compensates for the
+    /// reductions.
     fn factor(h: &Block) -> Block;
 
     /// Reduces `low + high x^64` to a block with one carry-less product. If [`Self::DIVIDES`], the result is divided

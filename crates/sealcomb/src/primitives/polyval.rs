@@ -171,7 +171,8 @@ impl<'p, 'd, B: Isa> Polyval<'p, 'd, B> {
         if self.left == (r + 1) * B::BLOCKS { b.xor(x, self.end) } else { x }
     }
 
-    /// Absorbs register `r` of a group.
+    /// The last register is not multiplied. The lanes' sums are multiplied in its turn, as late as possible, because
+    /// they depend on the previous group.
     #[inline(always)]
     fn absorb(&mut self, b: B, registers: usize, r: usize, x: B::V) {
         if r == 0 {
