@@ -126,7 +126,7 @@ fn masks<'k, M: Layers>(
     [Masks::new(doublings(key), blocks, top), Masks::new(doublings(key), bottom, lower)]
 }
 
-/// `N` messages on their way through both layers.
+/// `N` messages that pass through both layers together.
 struct Run<'k, M, B, S, const N: usize> {
     b: B,
     key: &'k Material,

@@ -126,15 +126,15 @@ impl<C: LayerCipher> Kernel for Derive<'_, C> {
     }
 }
 
-/// Applies a layer to blocks of several messages. All messages have equally many, and those of one message precede
-/// those of the next.
+/// Applies a layer to blocks of several messages. Every message has the same number of blocks, and `blocks` lists them
+/// message by message.
 #[inline(always)]
 pub(crate) fn each<C: LayerCipher, B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: &mut [Block]) {
     b.call(Each::<C> { messages, blocks, cipher: PhantomData });
 }
 
-/// A separate function for a layer of any mode. There are so many calls that inlining them takes the compiler longer
-/// than everything else in these modes.
+/// A separate function for a layer of any mode. Inlining its many calls takes the compiler longer than everything
+/// else in these modes.
 struct Each<'b, 'm, 'a, C> {
     messages: &'b [&'m mut Message<'a>],
     blocks: &'b mut [Block],
