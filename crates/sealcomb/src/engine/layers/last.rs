@@ -144,8 +144,8 @@ pub(super) fn seal_last<M: Layers, B: Isa>(
     }
 }
 
-/// Opens the last block of every message. Leaves in `message.tag` the received tag XORed with everything that is zero
-/// for a valid message, or, if the tag begins within the last block, the computed tag.
+/// Opens the last block of every message. Leaves in `message.tag` the XOR of the received tag and everything that is
+/// zero for a valid message, or, if the tag begins within the last block, the computed tag.
 #[inline(always)]
 pub(super) fn open_last<M: Layers, B: Isa>(
     b: B,
@@ -201,7 +201,7 @@ pub(super) fn open_last<M: Layers, B: Isa>(
 }
 
 /// Computes the tags of opened messages whose tag begins within the last block of ciphertext. That part of the tag
-/// shows in the padding of the decrypted block: it is the received one, XORed with the difference from a correct
+/// shows in the padding of the decrypted block: it is the XOR of the received one and the difference from a correct
 /// padding. The other bytes are computed, as many as the last block has.
 #[inline(always)]
 fn compute_cut_tags<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_>], lasts: &mut [Last]) {

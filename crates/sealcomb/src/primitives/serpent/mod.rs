@@ -35,7 +35,7 @@ type Group<B> = [Words<B>; 4];
 
 /// An expanded Serpent key, for encryption and for decryption.
 ///
-/// The round keys are the paper's, XORed with the complements that the formulas of the S-boxes leave in their
+/// The round keys are the XOR of the paper's and the complements that the formulas of the S-boxes leave in their
 /// outputs.
 #[repr(align(64))]
 pub(crate) struct KeySchedule {
