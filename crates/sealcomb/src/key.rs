@@ -36,6 +36,21 @@ struct Expanded {
     material: Material,
 }
 
+impl Expanded {
+    /// Returns the memory of a key before it is expanded.
+    #[inline(always)]
+    fn empty(algorithm: &'static Algorithm, backend: Backend) -> Self {
+        Self { algorithm, backend, material: Material::EMPTY }
+    }
+
+    /// Fills in everything except AES's round keys.
+    #[inline(always)]
+    fn complete(&mut self, key: &[u8]) {
+        self.algorithm.code.key(self.backend, key, &mut self.material);
+        self.material.tag_bytes = self.algorithm.tag_bytes;
+    }
+}
+
 impl Key {
     /// Expands a key of [`Algorithm::key_bytes`] bytes for [`Backend::selected`].
     ///
@@ -51,10 +66,12 @@ impl Key {
     /// [`Error::KeyLength`] for a key of another length.
     pub fn with_backend(algorithm: &'static Algorithm, key: &[u8], backend: Backend) -> Result<Self, Error> {
         check_key_length(algorithm, key)?;
-        let mut expanded = Self::empty(algorithm, backend);
-        expanded.0.material.aes.expand(backend, algorithm.code.aes_key(key));
-        expanded.complete(key);
-        Ok(expanded)
+        let empty = || Expanded::empty(algorithm, backend);
+        let expand = |expanded: &mut Expanded| {
+            expanded.material.aes.expand(backend, algorithm.code.aes_key(key));
+            expanded.complete(key);
+        };
+        Ok(Self(Wiped::in_place(empty, expand)))
     }
 
     /// Expands many keys of one algorithm, each of [`Algorithm::key_bytes`] bytes, for [`Backend::selected`]. The
@@ -82,27 +99,15 @@ impl Key {
         backend: Backend,
     ) -> Result<Vec<Self>, Error> {
         keys.iter().try_for_each(|key| check_key_length(algorithm, key.as_ref()))?;
-        let mut expanded: Vec<Self> = keys.iter().map(|_| Self::empty(algorithm, backend)).collect();
+        let mut expanded: Vec<Self> =
+            keys.iter().map(|_| Self(Wiped::new(Expanded::empty(algorithm, backend)))).collect();
         for (expanded, keys) in expanded.chunks_mut(GROUP).zip(keys.chunks(GROUP)) {
             let aes_keys = keys.iter().map(|key| algorithm.code.aes_key(key.as_ref()));
             let schedules = expanded.iter_mut().map(|expanded| &mut expanded.0.material.aes);
             KeySchedule::expand_group(backend, aes_keys.zip(schedules).collect());
-            expanded.iter_mut().zip(keys).for_each(|(expanded, key)| expanded.complete(key.as_ref()));
+            expanded.iter_mut().zip(keys).for_each(|(expanded, key)| expanded.0.complete(key.as_ref()));
         }
         Ok(expanded)
-    }
-
-    #[inline(always)]
-    fn empty(algorithm: &'static Algorithm, backend: Backend) -> Self {
-        Self(Wiped::new(Expanded { algorithm, backend, material: Material::EMPTY }))
-    }
-
-    /// Fills in everything except AES's round keys.
-    #[inline(always)]
-    fn complete(&mut self, key: &[u8]) {
-        let Expanded { algorithm, backend, material } = &mut *self.0;
-        algorithm.code.key(*backend, key, material);
-        material.tag_bytes = algorithm.tag_bytes;
     }
 
     /// Expands the key of a RustCrypto type, which fixes the algorithm and the key size. Falls back to the best

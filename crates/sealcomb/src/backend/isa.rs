@@ -14,6 +14,9 @@ pub(crate) const BLOCK: usize = 16;
 /// One AES block.
 pub(crate) type Block = [u8; BLOCK];
 
+/// Maximum of [`Isa::BLOCKS`].
+pub(crate) const MAX_BLOCKS: usize = 4;
+
 /// Number of registers of independent blocks that pass through the cipher together. Eight rounds of latency 4 fill
 /// two AES units.
 pub(crate) const REGISTERS: usize = 8;
@@ -438,6 +441,23 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         assert!(to.len() >= Self::BLOCKS);
         // SAFETY: the slice has at least `16 * BLOCKS` bytes.
         unsafe { self.store_to(v, to.as_mut_ptr().cast()) }
+    }
+
+    /// Loads lane `i` from `from[i]`. See [`Isa::gather`].
+    #[inline(always)]
+    fn gather_blocks(self, from: &[&Block]) -> Self::V {
+        assert!(from.len() >= Self::BLOCKS);
+        // SAFETY: the slice has at least `BLOCKS` references to blocks, and a reference has the layout of a pointer.
+        unsafe { self.gather(from.as_ptr().cast(), 0) }
+    }
+
+    /// Stores lane `i` to `to[i]`, from byte `at` on. See [`Isa::scatter`].
+    #[inline(always)]
+    fn scatter_blocks<const N: usize>(self, v: Self::V, to: &mut [&mut [Block; N]], at: usize) {
+        assert!(to.len() >= Self::BLOCKS && at + BLOCK <= N * BLOCK);
+        // SAFETY: the slice has at least `BLOCKS` references to memory with room for a block at `at`, and a reference
+        // has the layout of a pointer.
+        unsafe { self.scatter(v, to.as_mut_ptr().cast(), at) }
     }
 
     /// Loads the first bytes of `from`, at most a register of them, zero-padded to a register.

@@ -1,6 +1,6 @@
 //! Zeroization on drop, including padding.
 
-use core::mem::MaybeUninit;
+use core::mem::{self, MaybeUninit};
 use core::ops::{Deref, DerefMut};
 use core::ptr;
 
@@ -14,6 +14,35 @@ impl<T> Wiped<T> {
     #[inline(always)]
     pub(crate) fn new(value: T) -> Self {
         Self(MaybeUninit::new(value))
+    }
+
+    /// Returns the value of `initial` after `complete` has modified it. The value is constructed in the caller's
+    /// memory. A local variable that is modified and then returned would be copied there, and such a copy waits for
+    /// the stores that it reads.
+    #[inline(always)]
+    pub(crate) fn in_place(initial: impl FnOnce() -> T, complete: impl FnOnce(&mut T)) -> Self {
+        let mut place = MaybeUninit::uninit();
+        Self::construct(&mut place, initial, complete);
+        // SAFETY: `construct` initializes the value.
+        unsafe { place.assume_init() }
+    }
+
+    // The compiler omits the copy only if a single call writes the value.
+    #[inline(never)]
+    fn construct(place: &mut MaybeUninit<Self>, initial: impl FnOnce() -> T, complete: impl FnOnce(&mut T)) {
+        let mut value = DropOnUnwind(place.write(Self::new(initial())));
+        complete(value.0);
+        mem::forget(value);
+    }
+}
+
+/// A value that is dropped only if `complete` panics.
+struct DropOnUnwind<'a, T>(&'a mut Wiped<T>);
+
+impl<T> Drop for DropOnUnwind<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: the value is initialized, and after a panic nothing accesses or drops it.
+        unsafe { ptr::drop_in_place(self.0) };
     }
 }
 

@@ -3,12 +3,11 @@
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::hint::black_box;
 
 use arrayvec::ArrayVec;
 
 use super::wipe;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, RoundKeys, SoftAes, Wiped, hidden};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, MAX_BLOCKS, RoundKeys, SoftAes, Wiped, hidden};
 
 /// Round keys of AES-256, the most there are.
 const ROUND_KEYS: usize = 15;
@@ -94,19 +93,12 @@ struct Expand<'a> {
 impl Kernel for Expand<'_> {
     type Output = ();
 
-    /// FIPS 197, section 5.2: a round key at a time, and the keys of 24 bytes, which end within round keys, by words.
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         let Self { key, schedule } = self;
-        schedule.rounds = key.len() / 4 + 6;
-        let (blocks, rest) = key.as_chunks();
-        schedule.encrypting[..blocks.len()].copy_from_slice(blocks);
-        if rest.is_empty() {
-            expand_blocks(b, &mut schedule.encrypting[..=schedule.rounds], blocks.len());
-        } else {
-            schedule.encrypting[1][..rest.len()].copy_from_slice(rest);
-            expand_words(b, &mut schedule.encrypting[..=schedule.rounds], key.len() / 4);
-        }
+        let (first, last) = ends(key);
+        schedule.rounds = rounds(key.len());
+        expand(b, key.len(), b.one(first), b.one(last), &mut Single(&mut schedule.encrypting));
         if B::SOFT {
             schedule.soft = Some(Box::new(SoftAes::new(key)));
         }
@@ -120,86 +112,160 @@ struct ExpandGroup<'a> {
 impl Kernel for ExpandGroup<'_> {
     type Output = ();
 
-    /// In the lanes, but for what has no lanes or ends within round keys.
+    /// Expands one key per lane. Keys that fill no register are expanded one by one.
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) {
-        let Self { pairs } = self;
-        let whole = pairs.iter().all(|(key, _)| key.len().is_multiple_of(BLOCK));
-        if B::SOFT || !whole || pairs.len() == 1 {
-            for (key, schedule) in pairs {
-                Expand { key, schedule }.run(b);
-            }
-            return;
-        }
-        let (mut group, mut halves) = (GroupKeys::empty(), 0);
-        for (m, (key, _)) in pairs.iter().enumerate() {
-            let blocks = key.as_chunks().0;
-            halves = blocks.len();
-            for (half, block) in blocks.iter().enumerate() {
-                *group.half(m, half) = *block;
-            }
-        }
-        group.expand(b, pairs.len(), halves);
-        for (m, (_, schedule)) in pairs.into_iter().enumerate() {
-            schedule.rounds = group.rounds;
-            for (to, from) in schedule.encrypting[..=group.rounds].iter_mut().zip(&group.keys) {
-                *to = from.0[m];
+    fn run<B: Isa>(mut self, b: B) {
+        for pairs in self.pairs.chunks_mut(B::BLOCKS) {
+            if B::SOFT || pairs.len() < B::BLOCKS {
+                for (key, schedule) in pairs {
+                    Expand { key, schedule }.run(b);
+                }
+            } else {
+                expand_lanes(b, pairs);
             }
         }
     }
 }
 
-/// The round keys after the first ones, one or two, that are the key.
+/// Expands `BLOCKS` keys of one size, each in its own lane.
 #[inline(always)]
-fn expand_blocks<B: Isa>(b: B, keys: &mut [Block], count: usize) {
-    let mut rcon = 1;
-    // The last two round keys, which would have to come back from memory otherwise.
-    let (mut before, mut latest) = (b.one(&keys[0]), b.one(&keys[count - 1]));
-    for i in count..keys.len() {
-        let rotates = i & (count - 1) == 0;
-        let key = next_key(b, if count == 1 { latest } else { before }, latest, rotates.then_some(rcon));
-        keys[i] = b.first(key);
-        (before, latest) = (latest, key);
-        if rotates {
-            rcon = double_byte(rcon);
-        }
+fn expand_lanes<B: Isa>(b: B, pairs: &mut [(&[u8], &mut KeySchedule)]) {
+    let bytes = pairs[0].0.len();
+    let (mut first, mut last) = ([&NO_INVERSE[0]; MAX_BLOCKS], [&NO_INVERSE[0]; MAX_BLOCKS]);
+    let mut schedules = ArrayVec::<_, MAX_BLOCKS>::new();
+    for (lane, (key, schedule)) in pairs.iter_mut().enumerate() {
+        (first[lane], last[lane]) = ends(key);
+        schedule.rounds = rounds(bytes);
+        schedules.push(&mut schedule.encrypting);
+    }
+    expand(b, bytes, b.gather_blocks(&first), b.gather_blocks(&last), &mut PerLane(&mut schedules));
+}
+
+/// Returns the first and the last 16 bytes of a key. They overlap in a key of less than 32 bytes.
+#[inline(always)]
+fn ends(key: &[u8]) -> (&Block, &Block) {
+    key.first_chunk().zip(key.last_chunk()).expect("an AES key has at least 16 bytes")
+}
+
+/// Returns the number of rounds under a key of `key_bytes` bytes: 10, 12 or 14.
+#[inline(always)]
+fn rounds(key_bytes: usize) -> usize {
+    key_bytes / 4 + 6
+}
+
+/// The key schedules of the keys in the lanes of a register.
+trait Destination<B: Isa> {
+    /// Stores four words of each schedule, as words `word` to `word + 3`.
+    fn store(&mut self, b: B, word: usize, words: B::V);
+}
+
+/// The schedule of the first lane's key.
+struct Single<'a>(&'a mut [Block; ROUND_KEYS]);
+
+impl<B: Isa> Destination<B> for Single<'_> {
+    #[inline(always)]
+    fn store(&mut self, b: B, word: usize, words: B::V) {
+        self.0.as_flattened_mut()[4 * word..][..BLOCK].copy_from_slice(&b.first(words));
     }
 }
 
-/// A round key of AES-128 or AES-256, in each lane: the last word of the latest one goes through `SubWord` (and, with a
-/// constant, through `RotWord`), then each word is the sum of it and the words up to its own of the key so many places
-/// back.
-#[inline(always)]
-fn next_key<B: Isa>(b: B, back: B::V, latest: B::V, rcon: Option<u8>) -> B::V {
-    const LAST_WORD: Block = [12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15];
-    const LAST_ROTATED: Block = [13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12];
-    const ONE_WORD_ON: Block = [255, 255, 255, 255, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
-    let order = if rcon.is_some() { &LAST_ROTATED } else { &LAST_WORD };
-    let constant = u128::from(rcon.unwrap_or(0)) * EVERY_WORD;
-    // The last round's ShiftRows changes nothing, since all columns are the same word.
-    let word = b.aes_last(b.shuffle(latest, order), b.splat(&constant.to_le_bytes()));
-    let sums = b.xor(back, b.shuffle(back, &ONE_WORD_ON));
-    b.xor3(sums, b.low_to_high(sums), word)
+/// One separate schedule per lane.
+struct PerLane<'a, 'k>(&'a mut [&'k mut [Block; ROUND_KEYS]]);
+
+impl<B: Isa> Destination<B> for PerLane<'_, '_> {
+    #[inline(always)]
+    fn store(&mut self, b: B, word: usize, words: B::V) {
+        b.scatter_blocks(words, self.0, 4 * word);
+    }
 }
 
-/// A one in each 32-bit word.
-const EVERY_WORD: u128 = 1 << 96 | 1 << 64 | 1 << 32 | 1;
+/// Runs the body once per step number, with the round constants of FIPS 197, table 5. The compiler does not unroll a
+/// loop of these steps, and constants from a table would cost as many instructions as the rest.
+macro_rules! each_step {
+    ([$($number:literal)*], $i:ident, $rcon:ident => $body:block) => {
+        $({
+            const $i: usize = $number;
+            const $rcon: u32 = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36][$i];
+            $body
+        })*
+    };
+}
 
-/// The words after the first ones, which are the key.
+/// Expands one key of `bytes` bytes per lane, given the first and the last 16 bytes of each key (FIPS 197, section
+/// 5.2).
 #[inline(always)]
-fn expand_words<B: Isa>(b: B, keys: &mut [Block], count: usize) {
-    let words = keys.as_flattened_mut().as_chunks_mut::<4>().0;
-    let mut rcon = 1;
-    for i in count..words.len() {
-        let mut t = u32::from_le_bytes(words[i - 1]);
-        if i % count == 0 {
-            let word = b.splat(&(u128::from(t.rotate_right(8)) * EVERY_WORD).to_le_bytes());
-            let [s0, s1, s2, s3, ..] = b.first(b.aes_last(word, b.zero()));
-            t = u32::from_le_bytes([s0, s1, s2, s3]) ^ rcon;
-            rcon = double_byte(rcon as u8).into();
-        }
-        words[i] = (u32::from_le_bytes(words[i - count]) ^ t).to_le_bytes();
+fn expand<B: Isa, D: Destination<B>>(b: B, bytes: usize, first: B::V, last: B::V, to: &mut D) {
+    match bytes {
+        16 => expand_128(b, first, to),
+        24 => expand_192(b, first, b.high_to_low(last), to),
+        _ => expand_256(b, first, last, to),
     }
+}
+
+#[inline(always)]
+fn expand_128<B: Isa, D: Destination<B>>(b: B, mut key: B::V, to: &mut D) {
+    to.store(b, 0, key);
+    each_step!([0 1 2 3 4 5 6 7 8 9], I, RCON => {
+        key = next_words(b, key, substituted(b, key, &FOURTH_ROTATED, RCON));
+        to.store(b, 4 * (I + 1), key);
+    });
+}
+
+/// Every step computes six words, of which `high` has the last two in its low half. Its high half is meaningless:
+/// the next words overwrite it in the schedule.
+#[inline(always)]
+fn expand_192<B: Isa, D: Destination<B>>(b: B, mut low: B::V, mut high: B::V, to: &mut D) {
+    to.store(b, 0, low);
+    to.store(b, 4, high);
+    each_step!([0 1 2 3 4 5 6 7], I, RCON => {
+        let word = substituted(b, high, &SECOND_ROTATED, RCON);
+        // The sums without the word take less time than the substitution.
+        let pairs = b.xor(low, b.shuffle(low, &ONE_WORD_ON));
+        let sums = b.xor(pairs, b.low_to_high(pairs));
+        let high_sums = b.xor3(high, b.shuffle(high, &ONE_WORD_ON), b.shuffle(sums, &FOURTH));
+        (low, high) = (b.xor(sums, word), b.xor(high_sums, word));
+        to.store(b, 6 * (I + 1), low);
+        if I < 7 {
+            to.store(b, 6 * (I + 1) + 4, high);
+        }
+    });
+}
+
+#[inline(always)]
+fn expand_256<B: Isa, D: Destination<B>>(b: B, mut low: B::V, mut high: B::V, to: &mut D) {
+    to.store(b, 0, low);
+    to.store(b, 4, high);
+    each_step!([0 1 2 3 4 5 6], I, RCON => {
+        low = next_words(b, low, substituted(b, high, &FOURTH_ROTATED, RCON));
+        to.store(b, 8 * (I + 1), low);
+        if I < 6 {
+            high = next_words(b, high, substituted(b, low, &FOURTH, 0));
+            to.store(b, 8 * (I + 1) + 4, high);
+        }
+    });
+}
+
+/// The fourth word of a block, in all four words.
+const FOURTH: Block = [12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15];
+/// `RotWord` of the fourth word, in all four words.
+const FOURTH_ROTATED: Block = [13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12];
+/// `RotWord` of the second word, in all four words.
+const SECOND_ROTATED: Block = [5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4];
+/// A shift by one word, which moves in zeros.
+const ONE_WORD_ON: Block = [255, 255, 255, 255, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+
+/// Returns `SubWord` of the word that `order` selects, XOR `rcon`, in all four words.
+#[inline(always)]
+fn substituted<B: Isa>(b: B, words: B::V, order: &Block, rcon: u32) -> B::V {
+    // The last round's ShiftRows has no effect, since all columns are equal.
+    b.aes_last(b.shuffle(words, order), b.splat32(rcon))
+}
+
+/// Returns four words of the schedule: each is the XOR of `word` and the words of `back` up to the same position.
+#[inline(always)]
+fn next_words<B: Isa>(b: B, back: B::V, word: B::V) -> B::V {
+    let pairs = b.xor(back, b.shuffle(back, &ONE_WORD_ON));
+    b.xor3(pairs, b.low_to_high(pairs), word)
 }
 
 struct Invert<'a> {
@@ -220,11 +286,6 @@ impl Kernel for Invert<'_> {
             *inverse = if ends { *key } else { b.first(b.aes_inv_mix(b.one(key))) };
         }
     }
-}
-
-/// Doubling in AES' field of 256 elements, for the (public) round constants.
-const fn double_byte(x: u8) -> u8 {
-    (x << 1) ^ if x & 0x80 == 0 { 0 } else { 0x1b }
 }
 
 /// One key for all lanes.
@@ -400,32 +461,10 @@ impl GroupKeys {
                 wipe(&mut key);
             }
         } else {
-            self.expand_lanes(b, halves);
-        }
-    }
-
-    /// FIPS 197, section 5.2, a round key of all messages at a time.
-    #[inline(always)]
-    fn expand_lanes<B: Isa>(&mut self, b: B, back: usize) {
-        let mut rcon = 1;
-        // The last two round keys, which would have to come back from memory otherwise.
-        let mut latest = [[b.zero(); GROUP]; 2];
-        for r in 0..GROUP / B::BLOCKS {
-            latest[0][r] = b.load(&self.keys[0].0[r * B::BLOCKS..]);
-            latest[1][r] = b.load(&self.keys[back - 1].0[r * B::BLOCKS..]);
-        }
-        // Opaque, or the compiler makes a loop of its own for each number of halves, and runs out of registers in one. A mask,
-        // since a division takes as long as its operands say.
-        let between = black_box(back - 1);
-        for i in back..=self.rounds {
-            let rotates = i & between == 0;
-            for r in 0..GROUP / B::BLOCKS {
-                let key = next_key(b, latest[2 - back][r], latest[1][r], rotates.then_some(rcon));
-                b.store(key, &mut self.keys[i].0[r * B::BLOCKS..]);
-                (latest[0][r], latest[1][r]) = (latest[1][r], key);
-            }
-            if rotates {
-                rcon = double_byte(rcon);
+            for lane in (0..GROUP).step_by(B::BLOCKS) {
+                let first = b.load(&self.keys[0].0[lane..]);
+                let last = b.load(&self.keys[halves - 1].0[lane..]);
+                expand(b, BLOCK * halves, first, last, &mut GroupLanes { keys: &mut self.keys, lane });
             }
         }
     }
@@ -450,6 +489,19 @@ impl GroupKeys {
                 b.store(x[r], &mut blocks[at + r * B::BLOCKS..]);
             }
         }
+    }
+}
+
+/// The schedules in the lanes of a group from `lane` on. They have no keys of 24 bytes.
+struct GroupLanes<'a> {
+    keys: &'a mut [GroupKey; ROUND_KEYS],
+    lane: usize,
+}
+
+impl<B: Isa> Destination<B> for GroupLanes<'_> {
+    #[inline(always)]
+    fn store(&mut self, b: B, word: usize, words: B::V) {
+        b.store(words, &mut self.keys[word / 4].0[self.lane..]);
     }
 }
 
