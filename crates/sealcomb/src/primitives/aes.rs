@@ -1,4 +1,4 @@
-//! AES key schedules (FIPS 197) and where the lanes take their round keys from.
+//! AES key schedules (FIPS 197), and the sources of the lanes' round keys.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -9,52 +9,52 @@ use arrayvec::ArrayVec;
 use super::wipe;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, MAX_BLOCKS, RoundKeys, SoftAes, Wiped, hidden};
 
-/// Round keys of AES-256, the most there are.
+/// Number of round keys of AES-256, the maximum.
 const ROUND_KEYS: usize = 15;
 
 /// An expanded AES key.
-// So that no load of a round key straddles two lines.
+// Aligned so that no load of a round key straddles two cache lines.
 #[repr(align(16))]
 pub(crate) struct KeySchedule {
     rounds: usize,
     encrypting: [Block; ROUND_KEYS],
-    /// Those of the equivalent inverse cipher, for modes that decrypt.
+    /// Round keys of the equivalent inverse cipher, for modes that decrypt.
     decrypting: Option<Box<Wiped<[Block; ROUND_KEYS]>>>,
     soft: Option<Box<SoftAes>>,
 }
 
-/// What decrypts under a key of a mode that never does.
+/// Round keys for decryption in modes that never decrypt.
 static NO_INVERSE: [Block; ROUND_KEYS] = [[0; BLOCK]; ROUND_KEYS];
 
 impl KeySchedule {
-    /// No key yet, or none at all for what is made of another cipher.
+    /// Returns a schedule without a key: before expansion, or for a mode of another cipher.
     pub(crate) const fn empty() -> Self {
         Self { rounds: 0, encrypting: [[0; BLOCK]; ROUND_KEYS], decrypting: None, soft: None }
     }
 
-    /// Expands a key of 16, 24 or 32 bytes for encryption; one of none stays empty. [`KeySchedule::decrypting`] has no use
-    /// before [`KeySchedule::invert`].
+    /// Expands a key of 16, 24 or 32 bytes for encryption. An empty key leaves the schedule empty.
+    /// [`KeySchedule::decrypting`] requires [`KeySchedule::invert`].
     pub(crate) fn expand(&mut self, backend: Backend, key: &[u8]) {
         if !key.is_empty() {
             backend.run(Expand { key, schedule: self });
         }
     }
 
-    /// The same for keys of one size, side by side.
+    /// Expands keys of one size like [`KeySchedule::expand`], in parallel lanes.
     pub(crate) fn expand_group(backend: Backend, pairs: ArrayVec<(&[u8], &mut Self), GROUP>) {
         if pairs.iter().all(|(key, _)| !key.is_empty()) {
             backend.run(ExpandGroup { pairs });
         }
     }
 
-    /// Expands what was expanded for encryption for decryption too.
+    /// Computes the round keys for decryption from those for encryption.
     pub(crate) fn invert(&mut self, backend: Backend) {
         let mut keys = Box::new(Wiped::new(NO_INVERSE));
         backend.run(Invert { encrypting: &self.encrypting[..=self.rounds], decrypting: &mut keys });
         self.decrypting = Some(keys);
     }
 
-    /// A schedule of its own on the heap, for a mode that has one more key.
+    /// Returns a schedule on the heap, for a mode that has a second key.
     pub(crate) fn kept(backend: Backend, key: &[u8]) -> Box<Wiped<Self>> {
         let mut schedule = Box::new(Wiped::new(Self::empty()));
         schedule.expand(backend, key);
@@ -65,19 +65,19 @@ impl KeySchedule {
         self.rounds
     }
 
-    /// The round keys for [`Isa::encrypt`], the same for all lanes.
+    /// Returns the round keys for [`Isa::encrypt`], shared by all lanes.
     #[inline(always)]
     pub(crate) fn encrypting(&self) -> Shared<'_> {
         Shared { keys: &self.encrypting, schedule: self }
     }
 
-    /// The round keys for [`Isa::decrypt`].
+    /// Returns the round keys for [`Isa::decrypt`], shared by all lanes.
     #[inline(always)]
     pub(crate) fn decrypting(&self) -> Shared<'_> {
         Shared { keys: self.decrypting.as_ref().map_or(&NO_INVERSE, |keys| &**keys), schedule: self }
     }
 
-    /// Makes the round keys for [`Isa::decrypt`] wrong. False where the backend has others.
+    /// Replaces the round keys for [`Isa::decrypt`] by wrong ones. Returns false if the backend does not use them.
     #[cfg(test)]
     pub(crate) fn spoil_decrypting(&mut self) -> bool {
         self.decrypting = Some(Box::new(Wiped::new([[0x55; BLOCK]; ROUND_KEYS])));
@@ -276,7 +276,7 @@ struct Invert<'a> {
 impl Kernel for Invert<'_> {
     type Output = ();
 
-    /// FIPS 197, section 5.3.5: the round keys of the equivalent inverse cipher.
+    /// Computes the round keys of the equivalent inverse cipher (FIPS 197, section 5.3.5).
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         let Self { encrypting, decrypting } = self;
@@ -288,7 +288,7 @@ impl Kernel for Invert<'_> {
     }
 }
 
-/// One key for all lanes.
+/// One key, shared by all lanes.
 #[derive(Clone, Copy)]
 pub(crate) struct Shared<'a> {
     keys: &'a [Block; ROUND_KEYS],
@@ -296,7 +296,7 @@ pub(crate) struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// Whether two of them are the same round keys.
+    /// Returns whether both refer to the same round keys.
     #[inline(always)]
     pub(crate) fn is(&self, other: &Self) -> bool {
         core::ptr::eq(self.keys, other.keys)
@@ -326,7 +326,7 @@ impl<B: Isa> RoundKeys<B> for Shared<'_> {
 
     #[inline(always)]
     fn rounds(self) -> usize {
-        // The minimum is for the compiler: no index needs a check then.
+        // With the minimum, the compiler omits all bounds checks.
         self.schedule.rounds.min(ROUND_KEYS - 1)
     }
 
@@ -345,7 +345,7 @@ impl<B: Isa> RoundKeys<B> for Shared<'_> {
     }
 }
 
-/// A key for each of `R` registers, of which the first lane counts. They have the same number of rounds.
+/// One key per register, used by the register's first lane. All keys have the same number of rounds.
 pub(crate) struct RegisterKeys<'a, const R: usize>(pub(crate) [Shared<'a>; R]);
 
 impl<B: Isa, const R: usize> RoundKeys<B> for &RegisterKeys<'_, R> {
@@ -366,25 +366,25 @@ impl<B: Isa, const R: usize> RoundKeys<B> for &RegisterKeys<'_, R> {
     }
 }
 
-/// A key for each of `N` lanes: the round keys interleaved as the registers want them.
+/// One key per lane, for `N` lanes. The round keys are interleaved in the layout of the registers.
 pub(crate) struct LaneKeys<'a, const N: usize> {
     rounds: Vec<LaneKey<N>>,
     schedules: [Option<&'a KeySchedule>; N],
 }
 
-/// One round key of every lane.
+/// One round key per lane.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct LaneKey<const N: usize>([Block; N]);
 
 impl<'a, const N: usize> LaneKeys<'a, N> {
-    /// Room for keys of as many rounds as this one has.
+    /// Returns memory for keys with the number of rounds of `key`.
     pub(crate) fn like(key: Shared<'_>) -> Self {
         let empty = LaneKey([[0; 16]; N]);
         Self { rounds: vec![empty; key.schedule.rounds + 1], schedules: [None; N] }
     }
 
-    /// Takes note of the key that a lane's message has.
+    /// Sets the key of a lane.
     #[inline(always)]
     pub(crate) fn assign(&mut self, lane: usize, key: &Shared<'a>) {
         for (round, key) in self.rounds.iter_mut().zip(key.keys) {
@@ -420,36 +420,36 @@ impl<B: Isa, const N: usize> RoundKeys<B> for &LaneKeys<'_, N> {
     }
 }
 
-/// Messages whose keys are expanded side by side.
+/// Number of messages whose keys are expanded together.
 pub(crate) const GROUP: usize = 8;
 
-/// A key a message, for modes that derive one: round keys of a group of messages, expanded in the registers' lanes.
+/// One key per message for a group of messages, for modes that derive such keys. They are expanded in parallel lanes.
 pub(crate) struct GroupKeys {
     rounds: usize,
     keys: [GroupKey; ROUND_KEYS],
     soft: ArrayVec<SoftAes, GROUP>,
 }
 
-/// One round key of every message of a group.
+/// One round key per message of a group.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct GroupKey([Block; GROUP]);
 
 impl GroupKeys {
-    /// Keys to be expanded.
+    /// Returns a group without keys.
     #[inline(always)]
     pub(crate) fn empty() -> Self {
         Self { rounds: 0, keys: [GroupKey([[0; BLOCK]; GROUP]); ROUND_KEYS], soft: ArrayVec::new() }
     }
 
-    /// Where the 16 bytes of AES-128 keys go before they are expanded: those of message `m`, or, with `half` 1, the
-    /// second 16 bytes of an AES-256 key.
+    /// Returns the place of 16 bytes of the key of message `m`, to be filled before the expansion: with `half` 0 the
+    /// first ones, with `half` 1 the second ones of an AES-256 key.
     #[inline(always)]
     pub(crate) fn half(&mut self, m: usize, half: usize) -> &mut Block {
         &mut self.keys[half].0[m]
     }
 
-    /// Expands the keys of `messages` messages, of one or two halves each.
+    /// Expands the keys of `messages` messages. A key has one or two halves.
     #[inline(always)]
     pub(crate) fn expand<B: Isa>(&mut self, b: B, messages: usize, halves: usize) {
         self.rounds = if halves == 1 { 10 } else { 14 };
@@ -469,7 +469,7 @@ impl GroupKeys {
         }
     }
 
-    /// The key of message `m`, for all lanes.
+    /// Returns the key of message `m`, shared by all lanes.
     #[inline(always)]
     pub(crate) fn of(&self, m: usize) -> OfMessage<'_> {
         OfMessage { group: self, m }
@@ -492,7 +492,7 @@ impl GroupKeys {
     }
 }
 
-/// The schedules in the lanes of a group from `lane` on. They have no keys of 24 bytes.
+/// The schedules of the keys of a group from message `lane` on. No key has 24 bytes.
 struct GroupLanes<'a> {
     keys: &'a mut [GroupKey; ROUND_KEYS],
     lane: usize,
@@ -513,7 +513,7 @@ impl Drop for GroupKeys {
     }
 }
 
-/// The key of one message of a group, for all lanes.
+/// The key of one message of a group, shared by all lanes.
 #[derive(Clone, Copy)]
 pub(crate) struct OfMessage<'a> {
     group: &'a GroupKeys,
@@ -538,7 +538,7 @@ impl<B: Isa> RoundKeys<B> for OfMessage<'_> {
     }
 }
 
-/// The keys of a group from message `at` on, one a lane.
+/// The keys of a group from message `at` on, one per lane.
 #[derive(Clone, Copy)]
 struct OfLanes<'a> {
     group: &'a GroupKeys,
