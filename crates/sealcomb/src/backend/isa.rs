@@ -14,9 +14,6 @@ pub(crate) const BLOCK: usize = 16;
 /// One AES block.
 pub(crate) type Block = [u8; BLOCK];
 
-/// Maximum of [`Isa::BLOCKS`].
-pub(crate) const MAX_BLOCKS: usize = 4;
-
 /// Number of registers of independent blocks that pass through the cipher together. Eight rounds of latency 4 fill
 /// two AES units.
 pub(crate) const REGISTERS: usize = 8;

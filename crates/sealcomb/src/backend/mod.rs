@@ -27,7 +27,7 @@ mod wiped;
 
 use core::fmt;
 
-pub(crate) use isa::{BLOCK, Block, Isa, MAX_BLOCKS, REGISTERS, RoundKeys, Square, TopBit, Weave, hidden};
+pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, TopBit, Weave, hidden};
 pub(crate) use kept::Kept;
 pub(crate) use part::{read_part, write_part};
 pub(crate) use portable::SoftAes;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 
 use super::wipe;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, MAX_BLOCKS, RoundKeys, SoftAes, Wiped, hidden};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, RoundKeys, SoftAes, Wiped, hidden};
 
 /// Number of round keys of AES-256, the maximum.
 const ROUND_KEYS: usize = 15;
@@ -41,7 +41,7 @@ impl KeySchedule {
     }
 
     /// Expands keys of one size like [`KeySchedule::expand`], in parallel lanes.
-    pub(crate) fn expand_group(backend: Backend, pairs: ArrayVec<(&[u8], &mut Self), GROUP>) {
+    pub(crate) fn expand_group(backend: Backend, pairs: ArrayVec<Pair<'_>, GROUP>) {
         if pairs.iter().all(|(key, _)| !key.is_empty()) {
             backend.run(ExpandGroup { pairs });
         }
@@ -96,17 +96,22 @@ impl Kernel for Expand<'_> {
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         let Self { key, schedule } = self;
-        let (first, last) = ends(key);
         schedule.rounds = rounds(key.len());
-        expand(b, key.len(), b.one(first), b.one(last), &mut Single(&mut schedule.encrypting));
         if B::SOFT {
+            expand_words(b, key, &mut schedule.encrypting[..=schedule.rounds]);
             schedule.soft = Some(Box::new(SoftAes::new(key)));
+        } else {
+            let (first, last) = ends(key);
+            expand(b, key.len(), [b.one(first)], [b.one(last)], &mut Single(&mut schedule.encrypting));
         }
     }
 }
 
+/// A key and its schedule.
+type Pair<'a> = (&'a [u8], &'a mut KeySchedule);
+
 struct ExpandGroup<'a> {
-    pairs: ArrayVec<(&'a [u8], &'a mut KeySchedule), GROUP>,
+    pairs: ArrayVec<Pair<'a>, GROUP>,
 }
 
 impl Kernel for ExpandGroup<'_> {
@@ -115,30 +120,39 @@ impl Kernel for ExpandGroup<'_> {
     /// Expands one key per lane. Keys that fill no register are expanded one by one.
     #[inline(always)]
     fn run<B: Isa>(mut self, b: B) {
-        for pairs in self.pairs.chunks_mut(B::BLOCKS) {
-            if B::SOFT || pairs.len() < B::BLOCKS {
-                for (key, schedule) in pairs {
-                    Expand { key, schedule }.run(b);
-                }
-            } else {
-                expand_lanes(b, pairs);
-            }
+        let mut pairs = self.pairs.as_mut_slice();
+        if !B::SOFT {
+            // A key schedule is a chain of dependent instructions. Two registers keep the AES units busier than one.
+            pairs = expand_registers::<B, 2>(b, pairs);
+            pairs = expand_registers::<B, 1>(b, pairs);
+        }
+        for (key, schedule) in pairs {
+            Expand { key, schedule }.run(b);
         }
     }
 }
 
-/// Expands `BLOCKS` keys of one size, each in its own lane.
+/// Expands keys of one size, each in its own lane of `R` registers. Returns the pairs that do not fill the registers.
 #[inline(always)]
-fn expand_lanes<B: Isa>(b: B, pairs: &mut [(&[u8], &mut KeySchedule)]) {
-    let bytes = pairs[0].0.len();
-    let (mut first, mut last) = ([&NO_INVERSE[0]; MAX_BLOCKS], [&NO_INVERSE[0]; MAX_BLOCKS]);
-    let mut schedules = ArrayVec::<_, MAX_BLOCKS>::new();
-    for (lane, (key, schedule)) in pairs.iter_mut().enumerate() {
-        (first[lane], last[lane]) = ends(key);
-        schedule.rounds = rounds(bytes);
-        schedules.push(&mut schedule.encrypting);
+fn expand_registers<'p, 'k, B: Isa, const R: usize>(b: B, pairs: &'p mut [Pair<'k>]) -> &'p mut [Pair<'k>] {
+    let mut chunks = pairs.chunks_exact_mut(R * B::BLOCKS);
+    for pairs in &mut chunks {
+        let bytes = pairs[0].0.len();
+        let (mut first, mut last) = ([&NO_INVERSE[0]; GROUP], [&NO_INVERSE[0]; GROUP]);
+        let mut schedules = ArrayVec::<_, GROUP>::new();
+        for (lane, (key, schedule)) in pairs.iter_mut().enumerate() {
+            (first[lane], last[lane]) = ends(key);
+            schedule.rounds = rounds(bytes);
+            schedules.push(&mut schedule.encrypting);
+        }
+        let (mut low, mut high) = ([b.zero(); R], [b.zero(); R]);
+        for r in 0..R {
+            low[r] = b.gather_blocks(&first[r * B::BLOCKS..]);
+            high[r] = b.gather_blocks(&last[r * B::BLOCKS..]);
+        }
+        expand(b, bytes, low, high, &mut PerLane(&mut schedules));
     }
-    expand(b, bytes, b.gather_blocks(&first), b.gather_blocks(&last), &mut PerLane(&mut schedules));
+    chunks.into_remainder()
 }
 
 /// Returns the first and the last 16 bytes of a key. They overlap in a key of less than 32 bytes.
@@ -153,18 +167,18 @@ fn rounds(key_bytes: usize) -> usize {
     key_bytes / 4 + 6
 }
 
-/// The key schedules of the keys in the lanes of a register.
+/// The key schedules of the keys in the lanes of several registers.
 trait Destination<B: Isa> {
-    /// Stores four words of each schedule, as words `word` to `word + 3`.
-    fn store(&mut self, b: B, word: usize, words: B::V);
+    /// Stores four words of the schedule of each key in register `reg`, as words `word` to `word + 3`.
+    fn store(&mut self, b: B, reg: usize, word: usize, words: B::V);
 }
 
-/// The schedule of the first lane's key.
+/// The schedule of the key in the first lane of a single register.
 struct Single<'a>(&'a mut [Block; ROUND_KEYS]);
 
 impl<B: Isa> Destination<B> for Single<'_> {
     #[inline(always)]
-    fn store(&mut self, b: B, word: usize, words: B::V) {
+    fn store(&mut self, b: B, _: usize, word: usize, words: B::V) {
         self.0.as_flattened_mut()[4 * word..][..BLOCK].copy_from_slice(&b.first(words));
     }
 }
@@ -174,73 +188,100 @@ struct PerLane<'a, 'k>(&'a mut [&'k mut [Block; ROUND_KEYS]]);
 
 impl<B: Isa> Destination<B> for PerLane<'_, '_> {
     #[inline(always)]
-    fn store(&mut self, b: B, word: usize, words: B::V) {
-        b.scatter_blocks(words, self.0, 4 * word);
+    fn store(&mut self, b: B, reg: usize, word: usize, words: B::V) {
+        b.scatter_blocks(words, &mut self.0[reg * B::BLOCKS..], 4 * word);
     }
 }
 
-/// Runs the body once per step number, with the round constants of FIPS 197, table 5. The compiler does not unroll a
-/// loop of these steps, and constants from a table would cost as many instructions as the rest.
+/// Runs the body once per step number and register, with the round constants of FIPS 197, table 5. The compiler does
+/// not unroll a loop of these steps, and constants from a table would cost as many instructions as the rest.
 macro_rules! each_step {
-    ([$($number:literal)*], $i:ident, $rcon:ident => $body:block) => {
+    ([$($number:literal)*], $i:ident, $rcon:ident, $R:ident, $r:ident => $body:block) => {
         $({
             const $i: usize = $number;
-            const $rcon: u32 = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36][$i];
-            $body
+            const $rcon: u32 = RCON[$i];
+            each_register!($R, $r => $body);
         })*
     };
 }
 
-/// Expands one key of `bytes` bytes per lane, given the first and the last 16 bytes of each key (FIPS 197, section
-/// 5.2).
+/// The round constants of FIPS 197, table 5.
+const RCON: [u32; 10] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36];
+
+/// Expands one key of `bytes` bytes per lane of `R` registers, given the first and the last 16 bytes of each key (FIPS
+/// 197, section 5.2).
 #[inline(always)]
-fn expand<B: Isa, D: Destination<B>>(b: B, bytes: usize, first: B::V, last: B::V, to: &mut D) {
+fn expand<B: Isa, D: Destination<B>, const R: usize>(
+    b: B,
+    bytes: usize,
+    first: [B::V; R],
+    last: [B::V; R],
+    to: &mut D,
+) {
     match bytes {
         16 => expand_128(b, first, to),
-        24 => expand_192(b, first, b.high_to_low(last), to),
+        24 => expand_192(b, first, last, to),
         _ => expand_256(b, first, last, to),
     }
 }
 
 #[inline(always)]
-fn expand_128<B: Isa, D: Destination<B>>(b: B, mut key: B::V, to: &mut D) {
-    to.store(b, 0, key);
-    each_step!([0 1 2 3 4 5 6 7 8 9], I, RCON => {
-        key = next_words(b, key, substituted(b, key, &FOURTH_ROTATED, RCON));
-        to.store(b, 4 * (I + 1), key);
+fn expand_128<B: Isa, D: Destination<B>, const R: usize>(b: B, mut key: [B::V; R], to: &mut D) {
+    for r in 0..R {
+        to.store(b, r, 0, key[r]);
+    }
+    each_step!([0 1 2 3 4 5 6 7 8 9], I, C, R, r => {
+        key[r] = next_words(b, key[r], substituted(b, key[r], &FOURTH_ROTATED, C));
+        to.store(b, r, 4 * (I + 1), key[r]);
     });
 }
 
 /// Every step computes six words, of which `high` has the last two in its low half. Its high half is meaningless:
 /// the next words overwrite it in the schedule.
 #[inline(always)]
-fn expand_192<B: Isa, D: Destination<B>>(b: B, mut low: B::V, mut high: B::V, to: &mut D) {
-    to.store(b, 0, low);
-    to.store(b, 4, high);
-    each_step!([0 1 2 3 4 5 6 7], I, RCON => {
-        let word = substituted(b, high, &SECOND_ROTATED, RCON);
+fn expand_192<B: Isa, D: Destination<B>, const R: usize>(
+    b: B,
+    mut low: [B::V; R],
+    last: [B::V; R],
+    to: &mut D,
+) {
+    let mut high = last;
+    for r in 0..R {
+        high[r] = b.high_to_low(last[r]);
+        to.store(b, r, 0, low[r]);
+        to.store(b, r, 4, high[r]);
+    }
+    each_step!([0 1 2 3 4 5 6 7], I, C, R, r => {
+        let word = substituted(b, high[r], &SECOND_ROTATED, C);
         // The sums without the word take less time than the substitution.
-        let pairs = b.xor(low, b.shuffle(low, &ONE_WORD_ON));
+        let pairs = b.xor(low[r], b.shuffle(low[r], &ONE_WORD_ON));
         let sums = b.xor(pairs, b.low_to_high(pairs));
-        let high_sums = b.xor3(high, b.shuffle(high, &ONE_WORD_ON), b.shuffle(sums, &FOURTH));
-        (low, high) = (b.xor(sums, word), b.xor(high_sums, word));
-        to.store(b, 6 * (I + 1), low);
+        let high_sums = b.xor3(high[r], b.shuffle(high[r], &ONE_WORD_ON), b.shuffle(sums, &FOURTH));
+        (low[r], high[r]) = (b.xor(sums, word), b.xor(high_sums, word));
+        to.store(b, r, 6 * (I + 1), low[r]);
         if I < 7 {
-            to.store(b, 6 * (I + 1) + 4, high);
+            to.store(b, r, 6 * (I + 1) + 4, high[r]);
         }
     });
 }
 
 #[inline(always)]
-fn expand_256<B: Isa, D: Destination<B>>(b: B, mut low: B::V, mut high: B::V, to: &mut D) {
-    to.store(b, 0, low);
-    to.store(b, 4, high);
-    each_step!([0 1 2 3 4 5 6], I, RCON => {
-        low = next_words(b, low, substituted(b, high, &FOURTH_ROTATED, RCON));
-        to.store(b, 8 * (I + 1), low);
+fn expand_256<B: Isa, D: Destination<B>, const R: usize>(
+    b: B,
+    mut low: [B::V; R],
+    mut high: [B::V; R],
+    to: &mut D,
+) {
+    for r in 0..R {
+        to.store(b, r, 0, low[r]);
+        to.store(b, r, 4, high[r]);
+    }
+    each_step!([0 1 2 3 4 5 6], I, C, R, r => {
+        low[r] = next_words(b, low[r], substituted(b, high[r], &FOURTH_ROTATED, C));
+        to.store(b, r, 8 * (I + 1), low[r]);
         if I < 6 {
-            high = next_words(b, high, substituted(b, low, &FOURTH, 0));
-            to.store(b, 8 * (I + 1) + 4, high);
+            high[r] = next_words(b, high[r], substituted(b, low[r], &FOURTH, 0));
+            to.store(b, r, 8 * (I + 1) + 4, high[r]);
         }
     });
 }
@@ -266,6 +307,30 @@ fn substituted<B: Isa>(b: B, words: B::V, order: &Block, rcon: u32) -> B::V {
 fn next_words<B: Isa>(b: B, back: B::V, word: B::V) -> B::V {
     let pairs = b.xor(back, b.shuffle(back, &ONE_WORD_ON));
     b.xor3(pairs, b.low_to_high(pairs), word)
+}
+
+/// Expands a key word by word (FIPS 197, section 5.2). The portable backends shuffle bytes slowly.
+#[inline(always)]
+fn expand_words<B: Isa>(b: B, key: &[u8], schedule: &mut [Block]) {
+    schedule.as_flattened_mut()[..key.len()].copy_from_slice(key);
+    let words = schedule.as_flattened_mut().as_chunks_mut().0;
+    let count = key.len() / 4;
+    for i in count..words.len() {
+        let latest = u32::from_le_bytes(words[i - 1]);
+        let word = match i % count {
+            0 => sub_word(b, latest.rotate_right(8)) ^ RCON[i / count - 1],
+            4 if count == 8 => sub_word(b, latest),
+            _ => latest,
+        };
+        words[i] = (u32::from_le_bytes(words[i - count]) ^ word).to_le_bytes();
+    }
+}
+
+#[inline(always)]
+fn sub_word<B: Isa>(b: B, word: u32) -> u32 {
+    // The last round's ShiftRows has no effect, since all columns are equal.
+    let [s0, s1, s2, s3, ..] = b.first(b.aes_last(b.splat32(word), b.zero()));
+    u32::from_le_bytes([s0, s1, s2, s3])
 }
 
 struct Invert<'a> {
@@ -461,9 +526,13 @@ impl GroupKeys {
                 wipe(&mut key);
             }
         } else {
-            for lane in (0..GROUP).step_by(B::BLOCKS) {
-                let first = b.load(&self.keys[0].0[lane..]);
-                let last = b.load(&self.keys[halves - 1].0[lane..]);
+            const R: usize = 2;
+            for lane in (0..GROUP).step_by(R * B::BLOCKS) {
+                let (mut first, mut last) = ([b.zero(); R], [b.zero(); R]);
+                for r in 0..R {
+                    first[r] = b.load(&self.keys[0].0[lane + r * B::BLOCKS..]);
+                    last[r] = b.load(&self.keys[halves - 1].0[lane + r * B::BLOCKS..]);
+                }
                 expand(b, BLOCK * halves, first, last, &mut GroupLanes { keys: &mut self.keys, lane });
             }
         }
@@ -500,8 +569,8 @@ struct GroupLanes<'a> {
 
 impl<B: Isa> Destination<B> for GroupLanes<'_> {
     #[inline(always)]
-    fn store(&mut self, b: B, word: usize, words: B::V) {
-        b.store(words, &mut self.keys[word / 4].0[self.lane..]);
+    fn store(&mut self, b: B, reg: usize, word: usize, words: B::V) {
+        b.store(words, &mut self.keys[word / 4].0[self.lane + reg * B::BLOCKS..]);
     }
 }
 
