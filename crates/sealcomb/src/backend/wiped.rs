@@ -30,7 +30,7 @@ impl<T> Wiped<T> {
     // The compiler omits the copy only if a single call writes the value.
     #[inline(never)]
     fn construct(place: &mut MaybeUninit<Self>, initial: impl FnOnce() -> T, complete: impl FnOnce(&mut T)) {
-        let mut value = DropOnUnwind(place.write(Self::new(initial())));
+        let value = DropOnUnwind(place.write(Self::new(initial())));
         complete(value.0);
         mem::forget(value);
     }
