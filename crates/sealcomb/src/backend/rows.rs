@@ -278,9 +278,9 @@ pub(crate) struct SquareAt<'w, B, const R: usize> {
 }
 
 impl<B: Isa, const R: usize> SquareAt<'_, B, R> {
-    /// Writes register `r` of a square: `B::BLOCKS` blocks of each of its lanes.
+    /// Writes register `r` of a square, which has memory for `W` registers: `B::BLOCKS` blocks of each of its lanes.
     #[inline(always)]
-    pub(crate) fn write(&self, b: B, x: &Square<B, R>, r: usize) {
+    pub(crate) fn write<const W: usize>(&self, b: B, x: &Square<B, W>, r: usize) {
         let dst = &self.dst[r * B::BLOCKS..(r + 1) * B::BLOCKS];
         // SAFETY: `Rows::square` checked that the window contains these blocks of each lane, and all spans are
         // writable.

@@ -53,12 +53,16 @@ impl<
             _ => W,
         };
         let steps = self.rows.window(registers * B::BLOCKS).min(most);
+        let squares = const { M::WRITES && B::BLOCKS > 1 }
+            && registers > 1
+            && self.rows.writes_squares(const { S <= 2 });
         match (registers, W) {
             (1, _) if const { !B::SOFT } => self.advance::<1, 1>(steps),
-            (4, _) if const { !B::SOFT } => self.advance::<1, 4>(steps),
-            _ if const { M::WRITES && B::BLOCKS > 1 } && self.rows.writes_squares(const { S <= 2 }) => {
-                self.advance_in_squares(steps);
+            (4, _) if const { !B::SOFT && M::WRITES && B::BLOCKS > 1 } && squares => {
+                self.advance_in_squares::<4>(steps);
             }
+            (4, _) if const { !B::SOFT } => self.advance::<1, 4>(steps),
+            _ if const { M::WRITES && B::BLOCKS > 1 } && squares => self.advance_in_squares::<W>(steps),
             (_, 8) if const { A::SHARED } => self.advance::<2, 4>(steps),
             (_, 12) if const { A::SHARED } => self.advance::<2, 6>(steps),
             _ => self.advance::<1, W>(steps),
@@ -108,37 +112,37 @@ impl<
         }
     }
 
-    /// The same for all registers at once, in squares of as many steps as a register has blocks. They are written in whole
-    /// registers, one square behind and a few registers a step, between its rounds where there are vector registers enough, so
-    /// that memory and shuffles fill the gaps that the rounds leave. The last one, which has no steps behind it, is written at
-    /// once or, where a square spares few stores, block by block.
+    /// Takes the lanes of `R` registers `steps` blocks further, all at once, in squares of as many steps as a register has
+    /// blocks. They are written in whole registers, one square behind and a few registers a step, between its rounds where
+    /// there are vector registers enough, so that memory and shuffles fill the gaps that the rounds leave. The last one, which
+    /// has no steps behind it, is written at once or, where a square spares few stores, block by block.
     #[inline(always)]
-    fn advance_in_squares(&mut self, steps: usize) {
+    fn advance_in_squares<const R: usize>(&mut self, steps: usize) {
         let Self { b, rows, state: memory, trail, in_rest, squares, links, .. } = self;
         let (b, blocks) = (*b, B::BLOCKS);
         let squares: &mut [_; 2] = squares.first_chunk_mut().expect("memory for squares");
-        let mut state = [[b.zero(); W]; S];
+        let mut state = [[b.zero(); R]; S];
         load_lanes(b, memory, 0, &mut state);
         let leave_trail = *in_rest != 0;
         let whole = steps / blocks;
         let at_once = const { B::BLOCKS == 4 };
         let squared = if at_once { whole } else { whole.saturating_sub(1) };
         for i in (0..steps).step_by(T) {
-            let mut x = [[b.zero(); W]; T];
+            let mut x = [[b.zero(); R]; T];
             for t in 0..T {
                 rows.gather(b, i + t, 0, &mut x[t]);
             }
             let (square, step) = (i / blocks, i % blocks);
-            let mut part = (square > 0 && square < whole).then(|| Part::<B, T, W> {
+            let mut part = (square > 0 && square < whole).then(|| Part::<B, T, R, W> {
                 at: rows.square((square - 1) * blocks),
                 square: &squares[(square - 1) % 2],
-                first: step * W.div_ceil(blocks),
+                first: step * R.div_ceil(blocks),
             });
             let beside = Cell::new(if const { B::BLOCKS == 4 } { part.take() } else { None });
             M::step(Registers::with(b, links.keys(), links.constants(), &beside), &mut state, &mut x);
             // Where the step has no whole cipher that encrypts, or not the registers for both.
             let mut left = beside.take().or(part);
-            for piece in 0..W {
+            for piece in 0..R {
                 left.thread(b, piece);
             }
             if leave_trail {
@@ -146,7 +150,7 @@ impl<
             }
             for t in 0..T {
                 if square < squared {
-                    squares[square % 2][step + t] = x[t];
+                    squares[square % 2][step + t][..R].copy_from_slice(&x[t]);
                 } else {
                     rows.scatter(b, i + t, 0, &x[t]);
                 }
@@ -154,8 +158,8 @@ impl<
         }
         if at_once && whole > 0 {
             let last = whole - 1;
-            let at = rows.square::<B, W>(last * blocks);
-            for r in 0..W {
+            let at = rows.square::<B, R>(last * blocks);
+            for r in 0..R {
                 at.write(b, &squares[last % 2], r);
             }
         }
@@ -165,21 +169,21 @@ impl<
 }
 
 /// The part of a square that is written with the next `T` steps.
-struct Part<'w, B: Isa, const T: usize, const W: usize> {
-    at: SquareAt<'w, B, W>,
+struct Part<'w, B: Isa, const T: usize, const R: usize, const W: usize> {
+    at: SquareAt<'w, B, R>,
     square: &'w Square<B, W>,
     // Its first register.
     first: usize,
 }
 
-impl<B: Isa, const T: usize, const W: usize> Weave<B> for Part<'_, B, T, W> {
+impl<B: Isa, const T: usize, const R: usize, const W: usize> Weave<B> for Part<'_, B, T, R, W> {
     const LONG: bool = true;
 
     /// One register or none.
     #[inline(always)]
     fn thread(&mut self, b: B, piece: usize) {
-        let registers = const { T * W.div_ceil(B::BLOCKS) };
-        let apart = W / registers;
+        let registers = const { T * R.div_ceil(B::BLOCKS) };
+        let apart = R / registers;
         if (piece + 1).is_multiple_of(apart) && piece / apart < registers {
             self.at.write(b, self.square, self.first + piece / apart);
         }
