@@ -208,8 +208,8 @@ macro_rules! each_step {
 /// The round constants of FIPS 197, table 5.
 const RCON: [u32; 10] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36];
 
-/// Expands one key of `bytes` bytes per lane of `R` registers, given the first and the last 16 bytes of each key (FIPS
-/// 197, section 5.2).
+/// Expands one key of `bytes` bytes per lane of `R` registers, given the first and the last 16 bytes of each key
+/// (FIPS 197, section 5.2).
 #[inline(always)]
 fn expand<B: Isa, D: Destination<B>, const R: usize>(
     b: B,
@@ -629,5 +629,49 @@ impl<B: Isa> RoundKeys<B> for OfLanes<'_> {
 
     fn soft(&self, lane: usize) -> Option<&SoftAes> {
         self.group.soft.get(self.at + lane)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FIPS 197, appendix A: keys and their last round keys.
+    const EXAMPLES: [(&[u64], u128); 3] = [
+        (&[0x2b7e_1516_28ae_d2a6, 0xabf7_1588_09cf_4f3c], 0xd014_f9a8_c9ee_2589_e13f_0cc8_b663_0ca6),
+        (
+            &[0x8e73_b0f7_da0e_6452, 0xc810_f32b_8090_79e5, 0x62f8_ead2_522c_6b7b],
+            0xe98b_a06f_448c_773c_8ecc_7204_0100_2202,
+        ),
+        (
+            &[0x603d_eb10_15ca_71be, 0x2b73_aef0_857d_7781, 0x1f35_2c07_3b61_08d7, 0x2d98_10a3_0914_dff4],
+            0xfe48_90d1_e618_8d0b_046d_f344_706c_631e,
+        ),
+    ];
+
+    #[test]
+    fn all_backends_compute_the_round_keys_of_fips_197() {
+        for (words, last) in EXAMPLES {
+            let key: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+            let mut single = KeySchedule::empty();
+            single.expand(Backend::best(), &key);
+            assert_eq!(single.encrypting[single.rounds], last.to_be_bytes());
+            for backend in Backend::available() {
+                for count in 1..=GROUP {
+                    let mut schedules: Vec<_> = (0..count).map(|_| KeySchedule::empty()).collect();
+                    let pairs = schedules.iter_mut().map(|schedule| (&key[..], schedule));
+                    KeySchedule::expand_group(backend, pairs.collect());
+                    for schedule in schedules {
+                        let context = (backend, count, key.len());
+                        assert_eq!(
+                            schedule.encrypting[..=single.rounds],
+                            single.encrypting[..=single.rounds],
+                            "{context:?}"
+                        );
+                        assert_eq!(schedule.rounds, single.rounds, "{context:?}");
+                    }
+                }
+            }
+        }
     }
 }
