@@ -525,16 +525,23 @@ impl GroupKeys {
                 self.soft.push(SoftAes::new(key[..halves].as_flattened()));
                 wipe(&mut key);
             }
+        } else if const { B::BLOCKS < 4 } {
+            self.expand_lanes::<B, 4>(b, halves);
         } else {
-            const R: usize = 2;
-            for lane in (0..GROUP).step_by(R * B::BLOCKS) {
-                let (mut first, mut last) = ([b.zero(); R], [b.zero(); R]);
-                for r in 0..R {
-                    first[r] = b.load(&self.keys[0].0[lane + r * B::BLOCKS..]);
-                    last[r] = b.load(&self.keys[halves - 1].0[lane + r * B::BLOCKS..]);
-                }
-                expand(b, BLOCK * halves, first, last, &mut GroupLanes { keys: &mut self.keys, lane });
+            self.expand_lanes::<B, 2>(b, halves);
+        }
+    }
+
+    /// Expands the keys of all lanes, `R` registers of them side by side.
+    #[inline(always)]
+    fn expand_lanes<B: Isa, const R: usize>(&mut self, b: B, halves: usize) {
+        for lane in (0..GROUP).step_by(R * B::BLOCKS) {
+            let (mut first, mut last) = ([b.zero(); R], [b.zero(); R]);
+            for r in 0..R {
+                first[r] = b.load(&self.keys[0].0[lane + r * B::BLOCKS..]);
+                last[r] = b.load(&self.keys[halves - 1].0[lane + r * B::BLOCKS..]);
             }
+            expand(b, BLOCK * halves, first, last, &mut GroupLanes { keys: &mut self.keys, lane });
         }
     }
 
