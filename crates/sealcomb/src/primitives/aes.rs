@@ -525,24 +525,24 @@ impl GroupKeys {
                 self.soft.push(SoftAes::new(key[..halves].as_flattened()));
                 wipe(&mut key);
             }
-        } else if const { B::BLOCKS < 4 } {
-            self.expand_lanes::<B, 4>(b, halves);
         } else {
-            self.expand_lanes::<B, 2>(b, halves);
+            match B::BLOCKS {
+                1 => self.expand_lanes::<B, 8>(b, halves),
+                2 => self.expand_lanes::<B, 4>(b, halves),
+                _ => self.expand_lanes::<B, 2>(b, halves),
+            }
         }
     }
 
-    /// Expands the keys of all lanes, `R` registers of them side by side.
+    /// Expands the keys of all lanes, which are in `R` registers.
     #[inline(always)]
     fn expand_lanes<B: Isa, const R: usize>(&mut self, b: B, halves: usize) {
-        for lane in (0..GROUP).step_by(R * B::BLOCKS) {
-            let (mut first, mut last) = ([b.zero(); R], [b.zero(); R]);
-            for r in 0..R {
-                first[r] = b.load(&self.keys[0].0[lane + r * B::BLOCKS..]);
-                last[r] = b.load(&self.keys[halves - 1].0[lane + r * B::BLOCKS..]);
-            }
-            expand(b, BLOCK * halves, first, last, &mut GroupLanes { keys: &mut self.keys, lane });
+        let (mut first, mut last) = ([b.zero(); R], [b.zero(); R]);
+        for r in 0..R {
+            first[r] = b.load(&self.keys[0].0[r * B::BLOCKS..]);
+            last[r] = b.load(&self.keys[halves - 1].0[r * B::BLOCKS..]);
         }
+        expand(b, BLOCK * halves, first, last, &mut GroupLanes(&mut self.keys));
     }
 
     /// Returns the key of message `m`, shared by all lanes.
@@ -568,16 +568,13 @@ impl GroupKeys {
     }
 }
 
-/// The schedules of the keys of a group from message `lane` on. No key has 24 bytes.
-struct GroupLanes<'a> {
-    keys: &'a mut [GroupKey; ROUND_KEYS],
-    lane: usize,
-}
+/// The schedules of the keys of a group. No key has 24 bytes.
+struct GroupLanes<'a>(&'a mut [GroupKey; ROUND_KEYS]);
 
 impl<B: Isa> Destination<B> for GroupLanes<'_> {
     #[inline(always)]
     fn store(&mut self, b: B, reg: usize, word: usize, words: B::V) {
-        b.store(words, &mut self.keys[word / 4].0[self.lane + reg * B::BLOCKS..]);
+        b.store(words, &mut self.0[word / 4].0[reg * B::BLOCKS..]);
     }
 }
 
