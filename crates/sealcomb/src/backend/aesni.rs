@@ -158,6 +158,12 @@ impl Isa for Aesni {
     }
 
     #[inline(always)]
+    fn prefetch(self, from: *const u8) {
+        // SAFETY: a prefetch of any address is allowed, and SSE is part of x86-64.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
+    }
+
+    #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) -> K::Output {
         self.enter(kernel)
     }

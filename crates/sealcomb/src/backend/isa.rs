@@ -491,4 +491,16 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         // SAFETY: a register is at most `MAX` bytes, and the mask has `MAX + bytes` bytes from this offset on.
         self.and(v, unsafe { self.load_from(MASK.as_ptr().add(MAX - bytes)) })
     }
+
+    /// Loads one block into each lane, from the first `BLOCKS` references. [`Isa::gather`].
+    #[inline(always)]
+    fn load_each(self, blocks: [&Block; 4]) -> Self::V {
+        let pointers = blocks.map(|block| block.as_ptr());
+        // SAFETY: there are at least `BLOCKS` pointers, each to a block.
+        unsafe { self.gather(pointers.as_ptr(), 0) }
+    }
+
+    /// Fetches the cache line of an address, which need not be readable. `PREFETCHT0`; no effect on `neon`.
+    #[inline(always)]
+    fn prefetch(self, _: *const u8) {}
 }

@@ -14,6 +14,7 @@ mod aesni;
 mod features;
 mod isa;
 mod kept;
+mod lines;
 mod part;
 mod portable;
 mod rows;
@@ -29,10 +30,12 @@ use core::fmt;
 
 pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, TopBit, Weave, hidden};
 pub(crate) use kept::Kept;
+pub(crate) use lines::{LANES, Line, Lines, STEPS, Texts, add_to_row};
 pub(crate) use part::{read_part, write_part};
 pub(crate) use portable::SoftAes;
 pub(crate) use rows::{LINE, Rows, Scratch, SquareAt};
 pub(crate) use span::{Chunk, Span, Spans};
+pub(crate) use vendor::has_two_wide_aes_units;
 pub(crate) use wiped::Wiped;
 
 use crate::Error;
@@ -122,6 +125,13 @@ macro_rules! backends {
             pub fn lanes(self) -> usize {
                 match self.0 {
                     $($(#[cfg($cfg)] Token::$Variant(_) => <$Token as Isa>::BLOCKS * <$Token as Isa>::CHAINS,)*)*
+                }
+            }
+
+            /// Returns whether AES keys are [`SoftAes`] instead of round keys.
+            pub(crate) fn is_soft(self) -> bool {
+                match self.0 {
+                    $($(#[cfg($cfg)] Token::$Variant(_) => <$Token as Isa>::SOFT,)*)*
                 }
             }
 

@@ -15,6 +15,7 @@ mod lanes;
 pub(crate) mod layers;
 mod message;
 mod order;
+pub(crate) mod slots;
 
 pub(crate) use cipher::BlockCipher;
 pub(crate) use lanes::Lanes;

@@ -36,7 +36,7 @@ impl Order {
     /// sorted already.
     #[inline(always)]
     pub(crate) fn sort(&mut self) {
-        if self.keys.is_sorted() {
+        if self.is_sorted() {
             return;
         }
         if self.keys.iter().all(|key| key & HIGH == HIGH) {
@@ -44,6 +44,11 @@ impl Order {
         } else {
             self.keys.sort_unstable();
         }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_sorted(&self) -> bool {
+        self.keys.is_sorted()
     }
 
     /// Moves each key to its rank: the number of keys below it. On a CPU with wide registers, counting takes half as
@@ -74,6 +79,16 @@ impl Order {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.keys.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Returns the place at this position of the order.
+    #[inline(always)]
+    pub(crate) fn place(&self, position: usize) -> usize {
+        place(self.keys[position])
     }
 
     /// Returns the places in order.

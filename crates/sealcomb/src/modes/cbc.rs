@@ -8,7 +8,8 @@
 use super::Mode;
 use crate::backend::Backend;
 use crate::engine::blocks::{self, Independent};
-use crate::engine::comb::{Chain, from_nonces};
+use crate::engine::comb::Chain;
+use crate::engine::slots::{Added, SlotChain, from_nonces};
 use crate::engine::{Batch, Lanes, Material};
 
 pub(crate) struct Cbc;
@@ -39,6 +40,10 @@ impl Chain<1> for Encrypt {
         lanes.encrypt(c);
         *x = *c;
     }
+}
+
+impl SlotChain for Encrypt {
+    const ADDED: Added = Added::Next;
 }
 
 struct Decrypt;

@@ -8,7 +8,8 @@
 
 use super::Mode;
 use crate::engine::blocks::{self, Independent};
-use crate::engine::comb::{Chain, from_nonces};
+use crate::engine::comb::Chain;
+use crate::engine::slots::{Added, SlotChain, from_nonces};
 use crate::engine::{Batch, Lanes};
 
 pub(crate) struct Cfb;
@@ -35,6 +36,10 @@ impl Chain<1> for Encrypt {
         lanes.xor(c, x);
         *x = *c;
     }
+}
+
+impl SlotChain for Encrypt {
+    const ADDED: Added = Added::Current;
 }
 
 struct Decrypt;

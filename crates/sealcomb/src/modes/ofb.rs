@@ -7,7 +7,8 @@
 //! ```
 
 use super::Mode;
-use crate::engine::comb::{Chain, from_nonces};
+use crate::engine::comb::Chain;
+use crate::engine::slots::{Added, SlotChain, from_nonces};
 use crate::engine::{Batch, Lanes};
 
 pub(crate) struct Ofb;
@@ -33,4 +34,8 @@ impl Chain<1> for Output {
         lanes.encrypt(o);
         lanes.xor(x, o);
     }
+}
+
+impl SlotChain for Output {
+    const ADDED: Added = Added::Nothing;
 }

@@ -10,7 +10,8 @@
 //! ```
 
 use crate::backend::{BLOCK, Block, Span};
-use crate::engine::comb::{Chain, Link, chains};
+use crate::engine::comb::{Chain, Link};
+use crate::engine::slots::{self, Added, SlotChain};
 use crate::engine::{Batch, Column, Lanes, Material, Message, each};
 use crate::primitives::aes::KeySchedule;
 use crate::primitives::block::{PADDING, before_last, xor};
@@ -29,6 +30,10 @@ impl Chain<1> for CbcMac {
     }
 }
 
+impl SlotChain for CbcMac {
+    const ADDED: Added = Added::Next;
+}
+
 /// Computes `C ← E_K(C ⊕ M_i)` for all blocks of a part of each message, the last of them zero-padded. `aes` returns
 /// the cipher of a key.
 pub(super) fn cbc_mac<'a>(
@@ -37,7 +42,7 @@ pub(super) fn cbc_mac<'a>(
     c: &mut Column,
     part: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
 ) {
-    chains::<CbcMac, 1, 1, 0, 1>(batch, |key| Link::under(aes(key)), [c], |message| part(message));
+    slots::chains::<CbcMac>(batch, aes, c, |message| part(message));
 }
 
 /// What OMAC needs of a key: the cipher, `K1` and `K2`.
@@ -79,6 +84,9 @@ pub(super) fn omac<'a>(
     c: &mut Column,
     string: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
 ) {
+    if slots::pay::<CbcMac>(batch, |message| string(message).len()) {
+        return whole_chains(batch, key, c, string);
+    }
     if batch.messages.iter().any(|message| string(message).len() > BLOCK) {
         cbc_mac(
             batch,
@@ -92,6 +100,22 @@ pub(super) fn omac<'a>(
         );
     }
     last_calls(batch, key, c, string);
+}
+
+/// Computes the tags with one chain per message, in which the last block is added to `K1` or `K2`.
+#[inline(never)]
+fn whole_chains<'a>(
+    batch: &mut Batch<'_, '_, 'a>,
+    key: impl for<'k> Fn(&'k Material) -> Omac<'k>,
+    c: &mut Column,
+    string: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
+) {
+    let mut last = Column::new();
+    for message in batch.messages.iter() {
+        let bytes = string(message).len();
+        last.push(key(message.key).last(&[0; BLOCK], bytes - before_last(bytes)));
+    }
+    slots::run::<CbcMac>(batch, |material| key(material).aes, c, &last, |message| string(message));
 }
 
 // Not inlined, so that its blocks and the chains' strands do not occupy the stack at the same time.

@@ -125,19 +125,9 @@ pub(crate) fn chains<'a, M, const S: usize, const K: usize, const C: usize, cons
     }
 }
 
-/// Processes the messages with a chain whose first state is the nonce, 16 bytes.
-#[cfg(feature = "hazmat")]
-pub(crate) fn from_nonces<M: Chain<1>>(batch: &mut Batch<'_, '_, '_>) {
-    let mut states = Column::new();
-    for message in batch.messages.iter() {
-        states.push(*message.nonce.first_chunk().expect("an IV of 16 bytes"));
-    }
-    chains::<M, 1, 1, 0, 1>(batch, encrypting, [&mut states], |message| message.data.reborrow());
-}
-
 /// Returns the minimum number of blocks in addition to those of the longest strand for which lanes are worth setting
 /// up. Below it, out-of-order execution overlaps the end of a short strand with the beginning of the next.
-const fn least_blocks(longest: usize) -> usize {
+pub(super) const fn least_blocks(longest: usize) -> usize {
     if longest <= 8 { 28 } else { 12 }
 }
 

@@ -1,0 +1,246 @@
+//! The driver of the slots: steps, and what happens at the end of a line.
+
+use core::marker::PhantomData;
+
+use super::keys::Keys;
+use super::{Added, SlotChain, Strands, TEXTS};
+use crate::backend::{BLOCK, Block, Isa, Kernel, LANES, Line, Lines, RoundKeys, STEPS, add_to_row};
+
+/// `S` slots with their groups, under the keys `A`.
+pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize> {
+    b: B,
+    lines: Lines<'d, 's, TEXTS, S>,
+    /// The input of each slot's line.
+    x: [Line<B>; S],
+    /// What each step of the line left: output or, if the chain does not write, the state.
+    after: [Line<B>; S],
+    /// The number of the first message in each slot, and of those in it.
+    first: [usize; S],
+    live: [usize; S],
+    /// The number of the next message.
+    next: usize,
+    /// The slots that have a group or may get one, a bit each.
+    awake: u32,
+    strands: &'d Strands<'s>,
+    states: &'d mut [Block],
+    keys: A,
+    chain: PhantomData<M>,
+}
+
+impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's, B, M, A, S> {
+    #[inline(always)]
+    pub(super) fn new(b: B, strands: &'d Strands<'s>, states: &'d mut [Block], keys: A) -> Self {
+        const { assert!(S.is_multiple_of(STEPS) && S < u32::BITS as usize) };
+        Self {
+            b,
+            lines: Lines::new(&strands.texts),
+            x: [[b.zero(); STEPS]; S],
+            after: [[b.zero(); STEPS]; S],
+            first: [0; S],
+            live: [0; S],
+            next: 0,
+            awake: (1 << S) - 1,
+            strands,
+            states,
+            keys,
+            chain: PhantomData,
+        }
+    }
+
+    /// Takes all strands from end to end.
+    #[inline(always)]
+    pub(super) fn run(mut self) {
+        let mut s = [self.b.zero(); S];
+        while self.turn::<0>(&mut s)
+            && self.turn::<1>(&mut s)
+            && self.turn::<2>(&mut s)
+            && self.turn::<3>(&mut s)
+        {}
+    }
+
+    /// Gives new lines to the slots whose lines begin with step `T`, and takes all slots one block further, unless no slot
+    /// has a group any more. Returns whether one has.
+    #[inline(always)]
+    fn turn<const T: usize>(&mut self, s: &mut [B::V; S]) -> bool {
+        each_register!(S, slot => {
+            if slot % STEPS == T && !self.new_line(slot, &mut s[slot]) {
+                return false;
+            }
+        });
+        self.step::<T>(s);
+        true
+    }
+
+    /// Ends a slot's line and begins another. Takes and leaves the state: the sum of the chain's block and the first round
+    /// key. Returns whether any slot has a group.
+    #[inline(always)]
+    fn new_line(&mut self, number: usize, s: &mut B::V) -> bool {
+        let b = self.b;
+        if let Some(line) = self.lines.pass(b, number, &self.after[number]) {
+            self.x[number] = line;
+        } else if self.awake & (1 << number) != 0 {
+            *s = b.call(Event { driver: self, slot: number, s: *s });
+            if self.awake == 0 {
+                return false;
+            }
+        } else {
+            return true;
+        }
+        if M::ADDED == Added::Next {
+            *s = b.xor(*s, self.x[number][0]);
+        }
+        true
+    }
+
+    /// Takes all slots one block further: slot 0 by step `T` of its line, and each slot after it by the step before.
+    #[inline(always)]
+    fn step<const T: usize>(&mut self, s: &mut [B::V; S]) {
+        let (b, keys) = (self.b, self.keys.round_keys().hidden());
+        let rounds = keys.rounds();
+        each_round!(I => {
+            each_register!(S, slot => {
+                s[slot] = b.aes_round(s[slot], keys.key(b, I, slot));
+            });
+            each_register!(S, slot => {
+                s[slot] = b.pin(s[slot]);
+            });
+        });
+        for round in 10..rounds {
+            each_register!(S, slot => {
+                s[slot] = b.aes_round(s[slot], keys.key(b, round, slot));
+            });
+        }
+        let mut ends = [b.zero(); 2];
+        each_register!(S, slot => {
+            if slot == 0 || !A::SHARED {
+                let first = keys.key(b, 0, slot);
+                ends = [first, b.xor(first, keys.key(b, rounds, slot))];
+            }
+            let step = (STEPS + T - slot % STEPS) % STEPS;
+            let x = &self.x[slot];
+            // What the next line adds is not there yet.
+            let added = match M::ADDED {
+                Added::Next if step < STEPS - 1 => Some(x[step + 1]),
+                Added::Current => Some(x[step]),
+                Added::Next | Added::Nothing => None,
+            };
+            let last_key = added.map_or(ends[1], |added| b.xor(ends[1], added));
+            s[slot] = b.aes_last(s[slot], last_key);
+            self.after[slot][step] = match (M::ADDED, added) {
+                _ if !M::WRITES => s[slot],
+                (Added::Next, Some(added)) => b.xor3(s[slot], ends[0], added),
+                (Added::Nothing, _) => b.xor3(s[slot], ends[0], x[step]),
+                _ => b.xor(s[slot], ends[0]),
+            };
+        });
+    }
+}
+
+/// A slot comes to the end of a line after which a message ends, or the line at which its group changes.
+struct Event<'e, D, V> {
+    driver: &'e mut D,
+    slot: usize,
+    s: V,
+}
+
+impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Kernel
+    for Event<'_, Driver<'_, 's, B, M, A, S>, B::V>
+{
+    type Output = B::V;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) -> B::V {
+        let Self { driver, slot, s } = self;
+        if driver.live[slot] > 0 {
+            driver.end_line(slot);
+        }
+        if driver.lines.advance(slot) {
+            driver.read_line(slot);
+            s
+        } else {
+            driver.begin_group(slot)
+        }
+    }
+}
+
+impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'_, 's, B, M, A, S> {
+    /// Writes the output of a slot's line, or keeps the states of the messages that end there.
+    #[inline(always)]
+    fn end_line(&mut self, slot: usize) {
+        let b = self.b;
+        if M::WRITES {
+            self.lines.write(b, slot, &self.after[slot]);
+            return;
+        }
+        let (mut blocks, mut stored) = ([[0; BLOCK]; LANES], STEPS);
+        for lane in 0..B::BLOCKS {
+            if lane < self.live[slot]
+                && let Some(step) = self.lines.last_step(slot, lane)
+            {
+                if step != stored {
+                    let first_key = self.keys.round_keys().key(b, 0, slot);
+                    b.store(b.xor(self.after[slot][step], first_key), &mut blocks);
+                    stored = step;
+                }
+                self.states[self.strands.order.place(self.first[slot] + lane)] = blocks[lane];
+            }
+        }
+    }
+
+    /// Reads a slot's line, and adds what the last blocks in it add.
+    #[inline(always)]
+    fn read_line(&mut self, slot: usize) {
+        let (b, last) = (self.b, self.strands.last);
+        let mut rows = self.lines.rows(b, slot);
+        if last.is_empty() {
+            self.x[slot] = b.transpose(rows);
+        } else if let Some(step) = self.lines.common_last_step(slot) {
+            self.x[slot] = b.transpose(rows);
+            let blocks = b.load_each(self.places(slot).map(|place| &last[place]));
+            self.x[slot][step] = b.xor(self.x[slot][step], blocks);
+        } else {
+            for lane in 0..B::BLOCKS {
+                if lane < self.live[slot]
+                    && let Some(step) = self.lines.last_step(slot, lane)
+                {
+                    let place = self.strands.order.place(self.first[slot] + lane);
+                    add_to_row(b, &mut rows, lane, step, &last[place]);
+                }
+            }
+            self.x[slot] = b.transpose(rows);
+        }
+    }
+
+    /// The places of the messages in a slot, and any others in lanes without one.
+    #[inline(always)]
+    fn places(&self, slot: usize) -> [usize; LANES] {
+        let mut places = [0; LANES];
+        for lane in 0..B::BLOCKS {
+            if lane < self.live[slot] {
+                places[lane] = self.strands.order.place(self.first[slot] + lane);
+            }
+        }
+        places
+    }
+
+    /// Gives a slot the next group, if there is one. Returns the states with which it begins.
+    #[inline(always)]
+    fn begin_group(&mut self, slot: usize) -> B::V {
+        let b = self.b;
+        let left = self.strands.order.len() - self.next;
+        if left == 0 {
+            self.awake &= !(1 << slot);
+            return b.zero();
+        }
+        (self.first[slot], self.live[slot]) = (self.next, left.min(B::BLOCKS));
+        self.next += self.live[slot];
+        self.lines.begin(b, slot, self.first[slot], !self.strands.last.is_empty());
+        self.read_line(slot);
+        let places = self.places(slot);
+        if !A::SHARED {
+            self.keys.assign(slot, places.map(|place| self.strands.keys[place]));
+        }
+        let states = b.load_each(places.map(|place| &self.states[place]));
+        b.xor(states, self.keys.round_keys().key(b, 0, slot))
+    }
+}

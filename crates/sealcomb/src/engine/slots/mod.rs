@@ -1,0 +1,185 @@
+//! Slots: chains with one block of state and one key per message, whose only step is the cipher.
+//!
+//! A group is as many messages of neighboring length as a register has blocks. A slot has one group at a time; when its
+//! longest message ends, the slot takes the next group. All slots advance together, and each begins its lines of four blocks
+//! a step after the slot before it, so that loads, transpositions and stores never come in a burst:
+//!
+//! ```text
+//! sort the messages, longest first
+//! for each step, while a slot has a group:
+//!     in each slot that has ended a line:
+//!         write its output, and read the next line, of the next group if need be
+//!     take all slots one block further
+//! ```
+//!
+//! The latency of a chain is that of its AES rounds, and nothing else: the first round key, and the block that the chain adds
+//! before it, are part of the last round key of the block before.
+
+mod driver;
+mod keys;
+
+use core::marker::PhantomData;
+
+use arrayvec::ArrayVec;
+
+use super::comb::{self, Chain, Link};
+use super::message::{Batch, Column, Material, Message, share_key};
+use super::order::Order;
+use super::{FLIGHT, Schedule};
+use crate::backend::{BLOCK, Block, Isa, Kernel, LANES, Span, Texts, has_two_wide_aes_units};
+use crate::primitives::aes::KeySchedule;
+use driver::Driver;
+use keys::{OneKey, SlotKeys};
+
+/// What a chain adds to the output of the cipher to get the next input.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Added {
+    /// The next block of the message. The chain's output is that of the cipher.
+    Next,
+    /// The same block of the message, which is the chain's output.
+    Current,
+    /// Nothing. The chain's output is the sum of the cipher's and the block of the message.
+    Nothing,
+}
+
+/// A chain that goes through slots.
+pub(crate) trait SlotChain: Chain<1> {
+    const ADDED: Added;
+}
+
+/// Room for the messages of a flight, and for empty ones that fill up the last group.
+const TEXTS: usize = FLIGHT + LANES;
+
+/// Messages on their way through a chain.
+struct Strands<'s> {
+    order: Order,
+    /// The messages, in order.
+    texts: Texts<'s, TEXTS>,
+    /// The key of each message of the flight.
+    keys: ArrayVec<&'s KeySchedule, FLIGHT>,
+    /// What each message of the flight adds to its last block; empty if they add nothing.
+    last: &'s [Block],
+}
+
+/// Takes a part of each message through its chain, under the key that `aes` finds, from the states in the column. Where the
+/// chain does not write, the column has the states afterwards; otherwise, it is of no use then.
+pub(crate) fn chains<'a, M: SlotChain>(
+    batch: &mut Batch<'_, '_, 'a>,
+    aes: impl for<'k> Fn(&'k Material) -> &'k KeySchedule,
+    states: &mut Column,
+    part: impl for<'m> Fn(&'m mut Message<'a>) -> Span<'m>,
+) {
+    if pay::<M>(batch, |message| part(message).len()) {
+        run::<M>(batch, aes, states, &[], part);
+    } else {
+        comb::chains::<M, 1, 1, 0, 1>(batch, |key| Link::under(aes(key)), [states], part);
+    }
+}
+
+/// Returns whether slots are the schedule for these messages, judged by a few of their lengths: to look at all costs too much
+/// where messages are short.
+///
+/// If there are few blocks beside those of the longest message, the messages go one by one. The comb is faster where the end of
+/// a message costs more than its blocks: with narrow registers, of which each has ends of its own; where keys must be copied
+/// for few lanes; and in chains that do not write and whose states must be kept.
+#[inline(always)]
+pub(crate) fn pay<'a, M: SlotChain>(
+    batch: &mut Batch<'_, '_, 'a>,
+    length: impl Fn(&mut Message<'a>) -> usize,
+) -> bool {
+    const SAMPLE: usize = 4;
+    let count = batch.messages.len();
+    if batch.schedule != Schedule::Auto || batch.backend.is_soft() || count < SAMPLE {
+        return false;
+    }
+    let (mut blocks, mut shortest, mut longest) = (0, usize::MAX, 0);
+    for i in 0..SAMPLE {
+        let message_blocks = length(batch.messages[i * count / SAMPLE]).div_ceil(BLOCK);
+        blocks += message_blocks;
+        shortest = shortest.min(message_blocks);
+        longest = longest.max(message_blocks);
+    }
+    let few = count <= 16;
+    let faster = match batch.backend.blocks() {
+        1 => few && longest >= 64 && share_key(batch.messages),
+        2 => longest >= if M::WRITES { 64 } else { 128 } && share_key(batch.messages),
+        _ => M::WRITES || few || longest >= 128 || longest >= 32 && longest >= 2 * shortest,
+    };
+    faster && blocks * count / SAMPLE >= longest + comb::least_blocks(longest)
+}
+
+/// Takes a part of each message through its chain in slots, as [`chains`] does, with a block of `last`, unless there are none,
+/// added to the message's last block, which is whole or not; then an empty message has a block all the same.
+// Not inlined, so that the strands take the stack only while they are needed.
+#[inline(never)]
+pub(crate) fn run<'a, M: SlotChain>(
+    batch: &mut Batch<'_, '_, 'a>,
+    aes: impl for<'k> Fn(&'k Material) -> &'k KeySchedule,
+    states: &mut [Block],
+    last: &[Block],
+    part: impl for<'m> Fn(&'m mut Message<'a>) -> Span<'m>,
+) {
+    let mut strands =
+        Strands { order: Order::new(), texts: Texts::new(M::WRITES), keys: ArrayVec::new(), last };
+    let mut shared = true;
+    for (i, message) in batch.messages.iter_mut().enumerate() {
+        let (key, data) = (aes(message.key), part(message));
+        if data.len() > 0 || !last.is_empty() {
+            strands.order.push(i, data.len());
+        }
+        shared &= strands.keys.first().is_none_or(|first| core::ptr::eq(*first, key));
+        strands.keys.push(key);
+        strands.texts.push(&data);
+    }
+    let strands = &mut strands;
+    let chain = PhantomData::<M>;
+    if shared {
+        batch.backend.run(InSlots::<M, true> { strands, states, chain });
+    } else {
+        batch.backend.run(InSlots::<M, false> { strands, states, chain });
+    }
+}
+
+/// Takes each message through a chain that begins with its nonce.
+#[cfg(feature = "hazmat")]
+pub(crate) fn from_nonces<M: SlotChain>(batch: &mut Batch<'_, '_, '_>) {
+    let mut states = Column::new();
+    for message in batch.messages.iter() {
+        states.push(*message.nonce.first_chunk().expect("an IV of 16 bytes"));
+    }
+    chains::<M>(batch, |key| &key.aes, &mut states, |message| message.data.reborrow());
+}
+
+/// Strands under one key, or each under its own.
+struct InSlots<'d, 's, M, const SHARED: bool> {
+    strands: &'d mut Strands<'s>,
+    states: &'d mut [Block],
+    chain: PhantomData<M>,
+}
+
+impl<M: SlotChain, const SHARED: bool> Kernel for InSlots<'_, '_, M, SHARED> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        let Self { strands, states, .. } = self;
+        if !strands.order.is_sorted() || strands.order.len() < strands.keys.len() {
+            strands.order.sort();
+            strands.texts.arrange(strands.order.places());
+        }
+        strands.texts.fill_up(B::BLOCKS);
+        let few = strands.order.len() <= 4 * B::BLOCKS || !has_two_wide_aes_units();
+        let key = strands.keys[0];
+        if const { SHARED && B::BLOCKS == 4 } && few {
+            Driver::<B, M, _, 4>::new(b, strands, states, OneKey::of(key)).run();
+        } else if const { SHARED } {
+            Driver::<B, M, _, 8>::new(b, strands, states, OneKey::of(key)).run();
+        } else if const { B::BLOCKS == 4 } && few {
+            Driver::<B, M, _, 4>::new(b, strands, states, SlotKeys::<16>::like(key)).run();
+        } else if const { B::BLOCKS == 4 } {
+            Driver::<B, M, _, 8>::new(b, strands, states, SlotKeys::<32>::like(key)).run();
+        } else {
+            Driver::<B, M, _, 8>::new(b, strands, states, SlotKeys::<16>::like(key)).run();
+        }
+    }
+}
