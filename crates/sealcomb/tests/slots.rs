@@ -1,5 +1,5 @@
-//! Batch equivalence of the chained modes: the lengths, counts, keys and buffers at which the slots of a batch change their
-//! messages. The expected results come from single calls on the portable backend.
+//! Batch equivalence of the chained modes: the lengths, counts, keys and buffers at which the slots of a batch change
+//! their messages. The expected results come from single calls on the portable backend.
 
 mod common {
     pub(crate) mod backends;

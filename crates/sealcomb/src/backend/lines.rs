@@ -38,7 +38,7 @@ struct Text {
 
 /// Up to `N` messages, in the order in which they come to the slots.
 pub(crate) struct Texts<'a, const N: usize> {
-    texts: ArrayVec<Text, N>,
+    list: ArrayVec<Text, N>,
     // Whether the messages are written as well as read.
     writes: bool,
     memory: PhantomData<Span<'a>>,
@@ -48,7 +48,7 @@ impl<'a, const N: usize> Texts<'a, N> {
     /// Creates an empty list. `writes` is whether the messages are written as well as read.
     #[inline(always)]
     pub(crate) fn new(writes: bool) -> Self {
-        Self { texts: ArrayVec::new(), writes, memory: PhantomData }
+        Self { list: ArrayVec::new(), writes, memory: PhantomData }
     }
 
     /// Appends a message.
@@ -57,24 +57,24 @@ impl<'a, const N: usize> Texts<'a, N> {
         let len = span.len();
         assert!(len <= span.room() || !self.writes);
         let (src, dst) = span.pointers();
-        self.texts.push(Text { src, dst, len });
+        self.list.push(Text { src, dst, len });
     }
 
     /// Appends empty messages until the number of messages is a multiple of `group`.
     #[inline(always)]
     pub(crate) fn fill_up(&mut self, group: usize) {
-        while !self.texts.len().is_multiple_of(group) {
-            self.texts.push(Text { src: core::ptr::null(), dst: core::ptr::null_mut(), len: 0 });
+        while !self.list.len().is_multiple_of(group) {
+            self.list.push(Text { src: core::ptr::null(), dst: core::ptr::null_mut(), len: 0 });
         }
     }
 
     /// Selects the messages at these places, in this order.
     #[inline(always)]
     pub(crate) fn arrange(&mut self, places: impl Iterator<Item = usize>) {
-        let texts = self.texts.clone();
-        self.texts.clear();
+        let texts = self.list.clone();
+        self.list.clear();
         for place in places {
-            self.texts.push(texts[place]);
+            self.list.push(texts[place]);
         }
     }
 }
@@ -95,8 +95,8 @@ struct Group {
     longest: usize,
 }
 
-/// `S` slots, each with a group of messages. The lengths of a group are compared once, when it begins: lines that all its
-/// messages have need one comparison each.
+/// `S` slots, each with a group of messages. The lengths of a group are compared once, when it begins: lines that all
+/// its messages have need one comparison each.
 pub(crate) struct Lines<'t, 'a, const N: usize, const S: usize> {
     texts: &'t Texts<'a, N>,
     groups: [Group; S],
@@ -109,12 +109,12 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
         Self { texts, groups: [Group { first: 0, at: 0, whole: 0, inner: 0, shortest: 0, longest: 0 }; S] }
     }
 
-    /// Gives a slot the group that begins with message `first`. There must be a message for each lane. `ends` is whether the
-    /// last block of each message differs from the others: [`Lines::pass`] stops before it.
+    /// Gives a slot the group that begins with message `first`. There must be a message for each lane. `ends` is
+    /// whether the last block of each message differs from the others: [`Lines::pass`] stops before it.
     #[inline(always)]
     pub(crate) fn begin<B: Isa>(&mut self, _: B, slot: usize, first: usize, ends: bool) {
         let (mut shortest, mut longest) = (usize::MAX, 0);
-        for text in &self.texts.texts[first..first + B::BLOCKS] {
+        for text in &self.texts.list[first..first + B::BLOCKS] {
             shortest = shortest.min(text.len);
             longest = longest.max(text.len);
         }
@@ -122,8 +122,8 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
         self.groups[slot] = Group { first, at: 0, whole: shortest / LINE * LINE, inner, shortest, longest };
     }
 
-    /// Advances a slot by a line if all messages have the current line and the next one whole, and neither has a last block
-    /// that differs. Writes the output `steps` of the current line, and returns the steps of the next one.
+    /// Advances a slot by a line if all messages have the current line and the next one whole, and neither has a last
+    /// block that differs. Writes the output `steps` of the current line, and returns the steps of the next one.
     #[inline(always)]
     pub(crate) fn pass<B: Isa>(&mut self, b: B, slot: usize, steps: &Line<B>) -> Option<Line<B>> {
         let Group { first, at, inner, .. } = self.groups[slot];
@@ -132,9 +132,8 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
             return None;
         }
         self.groups[slot].at = next;
-        // The load comes first: the CPU would compare it with the stores, and lines a multiple of 4096 bytes apart look
-        // equal to it.
-        // SAFETY: all messages have at least `inner` bytes, so they have two lines from `at` on.
+        // The load comes first: the CPU would compare it with the stores, and lines a multiple of 4096 bytes apart
+        // look equal to it. SAFETY: all messages have at least `inner` bytes, so they have two lines from `at` on.
         let rows = unsafe { self.load_whole(b, first, next) };
         if self.texts.writes {
             // SAFETY: as above, and all messages are writable.
@@ -143,7 +142,7 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
         Some(b.transpose(rows))
     }
 
-    /// Advances a slot by a line. Returns whether a message goes on there.
+    /// Advances a slot by a line. Returns whether any message has bytes there.
     #[inline(always)]
     pub(crate) fn advance(&mut self, slot: usize) -> bool {
         let group = &mut self.groups[slot];
@@ -161,7 +160,7 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
         }
         let mut rows = [b.zero(); STEPS];
         for r in 0..STEPS {
-            let Text { src, len, .. } = self.texts.texts[first + r % B::BLOCKS];
+            let Text { src, len, .. } = self.texts.list[first + r % B::BLOCKS];
             let (from, bytes) = part::<B>(at, len, r);
             // SAFETY: the message has so many bytes from there on.
             rows[r] = unsafe { b.load_part_from(src.wrapping_add(from), bytes) };
@@ -180,24 +179,24 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
             return unsafe { self.store_whole(b, first, at, &rows) };
         }
         for r in 0..STEPS {
-            let Text { dst, len, .. } = self.texts.texts[first + r % B::BLOCKS];
+            let Text { dst, len, .. } = self.texts.list[first + r % B::BLOCKS];
             let (from, bytes) = part::<B>(at, len, r);
             // SAFETY: the message has so many writable bytes from there on.
             unsafe { b.store_part_to(rows[r], dst.wrapping_add(from), bytes) };
         }
     }
 
-    /// Returns the step of a slot's current line that has the last block of a lane's message, if this line has it. The last
-    /// block of an empty message is its first.
+    /// Returns the step of a slot's current line that has the last block of a lane's message, if this line has it.
+    /// The last block of an empty message is its first.
     #[inline(always)]
     pub(crate) fn last_step(&self, slot: usize, lane: usize) -> Option<usize> {
         let Group { first, at, .. } = self.groups[slot];
-        let step = self.texts.texts[first + lane].len.saturating_sub(1).wrapping_sub(at) / BLOCK;
+        let step = self.texts.list[first + lane].len.saturating_sub(1).wrapping_sub(at) / BLOCK;
         (step < STEPS).then_some(step)
     }
 
-    /// Returns the step of a slot's current line that has the last block of each message, if all messages have one length
-    /// and this line has their last blocks.
+    /// Returns the step of a slot's current line that has the last block of each message, if all messages have one
+    /// length and this line has their last blocks.
     #[inline(always)]
     pub(crate) fn common_last_step(&self, slot: usize) -> Option<usize> {
         let Group { shortest, longest, .. } = self.groups[slot];
@@ -213,7 +212,7 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
             let from = at + r / B::BLOCKS * (BLOCK * B::BLOCKS);
             // SAFETY: the caller guarantees the message, and this register of the line.
             unsafe {
-                let src = (*self.texts.texts.as_ptr().add(first + r % B::BLOCKS)).src;
+                let src = (*self.texts.list.as_ptr().add(first + r % B::BLOCKS)).src;
                 if r < B::BLOCKS {
                     b.prefetch(src.wrapping_add(at + AHEAD));
                 }
@@ -224,22 +223,23 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
     }
 
     /// # Safety
-    /// There must be a message `first`, and one after it for each lane, all with a whole, writable line from byte `at` on.
+    /// There must be a message `first`, and one after it for each lane, all with a whole, writable line from byte
+    /// `at` on.
     #[inline(always)]
     unsafe fn store_whole<B: Isa>(&self, b: B, first: usize, at: usize, rows: &Line<B>) {
         for r in 0..STEPS {
             let from = at + r / B::BLOCKS * (BLOCK * B::BLOCKS);
             // SAFETY: the caller guarantees the message, and this register of the line.
             unsafe {
-                let dst = (*self.texts.texts.as_ptr().add(first + r % B::BLOCKS)).dst;
+                let dst = (*self.texts.list.as_ptr().add(first + r % B::BLOCKS)).dst;
                 b.store_to(rows[r], dst.wrapping_add(from));
             }
         }
     }
 }
 
-/// Returns where register `r` of the line at byte `at` begins in its message of `len` bytes, and how many bytes of the
-/// register the message has.
+/// Returns where register `r` of the line at byte `at` begins in its message of `len` bytes, and how many bytes of
+/// the register the message has.
 #[inline(always)]
 fn part<B: Isa>(at: usize, len: usize, r: usize) -> (usize, usize) {
     let from = at + r / B::BLOCKS * (BLOCK * B::BLOCKS);

@@ -9,8 +9,8 @@
 //! store the lanes' states
 //! ```
 //!
-//! A register of four lanes takes one block from each of four places, and leaves one in each. In squares, four steps of it
-//! are kept and turned over, and then each place is written once, a whole register at a time:
+//! A register of four lanes takes one block from each of four places, and leaves one in each. In squares, four steps
+//! of it are kept and turned over, and then each place is written once, a whole register at a time:
 //!
 //! ```text
 //!            lane 1  2  3  4                    step 1  2  3  4
@@ -42,9 +42,11 @@ impl<
     const N: usize,
 > Comb<'r, B, M, A, S, K, C, T, W, N>
 {
-    /// Takes all lanes that have a strand as far as all of them can go, but no more than `most` blocks. Returns how far.
+    /// Takes all lanes that have a strand as far as all of them can go, but no more than `most` blocks. Returns how
+    /// far.
     ///
-    /// A step takes its time however few lanes are live. So few numbers of registers will do, and each is a kernel more.
+    /// A step takes its time however few lanes are live. So few numbers of registers will do, and each is a kernel
+    /// more.
     #[inline(always)]
     pub(super) fn window(&mut self, most: usize) -> usize {
         let registers = match self.rows.live().div_ceil(B::BLOCKS) {
@@ -70,8 +72,8 @@ impl<
         steps
     }
 
-    /// Takes the lanes of `G` groups of `R` registers, one or two, `steps` blocks further. While the rounds of one group wait
-    /// for each other, the CPU runs ahead into the other, or has products of it to do.
+    /// Takes the lanes of `G` groups of `R` registers, one or two, `steps` blocks further. While the rounds of one
+    /// group wait for each other, the CPU runs ahead into the other, or has products of it to do.
     #[inline(always)]
     fn advance<const G: usize, const R: usize>(&mut self, steps: usize) {
         let Self { b, rows, state: memory, trail, in_rest, links, .. } = self;
@@ -112,10 +114,11 @@ impl<
         }
     }
 
-    /// Takes the lanes of `R` registers `steps` blocks further, all at once, in squares of as many steps as a register has
-    /// blocks. They are written in whole registers, one square behind and a few registers a step, between its rounds where
-    /// there are vector registers enough, so that memory and shuffles fill the gaps that the rounds leave. The last one, which
-    /// has no steps behind it, is written at once or, where a square spares few stores, block by block.
+    /// Takes the lanes of `R` registers `steps` blocks further, all at once, in squares of as many steps as a
+    /// register has blocks. They are written in whole registers, one square behind and a few registers a step,
+    /// between its rounds where there are vector registers enough, so that memory and shuffles fill the gaps that the
+    /// rounds leave. The last one, which has no steps behind it, is written at once or, where a square spares few
+    /// stores, block by block.
     #[inline(always)]
     fn advance_in_squares<const R: usize>(&mut self, steps: usize) {
         let Self { b, rows, state: memory, trail, in_rest, squares, links, .. } = self;

@@ -58,8 +58,8 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's
         {}
     }
 
-    /// Gives new lines to the slots whose lines begin with step `T`, and takes all slots one block further, unless no slot
-    /// has a group any more. Returns whether one has.
+    /// Gives new lines to the slots whose lines begin with step `T`, and takes all slots one block further, unless no
+    /// slot has a group any more. Returns whether one has.
     #[inline(always)]
     fn turn<const T: usize>(&mut self, s: &mut [B::V; S]) -> bool {
         each_register!(S, slot => {
@@ -71,8 +71,8 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's
         true
     }
 
-    /// Ends a slot's line and begins another. Takes and leaves the state: the sum of the chain's block and the first round
-    /// key. Returns whether any slot has a group.
+    /// Ends a slot's line and begins another. Takes and leaves the state: the sum of the chain's block and the first
+    /// round key. Returns whether any slot has a group.
     #[inline(always)]
     fn new_line(&mut self, number: usize, s: &mut B::V) -> bool {
         let b = self.b;

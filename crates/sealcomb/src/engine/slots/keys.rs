@@ -37,7 +37,7 @@ impl<'a, B: Isa> Keys<'a, B> for OneKey<'a> {
 /// A key for each of `N` lanes, zeroized on drop.
 pub(super) struct SlotKeys<'a, const N: usize>(LaneKeys<'a, N>);
 
-impl<'a, const N: usize> SlotKeys<'a, N> {
+impl<const N: usize> SlotKeys<'_, N> {
     /// Room for keys of as many rounds as this one has.
     #[inline(always)]
     pub(super) fn like(key: &KeySchedule) -> Self {

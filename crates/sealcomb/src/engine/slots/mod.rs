@@ -1,8 +1,8 @@
 //! Slots: chains with one block of state and one key per message, whose only step is the cipher.
 //!
-//! A group is as many messages of neighboring length as a register has blocks. A slot has one group at a time; when its
-//! longest message ends, the slot takes the next group. All slots advance together, and each begins its lines of four blocks
-//! a step after the slot before it, so that loads, transpositions and stores never come in a burst:
+//! A group is as many messages of neighboring length as a register has blocks. A slot has one group at a time; when
+//! its longest message ends, the slot takes the next group. All slots advance together, and each begins its lines of
+//! four blocks a step after the slot before it, so that loads, transpositions and stores never come in a burst:
 //!
 //! ```text
 //! sort the messages, longest first
@@ -12,8 +12,8 @@
 //!     take all slots one block further
 //! ```
 //!
-//! The latency of a chain is that of its AES rounds, and nothing else: the first round key, and the block that the chain adds
-//! before it, are part of the last round key of the block before.
+//! The latency of a chain is that of its AES rounds, and nothing else: the first round key, and the block that the
+//! chain adds before it, are part of the last round key of the block before.
 
 mod driver;
 mod keys;
@@ -61,8 +61,8 @@ struct Strands<'s> {
     last: &'s [Block],
 }
 
-/// Takes a part of each message through its chain, under the key that `aes` finds, from the states in the column. Where the
-/// chain does not write, the column has the states afterwards; otherwise, it is of no use then.
+/// Takes a part of each message through its chain, under the key that `aes` finds, from the states in the column.
+/// Where the chain does not write, the column has the states afterwards; otherwise, it is of no use then.
 pub(crate) fn chains<'a, M: SlotChain>(
     batch: &mut Batch<'_, '_, 'a>,
     aes: impl for<'k> Fn(&'k Material) -> &'k KeySchedule,
@@ -76,12 +76,12 @@ pub(crate) fn chains<'a, M: SlotChain>(
     }
 }
 
-/// Returns whether slots are the schedule for these messages, judged by a few of their lengths: to look at all costs too much
-/// where messages are short.
+/// Returns whether slots are the schedule for these messages, judged by a few of their lengths: to look at all costs
+/// too much where messages are short.
 ///
-/// If there are few blocks beside those of the longest message, the messages go one by one. The comb is faster where the end of
-/// a message costs more than its blocks: with narrow registers, of which each has ends of its own; where keys must be copied
-/// for few lanes; and in chains that do not write and whose states must be kept.
+/// If there are few blocks beside those of the longest message, the messages go one by one. The comb is faster where
+/// the end of a message costs more than its blocks: with narrow registers, of which each has ends of its own; where
+/// keys must be copied for few lanes; and in chains that do not write and whose states must be kept.
 #[inline(always)]
 pub(crate) fn pay<'a, M: SlotChain>(
     batch: &mut Batch<'_, '_, 'a>,
@@ -108,8 +108,9 @@ pub(crate) fn pay<'a, M: SlotChain>(
     faster && blocks * count / SAMPLE >= longest + comb::least_blocks(longest)
 }
 
-/// Takes a part of each message through its chain in slots, as [`chains`] does, with a block of `last`, unless there are none,
-/// added to the message's last block, which is whole or not; then an empty message has a block all the same.
+/// Takes a part of each message through its chain in slots, as [`chains`] does, with a block of `last`, unless there
+/// are none, added to the message's last block, which is whole or not; then an empty message has a block all the
+/// same.
 // Not inlined, so that the strands take the stack only while they are needed.
 #[inline(never)]
 pub(crate) fn run<'a, M: SlotChain>(
