@@ -93,8 +93,8 @@ fn on(algorithm: &'static Algorithm, secrets: &[Vec<u8>], backend: Backend) -> V
     secrets.iter().map(|secret| Key::with_backend(algorithm, secret, backend).expect("a key")).collect()
 }
 
-/// The bytes from the beginning of each message to that of the next.
-fn places(messages: &[Message], layout: Layout) -> Vec<usize> {
+/// Returns the number of bytes from the beginning of each message to that of the next.
+fn strides(messages: &[Message], layout: Layout) -> Vec<usize> {
     messages
         .iter()
         .map(|message| match layout {
@@ -110,7 +110,7 @@ fn check(keys: &Keys, lengths: &[usize], layout: Layout) {
     for backend in backends::available() {
         let keys = &on(keys.algorithm, &keys.secrets, backend);
         let tag = keys[0].tag_bytes();
-        let strides = places(&messages, layout);
+        let strides = strides(&messages, layout);
         let mut data = vec![0xA5; strides.iter().sum::<usize>() + 4096];
         // Pages, so that messages apart share sets of the L1 cache.
         let page = data.as_ptr().align_offset(4096);

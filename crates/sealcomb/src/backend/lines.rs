@@ -246,15 +246,15 @@ fn part<B: Isa>(at: usize, len: usize, r: usize) -> (usize, usize) {
     (from, len.saturating_sub(from).min(BLOCK * B::BLOCKS))
 }
 
-/// Adds a block to step `step` of a lane, to the rows of a line.
+/// Adds two blocks to step `step` of a lane, given the rows of a line.
 #[inline(always)]
-pub(crate) fn add_to_row<B: Isa>(b: B, rows: &mut Line<B>, lane: usize, step: usize, block: &Block) {
+pub(crate) fn add_to_row<B: Isa>(b: B, rows: &mut Line<B>, lane: usize, step: usize, blocks: [&Block; 2]) {
     static ONE_OF_EIGHT: [Block; 2 * STEPS] = {
         let mut blocks = [[0; BLOCK]; 2 * STEPS];
         blocks[STEPS] = [0xff; BLOCK];
         blocks
     };
-    let block = b.splat(block);
+    let block = b.xor(b.splat(blocks[0]), b.splat(blocks[1]));
     for r in (lane..STEPS).step_by(B::BLOCKS) {
         let mask = b.load(&ONE_OF_EIGHT[STEPS - step + (r - lane)..]);
         rows[r] = b.xor(rows[r], b.and(block, mask));

@@ -9,10 +9,12 @@
 //!     E_K(C ⊕ (M_n ‖ 10…0) ⊕ K2)             otherwise
 //! ```
 
+use arrayvec::ArrayVec;
+
 use crate::backend::{BLOCK, Block, Span};
 use crate::engine::comb::{Chain, Link};
-use crate::engine::slots::{self, Added, SlotChain};
-use crate::engine::{Batch, Column, Lanes, Material, Message, each};
+use crate::engine::slots::{self, Added, Ends, SlotChain};
+use crate::engine::{Batch, Column, FLIGHT, Lanes, Material, Message, each};
 use crate::primitives::aes::KeySchedule;
 use crate::primitives::block::{PADDING, before_last, xor};
 use crate::primitives::gf128::{BigEndian, Field};
@@ -52,7 +54,7 @@ pub(crate) struct Omac<'k> {
     pub(crate) subkeys: [&'k Block; 2],
 }
 
-impl Omac<'_> {
+impl<'k> Omac<'k> {
     /// Returns the [`Omac`] of a key whose first two subkeys are `K1` and `K2`.
     pub(crate) fn of(key: &Material) -> Omac<'_> {
         let [k1, k2, ..] = &key.subkeys;
@@ -65,13 +67,20 @@ impl Omac<'_> {
         [k1, BigEndian::double_block(&k1)]
     }
 
+    /// Returns the padding and the subkey that are added to an `M_n` of `bytes` bytes.
+    #[inline]
+    fn ends(self, bytes: usize) -> Ends<'k> {
+        [&PADDING[bytes], self.subkeys[usize::from(bytes < BLOCK)]]
+    }
+
     /// Returns what is added to the chain before the last call: `M_n ⊕ K1`, or `(M_n ‖ 10…0) ⊕ K2` if `M_n` is
     /// partial. `M_n` has `bytes` bytes.
     #[inline]
     pub(crate) fn last(self, m: &Block, bytes: usize) -> Block {
         let mut x = *m;
-        xor(&mut x, &PADDING[bytes]);
-        xor(&mut x, self.subkeys[usize::from(bytes < BLOCK)]);
+        for block in self.ends(bytes) {
+            xor(&mut x, block);
+        }
         x
     }
 }
@@ -102,7 +111,8 @@ pub(super) fn omac<'a>(
     last_calls(batch, key, c, string);
 }
 
-/// Computes the tags with one chain per message, in which the last block is added to `K1` or `K2`.
+/// Computes the MACs with one chain per message, which adds the padding and `K1` or `K2` to its last block.
+// Not inlined, so that the strands occupy the stack only while they are needed.
 #[inline(never)]
 fn whole_chains<'a>(
     batch: &mut Batch<'_, '_, 'a>,
@@ -110,12 +120,12 @@ fn whole_chains<'a>(
     c: &mut Column,
     string: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
 ) {
-    let mut last = Column::new();
+    let mut ends = ArrayVec::<Ends<'_>, FLIGHT>::new();
     for message in batch.messages.iter() {
         let bytes = string(message).len();
-        last.push(key(message.key).last(&[0; BLOCK], bytes - before_last(bytes)));
+        ends.push(key(message.key).ends(bytes - before_last(bytes)));
     }
-    slots::run::<CbcMac>(batch, |material| key(material).aes, c, &last, |message| string(message));
+    slots::run::<CbcMac>(batch, |material| key(material).aes, c, &ends, |message| string(message));
 }
 
 // Not inlined, so that its blocks and the chains' strands do not occupy the stack at the same time.

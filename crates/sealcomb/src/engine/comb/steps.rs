@@ -9,8 +9,8 @@
 //! store the lanes' states
 //! ```
 //!
-//! A register of four lanes takes one block from each of four places, and leaves one in each. In squares, four steps
-//! of it are kept and turned over, and then each place is written once, a whole register at a time:
+//! A register of four lanes reads one block from each of four messages, and writes one to each. With squares, the
+//! outputs of four steps are kept and transposed, and then each message is written once, by whole registers:
 //!
 //! ```text
 //!            lane 1  2  3  4                    step 1  2  3  4
@@ -42,11 +42,14 @@ impl<
     const N: usize,
 > Comb<'r, B, M, A, S, K, C, T, W, N>
 {
-    /// Takes all lanes that have a strand as far as all of them can go, but no more than `most` blocks. Returns how
-    /// far.
+    /// Whether windows can be written in squares.
+    const SQUARES: bool = M::WRITES && B::BLOCKS > 1;
+
+    /// Advances all lanes that have a strand by as many blocks as each of them has, at most `most`. Returns this
+    /// number.
     ///
-    /// A step takes its time however few lanes are live. So few numbers of registers will do, and each is a kernel
-    /// more.
+    /// A step takes almost the same time however few lanes are live, and every number of registers adds a kernel.
+    /// Therefore there are only three numbers of registers.
     #[inline(always)]
     pub(super) fn window(&mut self, most: usize) -> usize {
         let registers = match self.rows.live().div_ceil(B::BLOCKS) {
@@ -55,16 +58,14 @@ impl<
             _ => W,
         };
         let steps = self.rows.window(registers * B::BLOCKS).min(most);
-        let squares = const { M::WRITES && B::BLOCKS > 1 }
-            && registers > 1
-            && self.rows.writes_squares(const { S <= 2 });
+        // Four registers have so many stores that squares pay off only if lines evict each other.
+        let room = const { S <= 2 } && registers > 4;
+        let squares = Self::SQUARES && registers > 1 && self.rows.writes_squares(room);
         match (registers, W) {
             (1, _) if const { !B::SOFT } => self.advance::<1, 1>(steps),
-            (4, _) if const { !B::SOFT && M::WRITES && B::BLOCKS > 1 } && squares => {
-                self.advance_in_squares::<4>(steps);
-            }
+            (4, _) if const { !B::SOFT && Self::SQUARES } && squares => self.advance_in_squares::<4>(steps),
             (4, _) if const { !B::SOFT } => self.advance::<1, 4>(steps),
-            _ if const { M::WRITES && B::BLOCKS > 1 } && squares => self.advance_in_squares::<W>(steps),
+            _ if const { Self::SQUARES } && squares => self.advance_in_squares::<W>(steps),
             (_, 8) if const { A::SHARED } => self.advance::<2, 4>(steps),
             (_, 12) if const { A::SHARED } => self.advance::<2, 6>(steps),
             _ => self.advance::<1, W>(steps),
@@ -72,8 +73,8 @@ impl<
         steps
     }
 
-    /// Takes the lanes of `G` groups of `R` registers, one or two, `steps` blocks further. While the rounds of one
-    /// group wait for each other, the CPU runs ahead into the other, or has products of it to do.
+    /// Advances the lanes of `G` groups of `R` registers, one or two, by `steps` blocks. The CPU overlaps the rounds of
+    /// one group, which wait for each other, with the rounds or products of the other.
     #[inline(always)]
     fn advance<const G: usize, const R: usize>(&mut self, steps: usize) {
         let Self { b, rows, state: memory, trail, in_rest, links, .. } = self;
@@ -114,11 +115,10 @@ impl<
         }
     }
 
-    /// Takes the lanes of `R` registers `steps` blocks further, all at once, in squares of as many steps as a
-    /// register has blocks. They are written in whole registers, one square behind and a few registers a step,
-    /// between its rounds where there are vector registers enough, so that memory and shuffles fill the gaps that the
-    /// rounds leave. The last one, which has no steps behind it, is written at once or, where a square spares few
-    /// stores, block by block.
+    /// Advances the lanes of `R` registers by `steps` blocks, all together, in squares of as many steps as a register
+    /// has blocks. A square is written by whole registers during the steps of the next one, a few registers per step.
+    /// If there are enough vector registers, these stores and shuffles are interleaved with the rounds. The last
+    /// square is written after all steps or, where a square saves few stores, block by block.
     #[inline(always)]
     fn advance_in_squares<const R: usize>(&mut self, steps: usize) {
         let Self { b, rows, state: memory, trail, in_rest, squares, links, .. } = self;

@@ -190,21 +190,23 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'_, 's, B,
     /// Reads a slot's line, and adds what the last blocks in it add.
     #[inline(always)]
     fn read_line(&mut self, slot: usize) {
-        let (b, last) = (self.b, self.strands.last);
+        let (b, ends) = (self.b, self.strands.ends);
         let mut rows = self.lines.rows(b, slot);
-        if last.is_empty() {
+        if ends.is_empty() {
             self.x[slot] = b.transpose(rows);
         } else if let Some(step) = self.lines.common_last_step(slot) {
             self.x[slot] = b.transpose(rows);
-            let blocks = b.load_each(self.places(slot).map(|place| &last[place]));
-            self.x[slot][step] = b.xor(self.x[slot][step], blocks);
+            let places = self.places(slot);
+            let first = b.load_each(places.map(|place| ends[place][0]));
+            let second = b.load_each(places.map(|place| ends[place][1]));
+            self.x[slot][step] = b.xor3(self.x[slot][step], first, second);
         } else {
             for lane in 0..B::BLOCKS {
                 if lane < self.live[slot]
                     && let Some(step) = self.lines.last_step(slot, lane)
                 {
                     let place = self.strands.order.place(self.first[slot] + lane);
-                    add_to_row(b, &mut rows, lane, step, &last[place]);
+                    add_to_row(b, &mut rows, lane, step, ends[place]);
                 }
             }
             self.x[slot] = b.transpose(rows);
@@ -234,7 +236,7 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'_, 's, B,
         }
         (self.first[slot], self.live[slot]) = (self.next, left.min(B::BLOCKS));
         self.next += self.live[slot];
-        self.lines.begin(b, slot, self.first[slot], !self.strands.last.is_empty());
+        self.lines.begin(b, slot, self.first[slot], !self.strands.ends.is_empty());
         self.read_line(slot);
         let places = self.places(slot);
         if !A::SHARED {

@@ -47,6 +47,9 @@ pub(crate) trait SlotChain: Chain<1> {
     const ADDED: Added;
 }
 
+/// Two blocks that a message adds to its last block.
+pub(crate) type Ends<'a> = [&'a Block; 2];
+
 /// Room for the messages of a flight, and for empty ones that fill up the last group.
 const TEXTS: usize = FLIGHT + LANES;
 
@@ -57,8 +60,8 @@ struct Strands<'s> {
     texts: Texts<'s, TEXTS>,
     /// The key of each message of the flight.
     keys: ArrayVec<&'s KeySchedule, FLIGHT>,
-    /// What each message of the flight adds to its last block; empty if they add nothing.
-    last: &'s [Block],
+    /// The blocks that each message of the flight adds to its last block; empty if there are none.
+    ends: &'s [Ends<'s>],
 }
 
 /// Takes a part of each message through its chain, under the key that `aes` finds, from the states in the column.
@@ -117,15 +120,15 @@ pub(crate) fn run<'a, M: SlotChain>(
     batch: &mut Batch<'_, '_, 'a>,
     aes: impl for<'k> Fn(&'k Material) -> &'k KeySchedule,
     states: &mut [Block],
-    last: &[Block],
+    ends: &[Ends<'_>],
     part: impl for<'m> Fn(&'m mut Message<'a>) -> Span<'m>,
 ) {
     let mut strands =
-        Strands { order: Order::new(), texts: Texts::new(M::WRITES), keys: ArrayVec::new(), last };
+        Strands { order: Order::new(), texts: Texts::new(M::WRITES), keys: ArrayVec::new(), ends };
     let mut shared = true;
     for (i, message) in batch.messages.iter_mut().enumerate() {
         let (key, data) = (aes(message.key), part(message));
-        if data.len() > 0 || !last.is_empty() {
+        if data.len() > 0 || !ends.is_empty() {
             strands.order.push(i, data.len());
         }
         shared &= strands.keys.first().is_none_or(|first| core::ptr::eq(*first, key));
