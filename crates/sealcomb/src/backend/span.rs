@@ -76,6 +76,12 @@ impl Span<'_> {
         self.room
     }
 
+    /// Returns the address of the input.
+    #[inline(always)]
+    pub(crate) fn address(&self) -> usize {
+        self.src.addr()
+    }
+
     #[inline(always)]
     pub(super) fn pointers(&self) -> (*const u8, *mut u8) {
         (self.src, self.dst)

@@ -68,7 +68,7 @@ impl<'k> Omac<'k> {
     }
 
     /// Returns the padding and the subkey that are added to an `M_n` of `bytes` bytes.
-    #[inline]
+    #[inline(always)]
     fn ends(self, bytes: usize) -> Ends<'k> {
         [&PADDING[bytes], self.subkeys[usize::from(bytes < BLOCK)]]
     }
@@ -78,9 +78,9 @@ impl<'k> Omac<'k> {
     #[inline]
     pub(crate) fn last(self, m: &Block, bytes: usize) -> Block {
         let mut x = *m;
-        for block in self.ends(bytes) {
-            xor(&mut x, block);
-        }
+        let [padding, subkey] = self.ends(bytes);
+        xor(&mut x, padding);
+        xor(&mut x, subkey);
         x
     }
 }
@@ -93,7 +93,7 @@ pub(super) fn omac<'a>(
     c: &mut Column,
     string: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
 ) {
-    if slots::pay::<CbcMac>(batch, |message| string(message).len()) {
+    if slots::pay::<CbcMac>(batch, true, |message| string(message)) {
         return whole_chains(batch, key, c, string);
     }
     if batch.messages.iter().any(|message| string(message).len() > BLOCK) {

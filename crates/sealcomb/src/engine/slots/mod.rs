@@ -72,43 +72,50 @@ pub(crate) fn chains<'a, M: SlotChain>(
     states: &mut Column,
     part: impl for<'m> Fn(&'m mut Message<'a>) -> Span<'m>,
 ) {
-    if pay::<M>(batch, |message| part(message).len()) {
+    if pay::<M>(batch, false, &part) {
         run::<M>(batch, aes, states, &[], part);
     } else {
         comb::chains::<M, 1, 1, 0, 1>(batch, |key| Link::under(aes(key)), [states], part);
     }
 }
 
-/// Returns whether slots are the schedule for these messages, judged by a few of their lengths: to look at all costs
-/// too much where messages are short.
+/// Returns whether slots are faster than the comb for a part of each message, whose last block adds others if
+/// `has_ends`. Four lengths and two addresses are examined, because more would take too long for short messages.
 ///
-/// If there are few blocks beside those of the longest message, the messages go one by one. The comb is faster where
-/// the end of a message costs more than its blocks: with narrow registers, of which each has ends of its own; where
-/// keys must be copied for few lanes; and in chains that do not write and whose states must be kept.
+/// The thresholds are measured. The comb is faster where the end of a message costs more than its blocks: on narrow
+/// registers, with round keys in lane order, and in chains that do not write and whose states must be stored.
 #[inline(always)]
 pub(crate) fn pay<'a, M: SlotChain>(
     batch: &mut Batch<'_, '_, 'a>,
-    length: impl Fn(&mut Message<'a>) -> usize,
+    has_ends: bool,
+    part: impl for<'m> Fn(&'m mut Message<'a>) -> Span<'m>,
 ) -> bool {
     const SAMPLE: usize = 4;
     let count = batch.messages.len();
     if batch.schedule != Schedule::Auto || batch.backend.is_soft() || count < SAMPLE {
         return false;
     }
-    let (mut blocks, mut shortest, mut longest) = (0, usize::MAX, 0);
+    let (mut blocks, mut longest) = (0, 0);
     for i in 0..SAMPLE {
-        let message_blocks = length(batch.messages[i * count / SAMPLE]).div_ceil(BLOCK);
+        let message_blocks = part(batch.messages[i * count / SAMPLE]).len().div_ceil(BLOCK);
         blocks += message_blocks;
-        shortest = shortest.min(message_blocks);
         longest = longest.max(message_blocks);
     }
+    if blocks * count / SAMPLE < longest + comb::least_blocks(longest) {
+        return false;
+    }
+    // Whether lines share sets of the L1 data cache, so that some are evicted between the comb's accesses to their
+    // blocks. Slots access a line only once.
+    let [first, second] = [0, 1].map(|i| part(batch.messages[i]).address());
+    let share_sets = first.wrapping_sub(second).is_multiple_of(2048);
     let few = count <= 16;
-    let faster = match batch.backend.blocks() {
-        1 => few && longest >= 64 && share_key(batch.messages),
-        2 => longest >= if M::WRITES { 64 } else { 128 } && share_key(batch.messages),
-        _ => M::WRITES || few || longest >= 128 || longest >= 32 && longest >= 2 * shortest,
-    };
-    faster && blocks * count / SAMPLE >= longest + comb::least_blocks(longest)
+    let long = longest >= if M::WRITES { 32 } else { 128 };
+    match batch.backend.blocks() {
+        1 => few && long && share_key(batch.messages),
+        2 => M::WRITES && share_sets || long && share_key(batch.messages),
+        _ if few => M::WRITES || (has_ends || long) && share_key(batch.messages),
+        _ => share_sets || M::WRITES && share_key(batch.messages),
+    }
 }
 
 /// Takes a part of each message through its chain in slots, as [`chains`] does, with a block of `last`, unless there
