@@ -10,10 +10,9 @@ use crate::backend::{BLOCK, Block, Isa, Kernel, LANES, Line, Lines, RoundKeys, S
 pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize> {
     b: B,
     lines: Lines<'d, 's, TEXTS, S>,
-    /// The input of each slot's line.
-    x: [Line<B>; S],
-    /// What each step of the line left: output or, if the chain does not write, the state.
-    after: [Line<B>; S],
+    /// Each slot's line: the input of the steps to come, and what each past step left, which is its output or, if the
+    /// chain does not write, the state.
+    line: [Line<B>; S],
     /// The number of the first message in each slot, and of those in it.
     first: [usize; S],
     live: [usize; S],
@@ -34,8 +33,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's
         Self {
             b,
             lines: Lines::new(&strands.texts),
-            x: [[b.zero(); STEPS]; S],
-            after: [[b.zero(); STEPS]; S],
+            line: [[b.zero(); STEPS]; S],
             first: [0; S],
             live: [0; S],
             next: 0,
@@ -76,8 +74,8 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's
     #[inline(always)]
     fn new_line(&mut self, number: usize, s: &mut B::V) -> bool {
         let b = self.b;
-        if let Some(line) = self.lines.pass(b, number, &self.after[number]) {
-            self.x[number] = line;
+        if let Some(line) = self.lines.pass(b, number, &self.line[number]) {
+            self.line[number] = line;
         } else if self.awake & (1 << number) != 0 {
             *s = b.call(Event { driver: self, slot: number, s: *s });
             if self.awake == 0 {
@@ -87,7 +85,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's
             return true;
         }
         if M::ADDED == Added::Next {
-            *s = b.xor(*s, self.x[number][0]);
+            *s = b.xor(*s, self.line[number][0]);
         }
         true
     }
@@ -117,19 +115,19 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's
                 ends = [first, b.xor(first, keys.key(b, rounds, slot))];
             }
             let step = (STEPS + T - slot % STEPS) % STEPS;
-            let x = &self.x[slot];
+            let line = &mut self.line[slot];
             // What the next line adds is not there yet.
             let added = match M::ADDED {
-                Added::Next if step < STEPS - 1 => Some(x[step + 1]),
-                Added::Current => Some(x[step]),
+                Added::Next if step < STEPS - 1 => Some(line[step + 1]),
+                Added::Current => Some(line[step]),
                 Added::Next | Added::Nothing => None,
             };
             let last_key = added.map_or(ends[1], |added| b.xor(ends[1], added));
             s[slot] = b.aes_last(s[slot], last_key);
-            self.after[slot][step] = match (M::ADDED, added) {
+            line[step] = match (M::ADDED, added) {
                 _ if !M::WRITES => s[slot],
                 (Added::Next, Some(added)) => b.xor3(s[slot], ends[0], added),
-                (Added::Nothing, _) => b.xor3(s[slot], ends[0], x[step]),
+                (Added::Nothing, _) => b.xor3(s[slot], ends[0], line[step]),
                 _ => b.xor(s[slot], ends[0]),
             };
         });
@@ -169,7 +167,7 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'_, 's, B,
     fn end_line(&mut self, slot: usize) {
         let b = self.b;
         if M::WRITES {
-            self.lines.write(b, slot, &self.after[slot]);
+            self.lines.write(b, slot, &self.line[slot]);
             return;
         }
         let (mut blocks, mut stored) = ([[0; BLOCK]; LANES], STEPS);
@@ -179,7 +177,7 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'_, 's, B,
             {
                 if step != stored {
                     let first_key = self.keys.round_keys().key(b, 0, slot);
-                    b.store(b.xor(self.after[slot][step], first_key), &mut blocks);
+                    b.store(b.xor(self.line[slot][step], first_key), &mut blocks);
                     stored = step;
                 }
                 self.states[self.strands.order.place(self.first[slot] + lane)] = blocks[lane];
@@ -193,13 +191,13 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'_, 's, B,
         let (b, ends) = (self.b, self.strands.ends);
         let mut rows = self.lines.rows(b, slot);
         if ends.is_empty() {
-            self.x[slot] = b.transpose(rows);
+            self.line[slot] = b.transpose(rows);
         } else if let Some(step) = self.lines.common_last_step(slot) {
-            self.x[slot] = b.transpose(rows);
+            self.line[slot] = b.transpose(rows);
             let places = self.places(slot);
             let first = b.load_each(places.map(|place| ends[place][0]));
             let second = b.load_each(places.map(|place| ends[place][1]));
-            self.x[slot][step] = b.xor3(self.x[slot][step], first, second);
+            self.line[slot][step] = b.xor3(self.line[slot][step], first, second);
         } else {
             for lane in 0..B::BLOCKS {
                 if lane < self.live[slot]
@@ -209,7 +207,7 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'_, 's, B,
                     add_to_row(b, &mut rows, lane, step, ends[place]);
                 }
             }
-            self.x[slot] = b.transpose(rows);
+            self.line[slot] = b.transpose(rows);
         }
     }
 
