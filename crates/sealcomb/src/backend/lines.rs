@@ -1,14 +1,14 @@
-//! Lines: four blocks of each lane of a register, read and written by whole registers, and transposed into steps.
+//! Lines: four blocks of each message of a group, read and written by whole registers and transposed into steps.
 //!
 //! ```text
-//!            rows, as in memory                  steps, as a chain takes them
+//!            rows, as in memory                  steps, as in a chain
 //! lane 1  |  A1 A2 A3 A4  |             step 1  |  A1 B1 C1 D1  |
 //! lane 2  |  B1 B2 B3 B4  |      ↔      step 2  |  A2 B2 C2 D2  |
 //! lane 3  |  C1 C2 C3 C4  |             step 3  |  A3 B3 C3 D3  |
 //! lane 4  |  D1 D2 D3 D4  |             step 4  |  A4 B4 C4 D4  |
 //! ```
 //!
-//! With registers of fewer blocks, a row takes several registers: the first registers of all rows come first.
+//! On registers of fewer blocks, a row takes several registers. The first registers of all rows come first.
 
 use core::marker::PhantomData;
 
@@ -22,10 +22,10 @@ pub(crate) const STEPS: usize = LINE / BLOCK;
 /// Maximum number of lanes of a slot.
 pub(crate) const LANES: usize = 4;
 
-/// How far ahead lines are prefetched, in bytes: the CPU does not follow as many messages as are in flight.
+/// The distance of prefetched lines in bytes. There are more messages in flight than the CPU's prefetcher follows.
 const AHEAD: usize = 2 * LINE;
 
-/// A line of every lane of a slot, by rows or by steps.
+/// One line of each message of a group, as rows or as steps.
 pub(crate) type Line<B> = [<B as Isa>::V; STEPS];
 
 /// A message's pointers and length.
@@ -36,7 +36,7 @@ struct Text {
     len: usize,
 }
 
-/// Up to `N` messages, in the order in which they come to the slots.
+/// Up to `N` messages, in the order in which the slots process them.
 pub(crate) struct Texts<'a, const N: usize> {
     list: ArrayVec<Text, N>,
     // Whether the messages are written as well as read.
@@ -86,17 +86,17 @@ struct Group {
     first: usize,
     // Number of bytes before the current line.
     at: usize,
-    // Number of bytes in the lines that all messages have whole. If there are any, there is a message for each lane.
+    // Number of bytes in the lines of which all messages have all bytes.
     whole: usize,
-    // Number of bytes in the lines that need nothing but reading and writing whole, at most `whole`.
+    // Number of bytes in the lines that are read and written whole and have no last block that differs.
     inner: usize,
     // Number of bytes of the shortest and of the longest message.
     shortest: usize,
     longest: usize,
 }
 
-/// `S` slots, each with a group of messages. The lengths of a group are compared once, when it begins: lines that all
-/// its messages have need one comparison each.
+/// `S` slots, each with a group of messages. The lengths of a group are compared once, when it begins. Each line that
+/// all its messages have then needs one comparison.
 pub(crate) struct Lines<'t, 'a, const N: usize, const S: usize> {
     texts: &'t Texts<'a, N>,
     groups: [Group; S],
@@ -109,8 +109,8 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
         Self { texts, groups: [Group { first: 0, at: 0, whole: 0, inner: 0, shortest: 0, longest: 0 }; S] }
     }
 
-    /// Gives a slot the group that begins with message `first`. There must be a message for each lane. `ends` is
-    /// whether the last block of each message differs from the others: [`Lines::pass`] stops before it.
+    /// Assigns the group that begins with message `first` to a slot. There must be a message for each lane. `ends` is
+    /// whether the last block of each message is processed differently: [`Lines::pass`] stops before it.
     #[inline(always)]
     pub(crate) fn begin<B: Isa>(&mut self, _: B, slot: usize, first: usize, ends: bool) {
         let (mut shortest, mut longest) = (usize::MAX, 0);
@@ -122,8 +122,9 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
         self.groups[slot] = Group { first, at: 0, whole: shortest / LINE * LINE, inner, shortest, longest };
     }
 
-    /// Advances a slot by a line if all messages have the current line and the next one whole, and neither has a last
-    /// block that differs. Writes the output `steps` of the current line, and returns the steps of the next one.
+    /// Advances a slot by one line if all messages have all of the current and the next line, and neither contains a
+    /// last block that is processed differently. Writes the output `steps` of the current line, and returns the steps
+    /// of the next one.
     #[inline(always)]
     pub(crate) fn pass<B: Isa>(&mut self, b: B, slot: usize, steps: &Line<B>) -> Option<Line<B>> {
         let Group { first, at, inner, .. } = self.groups[slot];
@@ -142,7 +143,7 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
         Some(b.transpose(rows))
     }
 
-    /// Advances a slot by a line. Returns whether any message has bytes there.
+    /// Advances a slot by one line. Returns whether any message has bytes in it.
     #[inline(always)]
     pub(crate) fn advance(&mut self, slot: usize) -> bool {
         let group = &mut self.groups[slot];
@@ -186,8 +187,8 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
         }
     }
 
-    /// Returns the step of a slot's current line that has the last block of a lane's message, if this line has it.
-    /// The last block of an empty message is its first.
+    /// Returns the step of a slot's current line that contains the last block of a lane's message, if the line
+    /// contains it. The last block of an empty message is its first.
     #[inline(always)]
     pub(crate) fn last_step(&self, slot: usize, lane: usize) -> Option<usize> {
         let Group { first, at, .. } = self.groups[slot];
@@ -195,8 +196,8 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
         (step < STEPS).then_some(step)
     }
 
-    /// Returns the step of a slot's current line that has the last block of each message, if all messages have one
-    /// length and this line has their last blocks.
+    /// Returns the step of a slot's current line that contains the last block of each message, if all messages have
+    /// the same length and the line contains their last blocks.
     #[inline(always)]
     pub(crate) fn common_last_step(&self, slot: usize) -> Option<usize> {
         let Group { shortest, longest, .. } = self.groups[slot];

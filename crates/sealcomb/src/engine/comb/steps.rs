@@ -1,4 +1,4 @@
-//! The steps of a window: as many blocks as every lane has to go, with the states in registers.
+//! The steps of a window: as many blocks as every lane has left, with the states in registers.
 //!
 //! ```text
 //! load the lanes' states
@@ -58,7 +58,7 @@ impl<
             _ => W,
         };
         let steps = self.rows.window(registers * B::BLOCKS).min(most);
-        // Four registers have so many stores that squares pay off only if lines evict each other.
+        // With four registers or fewer, squares pay off only if lines evict each other.
         let room = const { S <= 2 } && registers > 4;
         let squares = Self::SQUARES && registers > 1 && self.rows.writes_squares(room);
         match (registers, W) {
@@ -73,8 +73,8 @@ impl<
         steps
     }
 
-    /// Advances the lanes of `G` groups of `R` registers, one or two, by `steps` blocks. The CPU overlaps the rounds of
-    /// one group, which wait for each other, with the rounds or products of the other.
+    /// Advances the lanes of `G` groups of `R` registers, one or two, by `steps` blocks. The CPU overlaps the rounds
+    /// of one group, which wait for each other, with the rounds or products of the other.
     #[inline(always)]
     fn advance<const G: usize, const R: usize>(&mut self, steps: usize) {
         let Self { b, rows, state: memory, trail, in_rest, links, .. } = self;
@@ -83,10 +83,10 @@ impl<
         for g in 0..G {
             load_lanes(b, memory, g * R, &mut state[g]);
         }
-        // Where a strand ends within the line, its state is what it was then.
+        // If a strand ends within the line, its state is taken from the step at which it ends.
         let leave_trail = *in_rest != 0;
         for i in (0..steps).step_by(T) {
-            // Not a loop, which would keep the groups' states in memory.
+            // A loop would keep the states of the groups in memory.
             macro_rules! step {
                 ($g:expr) => {
                     let (mut x, first) = ([[b.zero(); R]; T], $g * R);
@@ -143,7 +143,7 @@ impl<
             });
             let beside = Cell::new(if const { B::BLOCKS == 4 } { part.take() } else { None });
             M::step(Registers::with(b, links.keys(), links.constants(), &beside), &mut state, &mut x);
-            // Where the step has no whole cipher that encrypts, or not the registers for both.
+            // What the step did not interleave, because it has no encryption by all rounds or too few registers.
             let mut left = beside.take().or(part);
             for piece in 0..R {
                 left.thread(b, piece);
@@ -171,18 +171,18 @@ impl<
     }
 }
 
-/// The part of a square that is written with the next `T` steps.
+/// The part of a square that is written during the next `T` steps.
 struct Part<'w, B: Isa, const T: usize, const R: usize, const W: usize> {
     at: SquareAt<'w, B, R>,
     square: &'w Square<B, W>,
-    // Its first register.
+    // The index of the first register of the part.
     first: usize,
 }
 
 impl<B: Isa, const T: usize, const R: usize, const W: usize> Weave<B> for Part<'_, B, T, R, W> {
     const LONG: bool = true;
 
-    /// One register or none.
+    /// Writes one register, or none.
     #[inline(always)]
     fn thread(&mut self, b: B, piece: usize) {
         let registers = const { T * R.div_ceil(B::BLOCKS) };
@@ -193,7 +193,7 @@ impl<B: Isa, const T: usize, const R: usize, const W: usize> Weave<B> for Part<'
     }
 }
 
-/// Blocks of the lanes of `R` registers, from register `first` on.
+/// Loads the blocks of the lanes of `R` registers, from register `first` on.
 #[inline(always)]
 fn load_lanes<B: Isa, const S: usize, const R: usize, const N: usize>(
     b: B,
@@ -208,7 +208,7 @@ fn load_lanes<B: Isa, const S: usize, const R: usize, const N: usize>(
     }
 }
 
-/// The reverse of `load_lanes`.
+/// Stores the blocks of the lanes of `R` registers, from register `first` on.
 #[inline(always)]
 fn store_lanes<B: Isa, const S: usize, const R: usize, const N: usize>(
     b: B,

@@ -1,4 +1,15 @@
-//! The driver of the slots: steps, and what happens at the end of a line.
+//! The driver of the slots: the steps, and the end of each line.
+//!
+//! ```text
+//! s ← IV ⊕ k_0 ⊕ block 1                        for each message of a new group
+//! for each step of all slots:
+//!     s ← rounds 1 to n-1 of s
+//!     s ← last round of s with k_n ⊕ k_0 ⊕ next block
+//!     output ← s ⊕ k_0 ⊕ next block
+//! ```
+//!
+//! This is CBC; [`Added`] defines what other chains add. The next block is not known at the end of a line, and is
+//! then added at the beginning of the next line.
 
 use core::marker::PhantomData;
 
@@ -6,19 +17,19 @@ use super::keys::Keys;
 use super::{Added, SlotChain, Strands, TEXTS};
 use crate::backend::{BLOCK, Block, Isa, Kernel, LANES, Line, Lines, RoundKeys, STEPS, add_to_row};
 
-/// `S` slots with their groups, under the keys `A`.
+/// `S` slots with their groups, with the keys `A`.
 pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize> {
     b: B,
     lines: Lines<'d, 's, TEXTS, S>,
-    /// Each slot's line: the input of the steps to come, and what each past step left, which is its output or, if the
-    /// chain does not write, the state.
+    /// The current line of each slot. The steps that have been processed contain their output or, if the chain does
+    /// not write, the state; the others contain their input.
     line: [Line<B>; S],
-    /// The number of the first message in each slot, and of those in it.
+    /// The position of the first message of each slot in the order, and the number of messages in the slot.
     first: [usize; S],
     live: [usize; S],
-    /// The number of the next message.
+    /// The position of the next message in the order.
     next: usize,
-    /// The slots that have a group or may get one, a bit each.
+    /// The slots that have a group or may get one, as a bit mask.
     awake: u32,
     strands: &'d Strands<'s>,
     states: &'d mut [Block],
@@ -45,7 +56,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's
         }
     }
 
-    /// Takes all strands from end to end.
+    /// Processes all strands.
     #[inline(always)]
     pub(super) fn run(mut self) {
         let mut s = [self.b.zero(); S];
@@ -56,8 +67,8 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's
         {}
     }
 
-    /// Gives new lines to the slots whose lines begin with step `T`, and takes all slots one block further, unless no
-    /// slot has a group any more. Returns whether one has.
+    /// Begins the lines of the slots whose lines begin in turn `T`, and advances all slots by one block. Returns
+    /// whether any slot has a group; if none has, nothing is advanced.
     #[inline(always)]
     fn turn<const T: usize>(&mut self, s: &mut [B::V; S]) -> bool {
         each_register!(S, slot => {
@@ -69,8 +80,8 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's
         true
     }
 
-    /// Ends a slot's line and begins another. Takes and leaves the state: the sum of the chain's block and the first
-    /// round key. Returns whether any slot has a group.
+    /// Ends the line of a slot and begins the next one. `s` is the sum of the chain's state and the first round key,
+    /// before and afterwards. Returns whether any slot has a group.
     #[inline(always)]
     fn new_line(&mut self, number: usize, s: &mut B::V) -> bool {
         let b = self.b;
@@ -90,7 +101,8 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's
         true
     }
 
-    /// Takes all slots one block further: slot 0 by step `T` of its line, and each slot after it by the step before.
+    /// Advances all slots by one block. This is step `T` of the line in slot 0; each of the next slots is one step
+    /// behind the slot before it.
     #[inline(always)]
     fn step<const T: usize>(&mut self, s: &mut [B::V; S]) {
         let (b, keys) = (self.b, self.keys.round_keys().hidden());
@@ -116,7 +128,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's
             }
             let step = (STEPS + T - slot % STEPS) % STEPS;
             let line = &mut self.line[slot];
-            // What the next line adds is not there yet.
+            // The next line has not been read yet.
             let added = match M::ADDED {
                 Added::Next if step < STEPS - 1 => Some(line[step + 1]),
                 Added::Current => Some(line[step]),
@@ -134,7 +146,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's
     }
 }
 
-/// A slot comes to the end of a line after which a message ends, or the line at which its group changes.
+/// The end of a line that is not written as a whole, or after which a message or the group ends.
 struct Event<'e, D, V> {
     driver: &'e mut D,
     slot: usize,
@@ -162,7 +174,7 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Kernel
 }
 
 impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'_, 's, B, M, A, S> {
-    /// Writes the output of a slot's line, or keeps the states of the messages that end there.
+    /// Writes the output of a slot's line, or stores the states of the messages that end in it.
     #[inline(always)]
     fn end_line(&mut self, slot: usize) {
         let b = self.b;
@@ -185,7 +197,7 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'_, 's, B,
         }
     }
 
-    /// Reads a slot's line, and adds what the last blocks in it add.
+    /// Reads a slot's line, and adds the end blocks of the messages that end in it.
     #[inline(always)]
     fn read_line(&mut self, slot: usize) {
         let (b, ends) = (self.b, self.strands.ends);
@@ -211,7 +223,7 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'_, 's, B,
         }
     }
 
-    /// The places of the messages in a slot, and any others in lanes without one.
+    /// Returns the places of the messages in a slot. Lanes without a message have the place 0.
     #[inline(always)]
     fn places(&self, slot: usize) -> [usize; LANES] {
         let mut places = [0; LANES];
@@ -223,7 +235,7 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'_, 's, B,
         places
     }
 
-    /// Gives a slot the next group, if there is one. Returns the states with which it begins.
+    /// Assigns the next group to a slot, if there is one. Returns its first states, with the first round key added.
     #[inline(always)]
     fn begin_group(&mut self, slot: usize) -> B::V {
         let b = self.b;

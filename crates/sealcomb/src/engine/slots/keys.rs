@@ -1,4 +1,4 @@
-//! The round keys of the slots: those of one key, or of a key for each lane.
+//! The round keys of the slots: of one key for all lanes, or of one key per lane.
 
 use crate::backend::{Isa, LANES, RoundKeys};
 use crate::primitives::aes::{KeySchedule, LaneKeys, Shared};
@@ -7,7 +7,7 @@ use crate::primitives::aes::{KeySchedule, LaneKeys, Shared};
 pub(super) trait Keys<'a, B: Isa> {
     /// Whether all lanes have one key.
     const SHARED: bool;
-    /// Takes note of the keys of the lanes of a slot.
+    /// Sets the keys of the lanes of a slot.
     fn assign(&mut self, slot: usize, keys: [&'a KeySchedule; LANES]);
     fn round_keys(&self) -> impl RoundKeys<B>;
 }
@@ -34,11 +34,11 @@ impl<'a, B: Isa> Keys<'a, B> for OneKey<'a> {
     }
 }
 
-/// A key for each of `N` lanes, zeroized on drop.
+/// The round keys of `N` lanes, one key per lane. They are zeroized on drop.
 pub(super) struct SlotKeys<'a, const N: usize>(LaneKeys<'a, N>);
 
 impl<const N: usize> SlotKeys<'_, N> {
-    /// Room for keys of as many rounds as this one has.
+    /// Returns room for keys with the number of rounds of `key`.
     #[inline(always)]
     pub(super) fn like(key: &KeySchedule) -> Self {
         Self(LaneKeys::like(key.encrypting()))

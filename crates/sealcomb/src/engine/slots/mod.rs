@@ -1,19 +1,21 @@
 //! Slots: chains with one block of state and one key per message, whose only step is the cipher.
 //!
-//! A group is as many messages of neighboring length as a register has blocks. A slot has one group at a time; when
-//! its longest message ends, the slot takes the next group. All slots advance together, and each begins its lines of
-//! four blocks a step after the slot before it, so that loads, transpositions and stores never come in a burst:
+//! A group is as many messages of similar length as a register has blocks. Each slot is a register with one group;
+//! when the longest message of the group ends, the slot takes the next group. All slots advance together, but their
+//! lines of four blocks begin one step after another, so that loads, transpositions and stores are spread over all
+//! steps:
 //!
 //! ```text
 //! sort the messages, longest first
 //! for each step, while a slot has a group:
-//!     in each slot that has ended a line:
-//!         write its output, and read the next line, of the next group if need be
-//!     take all slots one block further
+//!     for each slot that has ended a line:
+//!         write the output of the line
+//!         read the next line: of the next group if this one has ended
+//!     advance all slots by one block
 //! ```
 //!
-//! The latency of a chain is that of its AES rounds, and nothing else: the first round key, and the block that the
-//! chain adds before it, are part of the last round key of the block before.
+//! The latency of a chain is that of its AES rounds, because the first round key and the block that the chain adds
+//! are added to the last round key of the preceding block.
 
 mod driver;
 mod keys;
@@ -31,18 +33,18 @@ use crate::primitives::aes::KeySchedule;
 use driver::Driver;
 use keys::{OneKey, SlotKeys};
 
-/// What a chain adds to the output of the cipher to get the next input.
+/// What a chain adds to the output of the cipher to obtain the next input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Added {
     /// The next block of the message. The chain's output is that of the cipher.
     Next,
-    /// The same block of the message, which is the chain's output.
+    /// The block of the message at this step. The sum is the chain's output.
     Current,
     /// Nothing. The chain's output is the sum of the cipher's and the block of the message.
     Nothing,
 }
 
-/// A chain that goes through slots.
+/// A chain that slots can process.
 pub(crate) trait SlotChain: Chain<1> {
     const ADDED: Added;
 }
@@ -50,22 +52,23 @@ pub(crate) trait SlotChain: Chain<1> {
 /// Two blocks that a message adds to its last block.
 pub(crate) type Ends<'a> = [&'a Block; 2];
 
-/// Room for the messages of a flight, and for empty ones that fill up the last group.
+/// Maximum number of messages: those of a flight, and empty ones that complete the last group.
 const TEXTS: usize = FLIGHT + LANES;
 
-/// Messages on their way through a chain.
+/// The messages of a flight in a chain.
 struct Strands<'s> {
     order: Order,
     /// The messages, in order.
     texts: Texts<'s, TEXTS>,
-    /// The key of each message of the flight.
+    /// The key of each message, by place.
     keys: ArrayVec<&'s KeySchedule, FLIGHT>,
-    /// The blocks that each message of the flight adds to its last block; empty if there are none.
+    /// The blocks that each message adds to its last block, by place; empty if there are none.
     ends: &'s [Ends<'s>],
 }
 
-/// Takes a part of each message through its chain, under the key that `aes` finds, from the states in the column.
-/// Where the chain does not write, the column has the states afterwards; otherwise, it is of no use then.
+/// Processes a part of each message with a chain. `aes` returns the cipher of a key. The column `states` has the
+/// first states. It receives the last ones if the chain does not write; otherwise, its values are unspecified
+/// afterwards.
 pub(crate) fn chains<'a, M: SlotChain>(
     batch: &mut Batch<'_, '_, 'a>,
     aes: impl for<'k> Fn(&'k Material) -> &'k KeySchedule,
@@ -118,10 +121,9 @@ pub(crate) fn pay<'a, M: SlotChain>(
     }
 }
 
-/// Takes a part of each message through its chain in slots, as [`chains`] does, with a block of `last`, unless there
-/// are none, added to the message's last block, which is whole or not; then an empty message has a block all the
-/// same.
-// Not inlined, so that the strands take the stack only while they are needed.
+/// Processes a part of each message in slots; see [`chains`]. If `ends` is not empty, it has the blocks that each
+/// message adds to its last block, zero-padded; an empty message then consists of one block.
+// Not inlined, so that the strands occupy the stack only while they are needed.
 #[inline(never)]
 pub(crate) fn run<'a, M: SlotChain>(
     batch: &mut Batch<'_, '_, 'a>,
@@ -151,7 +153,7 @@ pub(crate) fn run<'a, M: SlotChain>(
     }
 }
 
-/// Takes each message through a chain that begins with its nonce.
+/// Processes the messages with a chain whose first state is the nonce, 16 bytes.
 #[cfg(feature = "hazmat")]
 pub(crate) fn from_nonces<M: SlotChain>(batch: &mut Batch<'_, '_, '_>) {
     let mut states = Column::new();
@@ -161,7 +163,7 @@ pub(crate) fn from_nonces<M: SlotChain>(batch: &mut Batch<'_, '_, '_>) {
     chains::<M>(batch, |key| &key.aes, &mut states, |message| message.data.reborrow());
 }
 
-/// Strands under one key, or each under its own.
+/// The kernel: strands with one key, or one key each.
 struct InSlots<'d, 's, M, const SHARED: bool> {
     strands: &'d mut Strands<'s>,
     states: &'d mut [Block],
