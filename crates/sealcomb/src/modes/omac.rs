@@ -12,7 +12,7 @@
 use arrayvec::ArrayVec;
 
 use crate::backend::{BLOCK, Block, Span};
-use crate::engine::comb::{Chain, Link};
+use crate::engine::comb::{self, Chain, Link};
 use crate::engine::slots::{self, Added, Ends, SlotChain};
 use crate::engine::{Batch, Column, FLIGHT, Lanes, Material, Message, each};
 use crate::primitives::aes::KeySchedule;
@@ -97,10 +97,10 @@ pub(super) fn omac<'a>(
         return whole_chains(batch, key, c, string);
     }
     if batch.messages.iter().any(|message| string(message).len() > BLOCK) {
-        cbc_mac(
+        comb::chains::<CbcMac, 1, 1, 0, 1>(
             batch,
-            |material| key(material).aes,
-            c,
+            |material| Link::under(key(material).aes),
+            [c],
             |message| {
                 let string = string(message);
                 let bytes = before_last(string.len());
