@@ -185,6 +185,9 @@ mod traced {
             let ragged: Vec<usize> = (0..64).map(|i| i * 37 % 97).collect();
             batch(Auto, &ragged, 1);
             batch(Auto, &ragged, ragged.len());
+            // The fewest blocks that chains process in slots on every backend, and on the widest with several keys.
+            batch(Auto, &[2100, 2064, 2050, 2001], 1);
+            batch(Auto, &[300, 290, 200, 150], 4);
             for schedule in [Comb(7), Refill, Blocks] {
                 batch(schedule, &ragged[..20], 1);
             }
