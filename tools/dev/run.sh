@@ -22,7 +22,7 @@ word trace "" "run_suite trace" \
     "Compare the instructions that each backend of this CPU executes with different secrets: all sizes and schedules."
 
 STEPS=() # titles, in the order of the table
-declare -A SUITES=() NEEDS=() AREAS=() RUNS=() AREA=()
+declare -A SUITES=() NEEDS=() AREAS=() RUNS=() AREA=() DISCARD=()
 
 trim() {
     local text=$1
@@ -30,7 +30,8 @@ trim() {
     printf '%s' "${text%"${text##*[![:space:]]}"}"
 }
 
-# read_table: parses steps.table, whose lines are `area NAME GLOB...` and `STEP | SUITES | NEEDS | AREAS | COMMAND`.
+# read_table: parses steps.table, whose lines are `area NAME GLOB...`, `discard STEP: FOLDER...` and
+# `STEP | SUITES | NEEDS | AREAS | COMMAND`.
 read_table() {
     local line title suites needs areas command
     while IFS= read -r line; do
@@ -39,6 +40,10 @@ read_table() {
             'area '*)
                 read -r _ title areas <<<"$line"
                 AREA[$title]=$areas
+                ;;
+            'discard '*)
+                title=$(trim "${line#discard }")
+                DISCARD[${title%: *}]=${title##*: }
                 ;;
             *)
                 IFS='|' read -r title suites needs areas command <<<"$line"
@@ -135,6 +140,14 @@ step() {
     printf -- '-- %s: %d s\n' "$title" $((SECONDS - start))
 }
 
+# discard TITLE: removes the folders of the target folder that no later step of CI reads. A CI machine's disk is small.
+discard() {
+    local folder
+    for folder in ${DISCARD[$1]:-}; do
+        rm -rf "${TARGET:?}/$folder"
+    done
+}
+
 # skip WHAT WHY: records that a check cannot run here. In CI, that is a failure.
 skip() {
     printf 'SKIPPED: %s: %s\n' "$1" "$2"
@@ -156,6 +169,7 @@ report_costs() {
         }'
     printf 'on %s, %d CPUs, load %s\n' "$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -1)" \
         "$(nproc)" "$(cut -d ' ' -f 1-3 /proc/loadavg)"
+    printf 'free disk space: %s\n' "$(df -h --output=avail "$TARGET" | tail -1 | tr -d ' ')"
 }
 
 # set_seed: derives the seed of the sampled checks from the commit, unless SEALCOMB_SEED is set.
@@ -211,6 +225,7 @@ run_suite() {
         else
             # shellcheck disable=SC2086  # A command and its arguments.
             step "$title" ${RUNS[$title]}
+            [[ $suite != ci || -z ${CI:-} || -n $only ]] || discard "$title"
         fi
     done
     [[ -z $plan ]] || return 0

@@ -9,6 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = (ROOT / "tools/dev/steps.table").read_text().splitlines()
+DISCARDS = [line.removeprefix("discard ").rsplit(": ", 1) for line in TABLE if line.startswith("discard ")]
 ROWS = [[cell.strip() for cell in line.split("|")] for line in TABLE if "|" in line and line[0] != "#"]
 AREAS = {line.split()[1]: line.split()[2:] for line in TABLE if line.startswith("area ")}
 RECIPES = "".join(
@@ -74,12 +75,59 @@ class Table(unittest.TestCase):
         listed = re.findall(r"^\| (.+?) \| (.+?) \| *\d* *\| *\d* *\|$", page, re.MULTILINE)
         self.assertEqual(listed, [(row[0], ", ".join(row[1].split())) for row in ROWS])
 
+    def test_every_discarded_folder_belongs_to_a_step_of_ci(self):
+        self.assertTrue(DISCARDS)
+        steps = {row[0] for row in ROWS if "ci" in row[1].split()}
+        self.assertLessEqual({title for title, _ in DISCARDS}, steps)
+        for folder in " ".join(folders for _, folders in DISCARDS).split():
+            self.assertRegex(RECIPES + (ROOT / "tools/mutate.py").read_text(), rf"\b{Path(folder).name}\b")
+
     def test_every_word_is_declared_once(self):
         words = re.findall(r"^word (\S+)", RECIPES, re.MULTILINE)
         self.assertEqual(len(words), len(set(words)))
         text = run(ROOT, "help").stdout
         for word in words:
             self.assertRegex(text, rf"(?m)^  {word}\b")
+
+
+def tracked_files() -> list[str]:
+    answer = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return answer.stdout.splitlines()
+
+
+def copy_recipes(root: Path) -> None:
+    for name in tracked_files():
+        if name == "dev" or name.startswith("tools/dev/") or name.endswith("dev.sh"):
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_bytes((ROOT / name).read_bytes())
+            (root / name).chmod(0o755)
+
+
+class Discards(unittest.TestCase):
+    """Runs a table of two steps, the first of which leaves a folder that is discarded."""
+
+    def folders_after(self, *words: str, **environment: str) -> set[str]:
+        with tempfile.TemporaryDirectory() as folder:
+            root, target = Path(folder) / "clone", Path(folder) / "target"
+            copy_recipes(root)
+            (root / "tools/dev/steps.table").write_text(
+                f"parts: build | ci test | | docs | mkdir -p {target}/parts/a {target}/kept\n"
+                f"last | ci test | | docs | mkdir -p {target}/last\n"
+                "discard parts: build: parts/a absent\n"
+            )
+            answer = run(root, *words, CARGO_TARGET_DIR=str(target), **environment)
+            self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
+            self.assertIn("free disk space: ", answer.stdout)
+            return {path.name for path in [*target.iterdir(), *target.glob("parts/*")]} - {"dev"}
+
+    def test_ci_removes_the_folders_that_no_later_step_reads(self):
+        self.assertEqual(self.folders_after("ci", CI="true"), {"parts", "kept", "last"})
+
+    def test_a_developer_keeps_every_folder(self):
+        everything = {"parts", "a", "kept", "last"}
+        self.assertEqual(self.folders_after("ci"), everything)
+        self.assertEqual(self.folders_after("test", CI="true"), everything)
+        self.assertEqual(self.folders_after("ci", "--only", "build", CI="true"), everything - {"last"})
 
 
 class Since(unittest.TestCase):
@@ -89,13 +137,8 @@ class Since(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.root = Path(cls.folder.name) / "clone"
-        files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
-        cls.files = files.stdout.splitlines()
-        for name in cls.files:
-            if name == "dev" or name.startswith("tools/dev/") or name.endswith("dev.sh"):
-                (cls.root / name).parent.mkdir(parents=True, exist_ok=True)
-                (cls.root / name).write_bytes((ROOT / name).read_bytes())
-                (cls.root / name).chmod(0o755)
+        cls.files = tracked_files()
+        copy_recipes(cls.root)
         git(cls.root, "init", "--quiet")
         git(cls.root, "add", "--all")
         git(cls.root, "commit", "--quiet", "--message", "A tree of recipes")
@@ -162,7 +205,7 @@ class Skips(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         commands = (
             *("bash", "env", "git", "realpath", "mkdir", "cat", "sed", "fold", "awk", "sort", "head", "cut"),
-            *("nproc", "cmp", "date", "rm", "dirname", "basename", "tr", "grep"),
+            *("nproc", "cmp", "date", "df", "tail", "rm", "dirname", "basename", "tr", "grep"),
         )
         for command in commands:
             found = subprocess.run(["which", command], capture_output=True, text=True, check=True)
