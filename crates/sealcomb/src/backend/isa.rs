@@ -152,6 +152,36 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// # Safety
     /// `bytes` must be at most `16 * BLOCKS`, and that many bytes starting at `to` must be writable.
     unsafe fn store_part_to(self, v: Self::V, to: *mut u8, bytes: usize);
+    /// Loads 1 to `16 * BLOCKS` bytes, zero-padded to a register. [`Isa::load_part_from`], without its test for zero
+    /// bytes on `vaes512`.
+    ///
+    /// # Safety
+    /// `bytes` must be from 1 to `16 * BLOCKS`, and that many bytes starting at `from` must be readable.
+    #[inline(always)]
+    unsafe fn load_last_from(self, from: *const u8, bytes: usize) -> Self::V {
+        // SAFETY: the caller upholds the stricter contract.
+        unsafe { self.load_part_from(from, bytes) }
+    }
+    /// Stores the first 1 to `16 * BLOCKS` bytes of a register. [`Isa::store_part_to`], without its test for zero
+    /// bytes on `vaes512`.
+    ///
+    /// # Safety
+    /// `bytes` must be from 1 to `16 * BLOCKS`, and that many bytes starting at `to` must be writable.
+    #[inline(always)]
+    unsafe fn store_last_to(self, v: Self::V, to: *mut u8, bytes: usize) {
+        // SAFETY: the caller upholds the stricter contract.
+        unsafe { self.store_part_to(v, to, bytes) }
+    }
+    /// Returns the set of the bytes that equal `byte`: bit `i` stands for `bytes[i]`. `VPCMPEQB`, with
+    /// `VPMOVMSKB` on `vaes256`; elsewhere integer arithmetic.
+    #[inline(always)]
+    fn equal(self, bytes: &[u8; 64], byte: u8) -> u64 {
+        let mut equal = 0;
+        for (i, &other) in bytes.iter().enumerate() {
+            equal |= u64::from(other == byte) << i;
+        }
+        equal
+    }
     /// Loads one block from each of `BLOCKS` messages: lane `i` is the block at `*from.add(i) + at`, `at` in bytes.
     /// `MOVDQU` / with `VINSERTI128` / with `VINSERTI128` and `VINSERTI64X4` / `LD1`.
     ///
@@ -362,6 +392,49 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         each_register!(R, r => {
             x[r] = self.aes_last(x[r], keys.key(self, rounds, r));
         });
+    }
+
+    /// Encrypts the blocks of `first`, and those of the first `BLOCKS` rows of `rows`, in one pass. All of them must fit
+    /// into the CPU's registers.
+    #[inline(always)]
+    fn encrypt_rows<K: RoundKeys<Self>, const R: usize>(
+        self,
+        keys: K,
+        first: &mut Self::V,
+        rows: &mut [[Self::V; R]; 4],
+    ) {
+        if Self::SOFT || Self::BLOCKS == 1 {
+            let mut alone = [*first];
+            self.encrypt(keys, &mut alone);
+            [*first] = alone;
+            for row in &mut rows[..Self::BLOCKS] {
+                self.encrypt(keys, row);
+            }
+            return;
+        }
+        let keys = keys.hidden();
+        let rounds = keys.rounds();
+        macro_rules! each {
+            ($round:ident, $i:expr) => {
+                let key = keys.key(self, $i, 0);
+                *first = self.$round(*first, key);
+                each_register!(4, 0 1 2 3, n => {
+                    if n < Self::BLOCKS {
+                        each_register!(R, r => {
+                            rows[n][r] = self.$round(rows[n][r], key);
+                        });
+                    }
+                });
+            };
+        }
+        each!(xor, 0);
+        each_round!(I => {
+            each!(aes_round, I);
+        });
+        for i in 10..rounds {
+            each!(aes_round, i);
+        }
+        each!(aes_last, rounds);
     }
 
     /// Computes round `i` of the cipher, then piece `i - 1` of `weave`.

@@ -102,6 +102,19 @@ impl Isa for Vaes256 {
     }
 
     #[inline(always)]
+    fn equal(self, bytes: &[u8; 64], byte: u8) -> u64 {
+        // SAFETY: the array has two times 32 bytes, and the token proves AVX2.
+        unsafe {
+            let byte = _mm256_set1_epi8(byte.cast_signed());
+            let half = |at: usize| {
+                let bytes = _mm256_loadu_si256(bytes.as_ptr().add(at).cast());
+                u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, byte)).cast_unsigned())
+            };
+            half(0) | half(32) << 32
+        }
+    }
+
+    #[inline(always)]
     unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
         // SAFETY: the caller upholds the method's contract.
         unsafe {

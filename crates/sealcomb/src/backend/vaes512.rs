@@ -98,6 +98,27 @@ impl Isa for Vaes512 {
     }
 
     #[inline(always)]
+    unsafe fn load_last_from(self, from: *const u8, bytes: usize) -> Self::V {
+        // SAFETY: masked-off bytes are not accessed, and the caller's contract covers the others.
+        unsafe { _mm512_maskz_loadu_epi8(self.first_bytes(bytes), from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_last_to(self, v: Self::V, to: *mut u8, bytes: usize) {
+        // SAFETY: masked-off bytes are not accessed, and the caller's contract covers the others.
+        unsafe { _mm512_mask_storeu_epi8(to.cast(), self.first_bytes(bytes), v) }
+    }
+
+    #[inline(always)]
+    fn equal(self, bytes: &[u8; 64], byte: u8) -> u64 {
+        // SAFETY: the array has 64 bytes, and the token proves AVX-512BW.
+        unsafe {
+            let bytes = _mm512_loadu_si512(bytes.as_ptr().cast());
+            _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte.cast_signed()))
+        }
+    }
+
+    #[inline(always)]
     unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
         // SAFETY: the caller upholds the method's contract.
         unsafe {

@@ -100,6 +100,17 @@ static NUMBERS: Numbers = {
     Numbers(numbers)
 };
 
+/// Blocks whose last byte counts from 0: the big-endian counters of a short message.
+pub(crate) static LAST_BYTES: [Block; 5 * REGISTERS] = {
+    let mut blocks = [[0; BLOCK]; 5 * REGISTERS];
+    let mut value = 0;
+    while value < blocks.len() {
+        blocks[value][BLOCK - 1] = value as u8;
+        value += 1;
+    }
+    blocks
+};
+
 /// Counter blocks on their way, as many registers at a time as wanted.
 pub(crate) struct Counters<B: Isa, C: Counter> {
     next: B::V,

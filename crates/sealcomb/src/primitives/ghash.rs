@@ -77,6 +77,12 @@ impl Table {
         Self::full_group::<B>() + B::BLOCKS
     }
 
+    /// Returns the powers and their sums, for sums of products.
+    #[inline(always)]
+    pub(crate) fn products(&self) -> Products<'_> {
+        Products(self.rows())
+    }
+
     /// `H^n` and the powers below it, byte-reversed, where `n` is no more than the count.
     #[inline(always)]
     pub(crate) fn powers_from(&self, n: usize) -> &[Block] {
@@ -104,6 +110,25 @@ fn powers<F: Field, B: Isa>(b: B, factor: Block) -> [B::V; REGISTERS + 1] {
         known *= 2;
     }
     powers
+}
+
+/// The powers of a hash key and their sums.
+#[derive(Clone, Copy)]
+pub(crate) struct Products<'t>(&'t [Row; 2]);
+
+impl Products<'_> {
+    /// Adds `X_1 H^n + X_2 H^(n-1) + ...` to a sum, where `x` are the blocks, byte-reversed. There are more than
+    /// `(R - 1) * B::BLOCKS` of them, and zeros follow them.
+    #[inline(always)]
+    pub(crate) fn add<B: Isa, const R: usize>(self, b: B, n: usize, x: &[B::V; R], sum: &mut Unreduced<B>) {
+        let at = POWERS - n;
+        assert!(at <= POWERS + BEHIND - R * B::BLOCKS);
+        let [powers, sums] = self.0;
+        each_register!(R, r => {
+            let at = at + r * B::BLOCKS;
+            sum.add(b, x[r], b.load(&powers[at..]), b.load(&sums[at..]));
+        });
+    }
 }
 
 /// GHASH on its way.

@@ -14,6 +14,17 @@ pub(crate) trait Permutation<B: Isa>: Copy {
     /// Encrypts every block of `x`, and does the `R` pieces of `weave` meanwhile.
     fn encrypt_with<W: Weave<B>, const R: usize>(self, b: B, x: &mut [B::V; R], weave: &mut W);
 
+    /// Encrypts the blocks of `first`, and those of the first `B::BLOCKS` rows of `rows`.
+    #[inline(always)]
+    fn encrypt_rows<const R: usize>(self, b: B, first: &mut B::V, rows: &mut [[B::V; R]; 4]) {
+        let mut alone = [*first];
+        self.encrypt(b, &mut alone);
+        [*first] = alone;
+        for row in &mut rows[..B::BLOCKS] {
+            self.encrypt(b, row);
+        }
+    }
+
     /// Decrypts every block of `x`. The keys must be those for decryption.
     fn decrypt<const R: usize>(self, b: B, x: &mut [B::V; R]);
 }
@@ -25,6 +36,11 @@ macro_rules! aes_under {
             #[inline(always)]
             fn encrypt_with<W: Weave<B>, const R: usize>(self, b: B, x: &mut [B::V; R], weave: &mut W) {
                 b.encrypt_with(self, x, weave);
+            }
+
+            #[inline(always)]
+            fn encrypt_rows<const R: usize>(self, b: B, first: &mut B::V, rows: &mut [[B::V; R]; 4]) {
+                b.encrypt_rows(self, first, rows);
             }
 
             #[inline(always)]

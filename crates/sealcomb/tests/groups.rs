@@ -1,0 +1,138 @@
+//! Short messages under one key, which GCM processes in groups of equal numbers of registers: their results must be those
+//! of single messages, whatever their lengths, their order, and the backend.
+
+use sealcomb::{Algorithm, Backend, Burst, Error, Key, Verdict};
+
+/// A burst of messages of these lengths, and additional data of these lengths, cycled.
+struct Messages {
+    nonces: Vec<Vec<u8>>,
+    aads: Vec<Vec<u8>>,
+    plain: Vec<Vec<u8>>,
+}
+
+impl Messages {
+    fn new(lens: &[usize], aad_lens: &[usize], nonce_bytes: usize) -> Self {
+        let bytes = |seed: usize, len: usize| (0..len).map(|i| (seed * 31 + i * 7 + i / 256) as u8).collect();
+        let count = lens.len();
+        Self {
+            nonces: (0..count).map(|i| bytes(i * 5 + 1, nonce_bytes)).collect(),
+            aads: (0..count).map(|i| bytes(i + 2, aad_lens[i % aad_lens.len()])).collect(),
+            plain: (0..count).map(|i| bytes(i + 3, lens[i])).collect(),
+        }
+    }
+
+    /// Seals and opens all messages as one burst, and compares them with single messages.
+    fn check(&self, key: &Key, what: &str) {
+        let count = self.plain.len();
+        let mut data = self.plain.clone();
+        let mut tags = vec![[0; 16]; count];
+        let burst = Burst::new(key, &self.nonces).aads(&self.aads);
+        burst.seal(&mut data, &mut tags).unwrap();
+        for i in 0..count {
+            let (mut alone, mut tag) = (self.plain[i].clone(), [0; 16]);
+            key.seal_in_place(&self.nonces[i], &self.aads[i], &mut alone, &mut tag).unwrap();
+            assert!(alone == data[i], "{what}: ciphertext of message {i} of {count}");
+            assert_eq!(tag, tags[i], "{what}: tag of message {i} of {count}");
+        }
+        // Every third message is forged: its tag, its ciphertext or its nonce.
+        let mut nonces = self.nonces.clone();
+        let forged: Vec<usize> = (1..count).step_by(3).collect();
+        for &i in &forged {
+            match i % 3 {
+                0 => tags[i][i % 16] ^= 1,
+                1 => nonces[i][i % 8] ^= 0x80,
+                _ if data[i].is_empty() => tags[i][15] ^= 1,
+                _ => *data[i].last_mut().unwrap() ^= 4,
+            }
+        }
+        let mut verdicts = vec![Verdict::Pending; count];
+        let burst = Burst::new(key, &nonces).aads(&self.aads);
+        assert_eq!(burst.open(&mut data, &tags, &mut verdicts), Ok(forged.len()), "{what}");
+        for i in 0..count {
+            if forged.contains(&i) {
+                assert_eq!(verdicts[i], Verdict::Forged, "{what}: message {i} of {count}");
+                assert!(data[i].iter().all(|&byte| byte == 0), "{what}: message {i} of {count}");
+            } else {
+                assert_eq!(verdicts[i], Verdict::Verified, "{what}: message {i} of {count}");
+                assert!(data[i] == self.plain[i], "{what}: message {i} of {count}");
+            }
+        }
+    }
+}
+
+fn keys(id: &str) -> Vec<Key> {
+    let algorithm = Algorithm::by_id(id).unwrap();
+    let bytes: Vec<u8> = (0..algorithm.key_bytes).map(|i| 3 * i as u8).collect();
+    Backend::available().map(|backend| Key::with_backend(algorithm, &bytes, backend).unwrap()).collect()
+}
+
+/// Numbers of bytes around the ends of blocks and of registers of every width, up to more than a group takes.
+fn borders() -> Vec<usize> {
+    let mut lens: Vec<usize> =
+        (0..=26).flat_map(|n| [(16 * n as usize).saturating_sub(1), 16 * n, 16 * n + 1]).collect();
+    lens.dedup();
+    lens
+}
+
+#[test]
+fn equal_lengths_give_the_results_of_single_messages() {
+    for id in ["aes128-gcm", "aes192-gcm", "aes256-gcm"] {
+        for key in keys(id) {
+            for len in borders() {
+                for count in [4, 5, 11] {
+                    let what = format!("{id} on {:?}, {len} bytes", key.backend());
+                    Messages::new(&vec![len; count], &[13], 12).check(&key, &what);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn additional_data_of_every_length_gives_the_results_of_single_messages() {
+    for key in keys("aes128-gcm") {
+        for aad in [&[0][..], &[1], &[15, 16, 17], &[31, 32, 33, 0], &[63, 64], &[65], &[0, 200]] {
+            for len in [1, 16, 63, 64, 65, 192, 320] {
+                let what = format!("{:?}, {len} bytes, additional data of {aad:?}", key.backend());
+                Messages::new(&[len; 9], aad, 12).check(&key, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn mixed_lengths_in_any_order_give_the_results_of_single_messages() {
+    for key in keys("aes128-gcm") {
+        for count in [4, 16, 47, 48, 63, 64, 65, 130] {
+            for step in [1, 37, 101] {
+                let lens: Vec<usize> = (0..count).map(|i| i * step * 13 % 700).collect();
+                let what = format!("{:?}, {count} messages, step {step}", key.backend());
+                Messages::new(&lens, &[0, 5, 16, 70], 12).check(&key, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn nonces_of_other_lengths_give_the_results_of_single_messages() {
+    for key in keys("aes256-gcm") {
+        for nonce_bytes in [8, 11, 13, 16, 60] {
+            let what = format!("{:?}, nonces of {nonce_bytes} bytes", key.backend());
+            Messages::new(&[64; 8], &[20], nonce_bytes).check(&key, &what);
+        }
+    }
+}
+
+#[test]
+fn an_error_in_a_group_leaves_all_messages_untouched() {
+    for key in keys("aes128-gcm") {
+        let messages = Messages::new(&[64; 8], &[0], 12);
+        let mut nonces = messages.nonces.clone();
+        nonces[6].clear();
+        let mut data = messages.plain.clone();
+        let mut tags = vec![[7; 16]; 8];
+        let error = Burst::new(&key, &nonces).seal(&mut data, &mut tags).unwrap_err();
+        assert!(error.index == 6 && matches!(error.error, Error::NonceLength { .. }), "{error:?}");
+        assert!(data == messages.plain && tags == [[7; 16]; 8]);
+    }
+}
