@@ -69,7 +69,7 @@ fn keys(id: &str) -> Vec<Key> {
 /// Numbers of bytes around the ends of blocks and of registers of every width, up to more than a group takes.
 fn borders() -> Vec<usize> {
     let mut lens: Vec<usize> =
-        (0..=26).flat_map(|n| [(16 * n as usize).saturating_sub(1), 16 * n, 16 * n + 1]).collect();
+        (0..=26).flat_map(|n| [(16usize * n).saturating_sub(1), 16 * n, 16 * n + 1]).collect();
     lens.dedup();
     lens
 }

@@ -234,11 +234,11 @@ fn crypt_group<C: BlockCipher, B: Isa, const OPENS: bool, const R: usize>(
         each_register!(R, r => {
             ciphertext[r] = b.reverse(ciphertext[r]);
         });
-        let blocks = (bytes + BLOCK - 1) / BLOCK;
+        let blocks = bytes.div_ceil(BLOCK);
         powers.add(b, blocks, &ciphertext, &mut sum);
         if !aad.is_empty() {
-            let aad_blocks = (aad.len() + BLOCK - 1) / BLOCK;
-            powers.add(b, blocks + aad_blocks, &[b.reverse(b.load_bytes(&**aad))], &mut sum);
+            let aad_blocks = aad.len().div_ceil(BLOCK);
+            powers.add(b, blocks + aad_blocks, &[b.reverse(b.load_bytes(aad))], &mut sum);
         }
         // The length block goes with the lane that has the sum of all lanes later.
         sums[n] = b.xor(sum.reduce::<GcmOrder>(b), b.one(&reversed_lengths(aad.len(), bytes)));
