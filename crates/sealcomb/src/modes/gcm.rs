@@ -218,30 +218,30 @@ fn crypt_group<C: BlockCipher, B: Isa, const OPENS: bool, const R: usize>(
     let mut sums = [b.zero(); 4];
     each_register!(4, 0 1 2 3, n => {
         if n < B::BLOCKS {
-        let Message { aad, data, .. } = &mut *messages[group[n]];
-        let (bytes, mut sum) = (data.len(), Unreduced::zero(b));
-        let data = data.whole::<B, R>();
-        let input = data.load(b);
-        each_register!(R, r => {
-            x[n][r] = b.xor(x[n][r], input[r]);
-        });
-        data.store(b, &x[n]);
-        let mut ciphertext = input;
-        if !OPENS {
-            ciphertext = x[n];
-            data.trim(b, &mut ciphertext);
-        }
-        each_register!(R, r => {
-            ciphertext[r] = b.reverse(ciphertext[r]);
-        });
-        let blocks = bytes.div_ceil(BLOCK);
-        powers.add(b, blocks, &ciphertext, &mut sum);
-        if !aad.is_empty() {
-            let aad_blocks = aad.len().div_ceil(BLOCK);
-            powers.add(b, blocks + aad_blocks, &[b.reverse(b.load_bytes(aad))], &mut sum);
-        }
-        // The length block goes with the lane that has the sum of all lanes later.
-        sums[n] = b.xor(sum.reduce::<GcmOrder>(b), b.one(&reversed_lengths(aad.len(), bytes)));
+            let Message { aad, data, .. } = &mut *messages[group[n]];
+            let (bytes, mut sum) = (data.len(), Unreduced::zero(b));
+            let data = data.whole::<B, R>();
+            let input = data.load(b);
+            each_register!(R, r => {
+                x[n][r] = b.xor(x[n][r], input[r]);
+            });
+            data.store(b, &x[n]);
+            let mut ciphertext = input;
+            if !OPENS {
+                ciphertext = x[n];
+                data.trim(b, &mut ciphertext);
+            }
+            each_register!(R, r => {
+                ciphertext[r] = b.reverse(ciphertext[r]);
+            });
+            let blocks = bytes.div_ceil(BLOCK);
+            powers.add(b, blocks, &ciphertext, &mut sum);
+            if !aad.is_empty() {
+                let aad_blocks = aad.len().div_ceil(BLOCK);
+                powers.add(b, blocks + aad_blocks, &[b.reverse(b.load_bytes(aad))], &mut sum);
+            }
+            // The length block goes with the lane that has the sum of all lanes later.
+            sums[n] = b.xor(sum.reduce::<GcmOrder>(b), b.one(&reversed_lengths(aad.len(), bytes)));
         }
     });
     let [s0, s1, s2, s3] = b.transpose(sums);
