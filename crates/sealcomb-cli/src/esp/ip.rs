@@ -48,11 +48,7 @@ pub(crate) fn packet(record: &Record) -> Result<Cow<'_, [u8]>, NoPacket> {
         return Err(NoPacket::TooLong);
     }
     let packet = payload.get(..len).ok_or(NoPacket::Clipped)?;
-    Ok(if has_length(&header) || len == header_bytes(&header) {
-        Cow::Borrowed(packet)
-    } else {
-        Cow::Owned(with_length(packet, &header))
-    })
+    Ok(if has_length(&header) { Cow::Borrowed(packet) } else { Cow::Owned(with_length(packet, &header)) })
 }
 
 /// Returns the length in bytes of the frame's IP packet, even if the capture contains only its start. `None` if the

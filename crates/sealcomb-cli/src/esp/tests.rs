@@ -119,6 +119,18 @@ fn a_truncated_inner_packet_is_malformed() {
 // ---- Captures
 
 #[test]
+fn a_packet_without_length_gets_the_length_of_the_frame() {
+    let mut v4 = [0; 28];
+    v4[0] = 0x45;
+    for bytes in [20, 21, 28] {
+        let frame = Record::whole(DataLink::RAW, v4[..bytes].to_vec());
+        let packet = ip::packet(&frame).unwrap();
+        assert_eq!(packet[2..4], [0, bytes as u8], "{bytes} bytes");
+        assert_eq!(packet.len(), bytes);
+    }
+}
+
+#[test]
 fn packet_lengths_returns_the_lengths_of_the_ip_packets() {
     let lengths = packet_lengths(&captures().join("mixed.pcap")).unwrap();
     let expected: Vec<usize> = inner_packets(usize::MAX).iter().map(Vec::len).collect();
