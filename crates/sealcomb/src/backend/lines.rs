@@ -197,7 +197,7 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
     }
 
     /// Returns the step of a slot's current line that contains the last block of each message, if all messages have
-    /// the same length and the line contains their last blocks.
+    /// equal lengths and end in this line.
     #[inline(always)]
     pub(crate) fn common_last_step(&self, slot: usize) -> Option<usize> {
         let Group { shortest, longest, .. } = self.groups[slot];
