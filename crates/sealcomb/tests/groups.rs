@@ -1,5 +1,5 @@
-//! Short messages under one key, which GCM processes in groups of equal numbers of registers: their results must be those
-//! of single messages, whatever their lengths, their order, and the backend.
+//! Short messages under one key, which GCM and CTR process in groups of equal numbers of registers: their results must be
+//! those of single messages, whatever their lengths, their order, and the backend.
 
 use sealcomb::{Algorithm, Backend, Burst, Error, Key, Verdict};
 
@@ -58,6 +58,27 @@ impl Messages {
             }
         }
     }
+}
+
+/// Encrypts messages of these lengths with CTR as one burst, and compares them with single messages. `last` is the last
+/// byte of the first counter block of the first message; the messages count down from it.
+fn check_ctr(key: &Key, lens: &[usize], last: u8, what: &str) {
+    let mut messages = Messages::new(lens, &[0], 16);
+    for (i, nonce) in messages.nonces.iter_mut().enumerate() {
+        nonce[8..15].fill(0xff);
+        nonce[15] = last.wrapping_sub(i as u8);
+    }
+    let mut data = messages.plain.clone();
+    let mut tags = vec![[]; lens.len()];
+    Burst::new(key, &messages.nonces).seal(&mut data, &mut tags).unwrap();
+    for i in 0..lens.len() {
+        let mut alone = messages.plain[i].clone();
+        key.seal_in_place(&messages.nonces[i], b"", &mut alone, &mut []).unwrap();
+        assert!(alone == data[i], "{what}: message {i} of {}", lens.len());
+    }
+    let mut verdicts = vec![Verdict::Pending; lens.len()];
+    Burst::new(key, &messages.nonces).open(&mut data, &tags, &mut verdicts).unwrap();
+    assert!(data == messages.plain, "{what}");
 }
 
 fn keys(id: &str) -> Vec<Key> {
@@ -134,5 +155,32 @@ fn an_error_in_a_group_leaves_all_messages_untouched() {
         let error = Burst::new(&key, &nonces).seal(&mut data, &mut tags).unwrap_err();
         assert!(error.index == 6 && matches!(error.error, Error::NonceLength { .. }), "{error:?}");
         assert!(data == messages.plain && tags == [[7; 16]; 8]);
+    }
+}
+
+#[test]
+fn ctr_gives_the_results_of_single_messages_wherever_its_counter_overflows() {
+    for id in ["aes128-ctr", "aes192-ctr", "aes256-ctr"] {
+        for key in keys(id) {
+            for len in borders() {
+                for last in [0, 7, 240, 250, 255] {
+                    let what = format!("{id} on {:?}, {len} bytes, last byte {last}", key.backend());
+                    check_ctr(&key, &[len; 13], last, &what);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn ctr_with_mixed_lengths_gives_the_results_of_single_messages() {
+    for key in keys("aes128-ctr") {
+        for count in [7, 8, 47, 48, 64, 65, 130] {
+            for step in [1, 37, 101] {
+                let lens: Vec<usize> = (0..count).map(|i| i * step * 13 % 300).collect();
+                let what = format!("{:?}, {count} messages, step {step}", key.backend());
+                check_ctr(&key, &lens, 200, &what);
+            }
+        }
     }
 }

@@ -394,19 +394,17 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         });
     }
 
-    /// Encrypts the blocks of `first`, and those of the first `BLOCKS` rows of `rows`, in one pass. All of them must fit
+    /// Encrypts the blocks of `extra`, and those of the first `BLOCKS` rows of `rows`, in one pass. All of them must fit
     /// into the CPU's registers.
     #[inline(always)]
-    fn encrypt_rows<K: RoundKeys<Self>, const R: usize>(
+    fn encrypt_rows<K: RoundKeys<Self>, const E: usize, const R: usize>(
         self,
         keys: K,
-        first: &mut Self::V,
+        extra: &mut [Self::V; E],
         rows: &mut [[Self::V; R]; 4],
     ) {
         if Self::SOFT || Self::BLOCKS == 1 {
-            let mut alone = [*first];
-            self.encrypt(keys, &mut alone);
-            [*first] = alone;
+            self.encrypt(keys, extra);
             for row in &mut rows[..Self::BLOCKS] {
                 self.encrypt(keys, row);
             }
@@ -417,7 +415,9 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         macro_rules! each {
             ($round:ident, $i:expr) => {
                 let key = keys.key(self, $i, 0);
-                *first = self.$round(*first, key);
+                each_register!(E, e => {
+                    extra[e] = self.$round(extra[e], key);
+                });
                 each_register!(4, 0 1 2 3, n => {
                     if n < Self::BLOCKS {
                         each_register!(R, r => {

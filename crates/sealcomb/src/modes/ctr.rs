@@ -1,21 +1,75 @@
 //! CTR: the counter mode (SP 800-38A, section 6.5); the whole block counts, big-endian.
+//!
+//! ```text
+//! T_1 ← nonce
+//! T_{j+1} ← T_j + 1 (mod 2^128)
+//! C_j ← P_j ⊕ E_K(T_j)
+//! ```
 
 use super::Mode;
-use crate::engine::Batch;
-use crate::engine::blocks::keystream;
-use crate::primitives::counter::Be128;
+use crate::backend::{BLOCK, Block, Isa};
+use crate::engine::groups::{self, Grouped};
+use crate::engine::{Batch, Message};
+use crate::primitives::counter::{Be128, LAST_BYTES, xor_keystream};
+use crate::primitives::permutation::Permutation;
 
 pub(crate) struct Ctr;
 
 impl Mode for Ctr {
-    /// `C_j = P_j ⊕ E_K(T_j)`, where `T_1` is the nonce and `T_{j+1} = T_j + 1`
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        keystream::<Be128>(batch, |message| {
-            *message.nonce.first_chunk().expect("a counter block of 16 bytes")
-        });
+        groups::run::<Self>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         self.seal(batch);
+    }
+}
+
+/// The first counter block.
+#[inline(always)]
+fn first_counter<'a>(message: &Message<'a>) -> &'a Block {
+    message.nonce.first_chunk().expect("a counter block of 16 bytes")
+}
+
+impl Grouped for Ctr {
+    const FEW: usize = 8;
+    const MOST: usize = 3;
+
+    /// In a group, only the last byte of the counter blocks changes.
+    #[inline(always)]
+    fn fits(_: usize, message: &Message<'_>) -> bool {
+        usize::from(first_counter(message)[BLOCK - 1]) + message.data.len().div_ceil(BLOCK) <= 256
+    }
+
+    #[inline(always)]
+    fn crypt_group<B: Isa, const R: usize>(b: B, messages: &mut [&mut Message<'_>], group: [usize; 4]) {
+        let mut x = [[b.zero(); R]; 4];
+        each_register!(4, 0 1 2 3, n => {
+            if n < B::BLOCKS {
+                let first = b.splat(first_counter(messages[group[n]]));
+                each_register!(R, r => {
+                    x[n][r] = b.add64(first, b.load(&LAST_BYTES[r * B::BLOCKS..]));
+                });
+            }
+        });
+        messages[0].key.aes.encrypting().encrypt_rows(b, &mut [], &mut x);
+        each_register!(4, 0 1 2 3, n => {
+            if n < B::BLOCKS {
+                let data = messages[group[n]].data.whole::<B, R>();
+                let input = data.load(b);
+                each_register!(R, r => {
+                    x[n][r] = b.xor(x[n][r], input[r]);
+                });
+                data.store(b, &x[n]);
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn crypt_each<B: Isa>(b: B, messages: &mut [&mut Message<'_>]) {
+        for message in messages {
+            let first = first_counter(message);
+            xor_keystream::<Be128, B, _>(b, message.key.aes.encrypting(), first, &mut message.data);
+        }
     }
 }

@@ -2,13 +2,12 @@
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;
-use core::{ptr, slice};
-
-use arrayvec::ArrayVec;
+use core::slice;
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Chunk, Isa, Kept, Kernel, REGISTERS, Span, Weave, Wiped};
 use crate::engine::blocks::{encrypt_block, encrypt_each_by};
+use crate::engine::groups::{self, Grouped};
 use crate::engine::{Batch, BlockCipher, Column, Material, Message};
 use crate::primitives::aes;
 use crate::primitives::counter::{Be32, Counters, LAST_BYTES};
@@ -36,76 +35,11 @@ impl<C: BlockCipher> Mode for Gcm<C> {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        crypt_batch::<C, false>(batch);
+        groups::run::<Crypt<C, false>>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        crypt_batch::<C, true>(batch);
-    }
-}
-
-/// Number of messages of a set: one bit of a `u64` each.
-const SET: usize = u64::BITS as usize;
-
-/// From this number of messages on, it can be worthwhile to group them.
-const FEW: usize = 4;
-
-/// From this number of messages on, enough of them have equal numbers of registers if their lengths are mixed.
-const MIXED: usize = 48;
-
-/// Processes a batch. In small ones and on narrow registers, there are no groups.
-#[inline(always)]
-fn crypt_batch<C: BlockCipher, const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
-    if batch.messages.len() < FEW || batch.backend.blocks() == 1 {
-        batch.backend.run(Each::<C, OPENS> { messages: batch.messages, cipher: PhantomData });
-    } else {
-        crypt_sets::<C, OPENS>(batch);
-    }
-}
-
-#[inline(never)]
-fn crypt_sets<C: BlockCipher, const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
-    for messages in batch.messages.chunks_mut(SET) {
-        if let Some(classes) = classes(batch.backend, messages) {
-            batch.backend.run(Groups::<C, OPENS> { messages, classes, cipher: PhantomData });
-        } else {
-            batch.backend.run(Each::<C, OPENS> { messages, cipher: PhantomData });
-        }
-    }
-}
-
-/// Returns the number of registers of each message if it is worthwhile to group messages. All of them have one key. The
-/// number is 0 for a message that cannot be part of a group.
-#[inline(always)]
-fn classes(backend: Backend, messages: &[&mut Message<'_>]) -> Option<[u8; SET]> {
-    let blocks = backend.blocks();
-    if messages.len() < FEW {
-        return None;
-    }
-    let (first, mut most) = (registers(blocks, messages[0]), 0);
-    let mut classes = [0; SET];
-    for (class, message) in classes.iter_mut().zip(messages) {
-        let registers = registers(blocks, message);
-        if !ptr::eq(message.key, messages[0].key) || registers != first && messages.len() < MIXED {
-            return None;
-        }
-        *class = registers as u8;
-        most = most.max(registers);
-    }
-    (most > 0).then_some(classes)
-}
-
-/// The number of registers of a message that can be part of a group; 0 for any other message.
-#[inline(always)]
-fn registers(blocks: usize, message: &Message<'_>) -> usize {
-    // The counter blocks of a group must fit into the CPU's registers.
-    let most = if blocks == 4 { 5 } else { 6 };
-    let register = BLOCK * blocks;
-    let registers = message.data.len().div_ceil(BLOCK).next_multiple_of(blocks) >> blocks.trailing_zeros();
-    if message.nonce.len() == 12 && message.aad.len() <= register && registers <= most {
-        registers
-    } else {
-        0
+        groups::run::<Crypt<C, true>>(batch);
     }
 }
 
@@ -128,153 +62,92 @@ impl<C: BlockCipher> Kernel for HashKey<'_, C> {
     }
 }
 
-/// Messages of which those with equal numbers of registers are processed in groups. They have one key.
-struct Groups<'b, 'm, 'a, C, const OPENS: bool> {
-    messages: &'b mut [&'m mut Message<'a>],
-    classes: [u8; SET],
-    cipher: PhantomData<C>,
-}
+/// One direction of GCM.
+struct Crypt<C, const OPENS: bool>(PhantomData<C>);
 
-impl<C: BlockCipher, const OPENS: bool> Kernel for Groups<'_, '_, '_, C, OPENS> {
-    type Output = ();
+impl<C: BlockCipher, const OPENS: bool> Grouped for Crypt<C, OPENS> {
+    const FEW: usize = 4;
+    const MOST: usize = 6;
 
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) {
-        let Self { messages, classes, .. } = self;
-        assert!(B::BLOCKS > 1);
-        let mut rest = u64::MAX >> (SET - messages.len());
-        crypt_class::<C, B, OPENS, 1>(b, messages, &classes, &mut rest);
-        crypt_class::<C, B, OPENS, 2>(b, messages, &classes, &mut rest);
-        crypt_class::<C, B, OPENS, 3>(b, messages, &classes, &mut rest);
-        crypt_class::<C, B, OPENS, 4>(b, messages, &classes, &mut rest);
-        crypt_class::<C, B, OPENS, 5>(b, messages, &classes, &mut rest);
-        if B::BLOCKS == 2 {
-            crypt_class::<C, B, OPENS, 6>(b, messages, &classes, &mut rest);
-        }
-        if rest != 0 {
-            let mut others = ArrayVec::<&mut Message<'_>, SET>::new();
-            for (i, message) in messages.iter_mut().enumerate() {
-                if rest >> i & 1 == 1 {
-                    others.push(message);
+    fn fits(blocks: usize, message: &Message<'_>) -> bool {
+        message.nonce.len() == 12 && message.aad.len() <= BLOCK * blocks
+    }
+
+    /// Nothing of a message passes through memory between its parts: a load of several stores just before it would wait
+    /// until they have left the store buffer, and all younger instructions with it.
+    #[inline(always)]
+    fn crypt_group<B: Isa, const R: usize>(b: B, messages: &mut [&mut Message<'_>], group: [usize; 4]) {
+        let key = messages[0].key;
+        let (keys, powers) = (C::of(key).encrypting::<B>(), table::<C>(key).products());
+        let (mut nonces, mut x) = ([b.zero(); 4], [[b.zero(); R]; 4]);
+        each_register!(4, 0 1 2 3, n => {
+            if n < B::BLOCKS {
+                let nonce: &[u8; 12] = messages[group[n]].nonce.first_chunk().expect("12 bytes");
+                nonces[n] = b.load_bytes(nonce);
+                let nonce = b.spread(nonces[n]);
+                each_register!(R, r => {
+                    x[n][r] = b.xor(nonce, b.load(&LAST_BYTES[2 + r * B::BLOCKS..]));
+                });
+            }
+        });
+        let [nonces, ..] = b.transpose(nonces);
+        let masks = b.xor(nonces, b.splat(&LAST_BYTES[1]));
+        let mut extra = [masks];
+        keys.encrypt_rows(b, &mut extra, &mut x);
+        let [masks] = extra;
+
+        let mut sums = [b.zero(); 4];
+        each_register!(4, 0 1 2 3, n => {
+            if n < B::BLOCKS {
+                let Message { aad, data, .. } = &mut *messages[group[n]];
+                let (bytes, mut sum) = (data.len(), Unreduced::zero(b));
+                let data = data.whole::<B, R>();
+                let input = data.load(b);
+                each_register!(R, r => {
+                    x[n][r] = b.xor(x[n][r], input[r]);
+                });
+                data.store(b, &x[n]);
+                let mut ciphertext = input;
+                if !OPENS {
+                    ciphertext = x[n];
+                    data.trim(b, &mut ciphertext);
                 }
+                each_register!(R, r => {
+                    ciphertext[r] = b.reverse(ciphertext[r]);
+                });
+                let blocks = bytes.div_ceil(BLOCK);
+                powers.add(b, blocks, &ciphertext, &mut sum);
+                if !aad.is_empty() {
+                    let aad_blocks = aad.len().div_ceil(BLOCK);
+                    powers.add(b, blocks + aad_blocks, &[b.reverse(b.load_bytes(aad))], &mut sum);
+                }
+                // The length block goes with the lane that has the sum of all lanes later.
+                sums[n] = b.xor(sum.reduce::<GcmOrder>(b), b.one(&reversed_lengths(aad.len(), bytes)));
             }
-            b.call(Each::<C, OPENS> { messages: &mut others, cipher: PhantomData });
+        });
+        let [s0, s1, s2, s3] = b.transpose(sums);
+        let sums = b.xor(b.xor(s0, s1), b.xor(s2, s3));
+        let h = b.splat(&table::<C>(key).powers_from(1)[0]);
+        let s = haswell::<GcmOrder, B>(b, sums, h);
+        let mut tags = [[0; BLOCK]; 4];
+        b.store(b.xor(b.reverse(s), masks), &mut tags);
+        for n in 0..B::BLOCKS {
+            messages[group[n]].tag = tags[n];
         }
     }
-}
-
-/// Processes groups of messages of `R` registers, and removes them from the set `rest`.
-#[inline(always)]
-fn crypt_class<C: BlockCipher, B: Isa, const OPENS: bool, const R: usize>(
-    b: B,
-    messages: &mut [&mut Message<'_>],
-    classes: &[u8; SET],
-    rest: &mut u64,
-) {
-    let mut members = b.equal(classes, R as u8);
-    loop {
-        let (mut group, mut used) = ([0; 4], 0);
-        for place in &mut group[..B::BLOCKS] {
-            if members == 0 {
-                return;
-            }
-            *place = members.trailing_zeros() as usize;
-            used |= 1 << *place;
-            members &= members - 1;
-        }
-        *rest &= !used;
-        crypt_group::<C, B, OPENS, R>(b, messages, group);
-    }
-}
-
-/// Processes a group: as many messages as a register has blocks, with one key and `R` registers each. Their tags are
-/// computed together, one per lane.
-///
-/// Nothing of a message passes through memory between its parts: a load of several stores just before it would wait
-/// until they have left the store buffer, and all younger instructions with it.
-#[inline(always)]
-fn crypt_group<C: BlockCipher, B: Isa, const OPENS: bool, const R: usize>(
-    b: B,
-    messages: &mut [&mut Message<'_>],
-    group: [usize; 4],
-) {
-    let key = messages[0].key;
-    let (keys, powers) = (C::of(key).encrypting::<B>(), table::<C>(key).products());
-    let (mut nonces, mut x) = ([b.zero(); 4], [[b.zero(); R]; 4]);
-    each_register!(4, 0 1 2 3, n => {
-        if n < B::BLOCKS {
-            let nonce: &[u8; 12] = messages[group[n]].nonce.first_chunk().expect("12 bytes");
-            nonces[n] = b.load_bytes(nonce);
-            let nonce = b.spread(nonces[n]);
-            each_register!(R, r => {
-                x[n][r] = b.xor(nonce, b.load(&LAST_BYTES[2 + r * B::BLOCKS..]));
-            });
-        }
-    });
-    let [nonces, ..] = b.transpose(nonces);
-    let mut masks = b.xor(nonces, b.splat(&LAST_BYTES[1]));
-    keys.encrypt_rows(b, &mut masks, &mut x);
-
-    let mut sums = [b.zero(); 4];
-    each_register!(4, 0 1 2 3, n => {
-        if n < B::BLOCKS {
-            let Message { aad, data, .. } = &mut *messages[group[n]];
-            let (bytes, mut sum) = (data.len(), Unreduced::zero(b));
-            let data = data.whole::<B, R>();
-            let input = data.load(b);
-            each_register!(R, r => {
-                x[n][r] = b.xor(x[n][r], input[r]);
-            });
-            data.store(b, &x[n]);
-            let mut ciphertext = input;
-            if !OPENS {
-                ciphertext = x[n];
-                data.trim(b, &mut ciphertext);
-            }
-            each_register!(R, r => {
-                ciphertext[r] = b.reverse(ciphertext[r]);
-            });
-            let blocks = bytes.div_ceil(BLOCK);
-            powers.add(b, blocks, &ciphertext, &mut sum);
-            if !aad.is_empty() {
-                let aad_blocks = aad.len().div_ceil(BLOCK);
-                powers.add(b, blocks + aad_blocks, &[b.reverse(b.load_bytes(aad))], &mut sum);
-            }
-            // The length block goes with the lane that has the sum of all lanes later.
-            sums[n] = b.xor(sum.reduce::<GcmOrder>(b), b.one(&reversed_lengths(aad.len(), bytes)));
-        }
-    });
-    let [s0, s1, s2, s3] = b.transpose(sums);
-    let sums = b.xor(b.xor(s0, s1), b.xor(s2, s3));
-    let h = b.splat(&table::<C>(key).powers_from(1)[0]);
-    let s = haswell::<GcmOrder, B>(b, sums, h);
-    let mut tags = [[0; BLOCK]; 4];
-    b.store(b.xor(b.reverse(s), masks), &mut tags);
-    for n in 0..B::BLOCKS {
-        messages[group[n]].tag = tags[n];
-    }
-}
-
-/// Messages that are processed one after the other.
-struct Each<'b, 'm, 'a, C, const OPENS: bool> {
-    messages: &'b mut [&'m mut Message<'a>],
-    cipher: PhantomData<C>,
-}
-
-impl<C: BlockCipher, const OPENS: bool> Kernel for Each<'_, '_, '_, C, OPENS> {
-    type Output = ();
 
     /// Algorithms 4 and 5 of SP 800-38D, up to the comparison of the tags.
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) {
+    fn crypt_each<B: Isa>(b: B, messages: &mut [&mut Message<'_>]) {
         let mut masks = Column::new();
-        for message in self.messages.iter_mut() {
+        for message in messages.iter_mut() {
             // `J0` is kept where the tag will be: to hash a long IV takes longer than a short message.
             message.tag = b.first(first_counter::<C, B>(b, message.key, message.nonce));
             masks.push(message.tag);
         }
-        encrypt_each_by::<C, B>(b, self.messages, &mut masks);
-        for (message, mask) in self.messages.iter_mut().zip(&masks) {
+        encrypt_each_by::<C, B>(b, messages, &mut masks);
+        for (message, mask) in messages.iter_mut().zip(&masks) {
             let s = crypt::<C, B, OPENS>(b, message);
             message.tag = b.first(b.xor(s, b.one(mask)));
         }

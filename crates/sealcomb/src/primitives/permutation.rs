@@ -14,12 +14,15 @@ pub(crate) trait Permutation<B: Isa>: Copy {
     /// Encrypts every block of `x`, and does the `R` pieces of `weave` meanwhile.
     fn encrypt_with<W: Weave<B>, const R: usize>(self, b: B, x: &mut [B::V; R], weave: &mut W);
 
-    /// Encrypts the blocks of `first`, and those of the first `B::BLOCKS` rows of `rows`.
+    /// Encrypts the blocks of `extra`, and those of the first `B::BLOCKS` rows of `rows`.
     #[inline(always)]
-    fn encrypt_rows<const R: usize>(self, b: B, first: &mut B::V, rows: &mut [[B::V; R]; 4]) {
-        let mut alone = [*first];
-        self.encrypt(b, &mut alone);
-        [*first] = alone;
+    fn encrypt_rows<const E: usize, const R: usize>(
+        self,
+        b: B,
+        extra: &mut [B::V; E],
+        rows: &mut [[B::V; R]; 4],
+    ) {
+        self.encrypt(b, extra);
         for row in &mut rows[..B::BLOCKS] {
             self.encrypt(b, row);
         }
@@ -39,8 +42,13 @@ macro_rules! aes_under {
             }
 
             #[inline(always)]
-            fn encrypt_rows<const R: usize>(self, b: B, first: &mut B::V, rows: &mut [[B::V; R]; 4]) {
-                b.encrypt_rows(self, first, rows);
+            fn encrypt_rows<const E: usize, const R: usize>(
+                self,
+                b: B,
+                extra: &mut [B::V; E],
+                rows: &mut [[B::V; R]; 4],
+            ) {
+                b.encrypt_rows(self, extra, rows);
             }
 
             #[inline(always)]
