@@ -14,7 +14,7 @@
 use core::hint::black_box;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crate::backend::{BLOCK, Backend, Isa, Kernel, TopBit};
+use crate::backend::{BLOCK, Backend, Isa, Kernel, Probe, TopBit};
 use crate::primitives::gf128;
 
 /// Number of registers that independent operations are spread over: more than latency times throughput on any known
@@ -232,7 +232,7 @@ impl<const R: usize> Kernel for Repeat<R> {
     type Output = u64;
 
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> u64 {
+    fn run<B: Probe>(self, b: B) -> u64 {
         let order = black_box([3; BLOCK]);
         let key = b.splat(&order);
         let mut x = [key; R];
@@ -272,7 +272,7 @@ impl Kernel for Mix {
     type Output = u64;
 
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> u64 {
+    fn run<B: Probe>(self, b: B) -> u64 {
         let key = b.splat(&black_box([3; BLOCK]));
         let Self { aes, clmul, times } = self;
         let (mut x, mut y) = ([key; ROUNDS], [key; PRODUCTS]);
@@ -403,7 +403,7 @@ impl<const R: usize> Kernel for Doublings<R> {
     type Output = u64;
 
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> u64 {
+    fn run<B: Probe>(self, b: B) -> u64 {
         // Different blocks, so that the branches of one register do not predict those of the next.
         let mut x: [B::V; R] = core::array::from_fn(|r| b.splat(&black_box([3 + 40 * r as u8; BLOCK])));
         match self.method {
@@ -441,7 +441,7 @@ impl<const R: usize> Kernel for Chain<R> {
     type Output = u64;
 
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> u64 {
+    fn run<B: Probe>(self, b: B) -> u64 {
         let key = b.splat(&black_box([3; BLOCK]));
         let mut tags = [key; R];
         for _ in 0..self.messages {
@@ -459,7 +459,7 @@ impl<const R: usize> Chain<R> {
     /// Processes one message: `τ = E(N), U = τ ⊕ N`, the blocks, then `T = E(τ ⊕ h) ⊕ h` where `h = U K2`. The nonce
     /// is the previous tag.
     #[inline(always)]
-    fn mcoe_g<B: Isa>(&self, b: B, key: B::V, nonces: &mut [B::V; R]) {
+    fn mcoe_g<B: Probe>(&self, b: B, key: B::V, nonces: &mut [B::V; R]) {
         let mut tau = *nonces;
         ten_rounds(b, key, &mut tau);
         let mut u = sum(b, tau, *nonces);
@@ -475,7 +475,7 @@ impl<const R: usize> Chain<R> {
     /// Processes one message: `V = L² ⊕ N L`, the pairs of blocks, then `T = E(E(Σ) ⊕ N)` where `Σ` is the XOR of the
     /// ciphers' outputs for all pairs.
     #[inline(always)]
-    fn cobra<B: Isa>(&self, b: B, key: B::V, nonces: &mut [B::V; R]) {
+    fn cobra<B: Probe>(&self, b: B, key: B::V, nonces: &mut [B::V; R]) {
         let mut v = self.products(b, *nonces, key);
         let mut checksum = [key; R];
         for _ in 0..self.pairs {
@@ -489,7 +489,7 @@ impl<const R: usize> Chain<R> {
 
     /// `h = U K2, C = E(M ⊕ h) ⊕ h, U = M ⊕ C`
     #[inline(always)]
-    fn mcoe_g_block<B: Isa>(&self, b: B, key: B::V, u: &mut [B::V; R]) {
+    fn mcoe_g_block<B: Probe>(&self, b: B, key: B::V, u: &mut [B::V; R]) {
         let h = self.products(b, *u, key);
         let mut c = sum(b, h, [key; R]);
         ten_rounds(b, key, &mut c);
@@ -498,7 +498,7 @@ impl<const R: usize> Chain<R> {
 
     /// `X = M ⊕ V, Y = M' ⊕ X L, ρ = E(Y), σ = E(X ⊕ ρ), V = Y L`
     #[inline(always)]
-    fn cobra_pair<B: Isa>(&self, b: B, key: B::V, v: &mut [B::V; R], checksum: &mut [B::V; R]) {
+    fn cobra_pair<B: Probe>(&self, b: B, key: B::V, v: &mut [B::V; R], checksum: &mut [B::V; R]) {
         let x = sum(b, *v, [key; R]);
         let y = sum(b, self.products(b, x, key), [key; R]);
         let mut rho = y;
@@ -510,7 +510,7 @@ impl<const R: usize> Chain<R> {
     }
 
     #[inline(always)]
-    fn products<B: Isa>(&self, b: B, x: [B::V; R], h: B::V) -> [B::V; R] {
+    fn products<B: Probe>(&self, b: B, x: [B::V; R], h: B::V) -> [B::V; R] {
         let mut x = x;
         for r in 0..R {
             x[r] = match self.method {
@@ -533,7 +533,7 @@ fn sum<B: Isa, const R: usize>(b: B, x: [B::V; R], y: [B::V; R]) -> [B::V; R] {
 
 /// Computes ten AES rounds, the number of AES-128, all with the same round key.
 #[inline(always)]
-fn ten_rounds<B: Isa, const R: usize>(b: B, key: B::V, x: &mut [B::V; R]) {
+fn ten_rounds<B: Probe, const R: usize>(b: B, key: B::V, x: &mut [B::V; R]) {
     for _ in 0..10 {
         for r in 0..R {
             x[r] = b.aes_own_round(x[r], key);
@@ -561,7 +561,7 @@ mod tests {
         type Output = [u8; BLOCK];
 
         #[inline(always)]
-        fn run<B: Isa>(self, b: B) -> [u8; BLOCK] {
+        fn run<B: Probe>(self, b: B) -> [u8; BLOCK] {
             let v = b.one(&self.1);
             b.first(match self.0 {
                 Double::Extraction => gf128::double_branching(b, v, TopBit::Extract),
@@ -579,7 +579,7 @@ mod tests {
         type Output = [u8; BLOCK];
 
         #[inline(always)]
-        fn run<B: Isa>(self, b: B) -> [u8; BLOCK] {
+        fn run<B: Probe>(self, b: B) -> [u8; BLOCK] {
             b.first(b.aes_key_assist(b.one(&self.0)))
         }
     }

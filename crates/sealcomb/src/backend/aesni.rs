@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{BLOCK, Block, Isa, Kernel, TopBit, features, token};
+use super::{BLOCK, Block, Isa, Kernel, Probe, TopBit, features, token};
 
 token! {
     /// Proof that the CPU has AES-NI, PCLMULQDQ and SSE4.1.
@@ -45,7 +45,6 @@ impl Isa for Aesni {
         aes_inv_round(x, key) = _mm_aesdec_si128;
         aes_inv_last(x, key) = _mm_aesdeclast_si128;
         aes_inv_mix(x) = _mm_aesimc_si128;
-        aes_key_assist(x) = _mm_aeskeygenassist_si128::<1>;
     }
 
     #[inline(always)]
@@ -175,19 +174,6 @@ impl Isa for Aesni {
     }
 
     #[inline(always)]
-    fn top_bit(self, v: Self::V, how: TopBit) -> bool {
-        // SAFETY: the token proves SSE4.1.
-        unsafe {
-            match how {
-                TopBit::Extract => _mm_extract_epi8::<15>(v) & 0x80 != 0,
-                TopBit::Test => _mm_testz_si128(v, _mm_set_epi64x(i64::MIN, 0)) == 0,
-                TopBit::Collect => _mm_movemask_epi8(v) & 0x8000 != 0,
-                TopBit::Compare => _mm_extract_epi8::<15>(_mm_cmpgt_epi8(_mm_setzero_si128(), v)) != 0,
-            }
-        }
-    }
-
-    #[inline(always)]
     fn push(self, before: Self::V, _: Self::V) -> Self::V {
         before
     }
@@ -293,6 +279,25 @@ pub(super) unsafe fn store_part(v: __m128i, to: *mut u8, bytes: usize) {
             to.write(word as u8);
             word >>= 8;
             to = to.add(1);
+        }
+    }
+}
+
+impl Probe for Aesni {
+    verbs! {
+        aes_key_assist(x) = _mm_aeskeygenassist_si128::<1>;
+    }
+
+    #[inline(always)]
+    fn top_bit(self, v: Self::V, how: TopBit) -> bool {
+        // SAFETY: the token proves SSE4.1.
+        unsafe {
+            match how {
+                TopBit::Extract => _mm_extract_epi8::<15>(v) & 0x80 != 0,
+                TopBit::Test => _mm_testz_si128(v, _mm_set_epi64x(i64::MIN, 0)) == 0,
+                TopBit::Collect => _mm_movemask_epi8(v) & 0x8000 != 0,
+                TopBit::Compare => _mm_extract_epi8::<15>(_mm_cmpgt_epi8(_mm_setzero_si128(), v)) != 0,
+            }
         }
     }
 }

@@ -88,19 +88,6 @@ impl<B: Isa, W: Weave<B>> Weave<B> for Option<W> {
     }
 }
 
-/// Ways to read the top bit of a block, as compared in the papers. Only `aesni` distinguishes them.
-#[derive(Clone, Copy)]
-pub(crate) enum TopBit {
-    /// Extracts the top byte: `PEXTRB`.
-    Extract,
-    /// Tests the block against a mask: `PTEST`.
-    Test,
-    /// Collects the top bits of all bytes: `PMOVMSKB`.
-    Collect,
-    /// Compares all bytes with zero, then extracts the top one: `PCMPGTB`, `PEXTRB`.
-    Compare,
-}
-
 /// The operations of a backend on a register `V` of `BLOCKS` blocks of 16 bytes.
 ///
 /// A value of the implementing type (a token) proves that the CPU has the instructions and that the operating system
@@ -270,12 +257,6 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// Carry-less product of the low half of `a` and the high half of `b`. `PCLMULQDQ` 0x10 / `VPCLMULQDQ` /
     /// `VPCLMULQDQ` / `PMULL`.
     fn mul_cross(self, a: Self::V, b: Self::V) -> Self::V;
-    /// Returns whether the last byte of the first block has its top bit set. A caller that branches on the result is
-    /// not constant-time; this is for measurements only. See [`TopBit`] for the instructions.
-    #[inline(always)]
-    fn top_bit(self, v: Self::V, _: TopBit) -> bool {
-        self.first(v)[BLOCK - 1] >> 7 == 1
-    }
     /// Shifts a sequence of blocks by one: returns the last block of `before`, followed by all but the last block of
     /// `v`. No instruction / `VPERM2I128` / `VALIGNQ` / no instruction.
     fn push(self, before: Self::V, v: Self::V) -> Self::V;
@@ -314,33 +295,9 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// The last round of the equivalent inverse cipher. `AESDECLAST` / `VAESDECLAST` / `VAESDECLAST` / `AESD` with a
     /// zero key, `EOR`.
     fn aes_inv_last(self, x: Self::V, key: Self::V) -> Self::V;
-    /// One AES round in the order of the CPU's own instructions, which on Arm add the round key first. For
-    /// measurements only. [`Isa::aes_round`]; on `neon` `AESE`, `AESMC`.
-    #[inline(always)]
-    fn aes_own_round(self, x: Self::V, key: Self::V) -> Self::V {
-        self.aes_round(x, key)
-    }
-    /// One round of the inverse cipher in the order of the CPU's own instructions. For measurements only.
-    /// [`Isa::aes_inv_round`]; on `neon` `AESD`, `AESIMC`.
-    #[inline(always)]
-    fn aes_own_inv_round(self, x: Self::V, key: Self::V) -> Self::V {
-        self.aes_inv_round(x, key)
-    }
     /// `InvMixColumns`, which turns round keys into those of the equivalent inverse cipher. `AESIMC` / two `AESIMC` /
     /// `VAESENCLAST`, `VAESDEC` / `AESIMC`.
     fn aes_inv_mix(self, x: Self::V) -> Self::V;
-    /// `AESKEYGENASSIST` with round constant 1. For the second and the fourth word of each block it returns
-    /// `SubWord(word)` followed by `RotWord(SubWord(word))` XOR 1. For measurements only: the key schedule uses AES
-    /// rounds instead. `AESKEYGENASSIST` on `aesni`; elsewhere the last AES round and two byte shuffles.
-    #[inline(always)]
-    fn aes_key_assist(self, x: Self::V) -> Self::V {
-        // The last round is SubBytes after ShiftRows; the shuffle cancels ShiftRows.
-        let unshifted = self.shuffle(x, &[0, 13, 10, 7, 4, 1, 14, 11, 8, 5, 2, 15, 12, 9, 6, 3]);
-        let substituted = self.aes_last(unshifted, self.zero());
-        let words = self.shuffle(substituted, &[4, 5, 6, 7, 5, 6, 7, 4, 12, 13, 14, 15, 13, 14, 15, 12]);
-        self.xor(words, self.splat(&[0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]))
-    }
-
     /// Returns `v`, and keeps the compiler from reordering the computations of pinned values. An empty `asm!` on
     /// `vaes512`; elsewhere it has no effect.
     #[inline(always)]

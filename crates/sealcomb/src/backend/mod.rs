@@ -17,6 +17,7 @@ mod kept;
 mod lines;
 mod part;
 mod portable;
+mod probe;
 mod rows;
 mod span;
 #[cfg(target_arch = "x86_64")]
@@ -28,11 +29,12 @@ mod wiped;
 
 use core::fmt;
 
-pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, TopBit, Weave, hidden};
+pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, Weave, hidden};
 pub(crate) use kept::Kept;
 pub(crate) use lines::{LANES, Line, Lines, STEPS, Texts, add_to_row};
 pub(crate) use part::{read_part, write_part};
 pub(crate) use portable::SoftAes;
+pub(crate) use probe::{Probe, TopBit};
 pub(crate) use rows::{LINE, Rows, Scratch, SquareAt};
 pub(crate) use span::{Chunk, Span, Spans};
 pub(crate) use vendor::has_two_wide_aes_units;
@@ -43,8 +45,9 @@ use crate::Error;
 /// Safe generic code to run on a backend, with its arguments as fields.
 pub(crate) trait Kernel {
     type Output;
-    /// Runs the kernel. Implementations, and all generic functions they call, must be `#[inline(always)]`.
-    fn run<B: Isa>(self, b: B) -> Self::Output;
+    /// Runs the kernel. Implementations, and all generic functions they call, must be `#[inline(always)]`. All of them
+    /// but measurements require only [`Isa`].
+    fn run<B: Probe>(self, b: B) -> Self::Output;
 }
 
 /// Declares a backend's token: the zero-size proof of detection. The list of CPU features serves both detection and

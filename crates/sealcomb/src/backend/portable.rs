@@ -7,7 +7,7 @@ use core::fmt::Debug;
 use aes::cipher::{Array, Block as CipherBlock, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use aes::hazmat;
 
-use super::{BLOCK, Block, Isa, Kernel, RoundKeys, Weave, Wiped};
+use super::{BLOCK, Block, Isa, Kernel, Probe, RoundKeys, Weave, Wiped};
 
 /// The token of a portable backend, which every CPU supports.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -392,3 +392,5 @@ impl<const N: usize> Isa for Portable<N> {
         Self::with_soft(keys, x, SoftAes::decrypt);
     }
 }
+
+impl<const N: usize> Probe for Portable<N> {}

@@ -4,7 +4,7 @@
 use core::arch::x86_64::*;
 
 use super::aesni::{load_part, store_part, verbs};
-use super::{BLOCK, Block, Isa, Kernel, Square, features, token};
+use super::{BLOCK, Block, Isa, Kernel, Probe, Square, features, token};
 
 token! {
     /// Proof that the CPU has VAES and VPCLMULQDQ on 256-bit registers.
@@ -259,3 +259,5 @@ impl Isa for Vaes256 {
         }
     }
 }
+
+impl Probe for Vaes256 {}

@@ -6,7 +6,7 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::aesni::verbs;
-use super::{BLOCK, Block, Isa, Kernel, Square, features, token};
+use super::{BLOCK, Block, Isa, Kernel, Probe, Square, features, token};
 
 token! {
     /// Proof that the CPU has VAES and VPCLMULQDQ on 512-bit registers, and that the OS has enabled them (XSAVE).
@@ -310,3 +310,5 @@ fn pinned(mut v: __m512i) -> __m512i {
     unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(nomem, nostack, preserves_flags)) };
     v
 }
+
+impl Probe for Vaes512 {}

@@ -95,15 +95,20 @@ impl Kernel for Expand<'_> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        let Self { key, schedule } = self;
-        schedule.rounds = rounds(key.len());
-        if B::SOFT {
-            expand_words(b, key, &mut schedule.encrypting[..=schedule.rounds]);
-            schedule.soft = Some(Box::new(SoftAes::new(key)));
-        } else {
-            let (first, last) = ends(key);
-            expand(b, key.len(), [b.one(first)], [b.one(last)], &mut Single(&mut schedule.encrypting));
-        }
+        expand_single(b, self.key, self.schedule);
+    }
+}
+
+/// Expands a key without the help of other lanes.
+#[inline(always)]
+fn expand_single<B: Isa>(b: B, key: &[u8], schedule: &mut KeySchedule) {
+    schedule.rounds = rounds(key.len());
+    if B::SOFT {
+        expand_words(b, key, &mut schedule.encrypting[..=schedule.rounds]);
+        schedule.soft = Some(Box::new(SoftAes::new(key)));
+    } else {
+        let (first, last) = ends(key);
+        expand(b, key.len(), [b.one(first)], [b.one(last)], &mut Single(&mut schedule.encrypting));
     }
 }
 
@@ -127,7 +132,7 @@ impl Kernel for ExpandGroup<'_> {
             pairs = expand_registers::<B, 1>(b, pairs);
         }
         for (key, schedule) in pairs {
-            Expand { key, schedule }.run(b);
+            expand_single(b, key, schedule);
         }
     }
 }

@@ -14,7 +14,7 @@
 
 use core::marker::PhantomData;
 
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, TopBit};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Probe, TopBit};
 
 /// A convention that represents elements of the field as blocks. In both conventions, a byte-reversed block is a
 /// little-endian polynomial, on which the arithmetic operates.
@@ -265,7 +265,7 @@ pub(crate) fn times_x(h: &Block) -> Block {
 /// Doubles the first block of a register in the little-endian convention, as in listing 1.1 of Bogdanov, Lauridsen
 /// and Tischhauser: it reads the top bit and branches on it. Not constant-time; for measurements only.
 #[inline(always)]
-pub(crate) fn double_branching<B: Isa>(b: B, v: B::V, how: TopBit) -> B::V {
+pub(crate) fn double_branching<B: Probe>(b: B, v: B::V, how: TopBit) -> B::V {
     let shifted = b.xor(b.add64(v, v), b.shift_right(b.low_to_high(v), 63));
     if b.top_bit(v, how) { b.xor(shifted, b.splat(&halves(0x87, 0))) } else { shifted }
 }

@@ -7,4 +7,4 @@ mod neon_sha3;
 pub(super) use neon::Neon;
 pub(super) use neon_sha3::NeonSha3;
 
-use super::{BLOCK, Block, Isa, Kernel, RoundKeys, Weave, read_part, token, write_part};
+use super::{BLOCK, Block, Isa, Kernel, Probe, RoundKeys, Weave, read_part, token, write_part};

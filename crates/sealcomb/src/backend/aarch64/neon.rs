@@ -19,7 +19,7 @@ use core::arch::aarch64::*;
 use core::mem::transmute;
 use core::slice;
 
-use super::{BLOCK, Block, Isa, Kernel, RoundKeys, Weave, features, read_part, token, write_part};
+use super::{BLOCK, Block, Isa, Kernel, Probe, RoundKeys, Weave, features, read_part, token, write_part};
 
 token! {
     /// Proof that the CPU has AES and PMULL. Rust's target feature `aes` includes both.
@@ -269,18 +269,6 @@ impl<T: Armv8> Isa for T {
     }
 
     #[inline(always)]
-    fn aes_own_round(self, x: Self::V, key: Self::V) -> Self::V {
-        // SAFETY: the token proves AES.
-        unsafe { round(x, key) }
-    }
-
-    #[inline(always)]
-    fn aes_own_inv_round(self, x: Self::V, key: Self::V) -> Self::V {
-        // SAFETY: the token proves AES.
-        unsafe { inv_round(x, key) }
-    }
-
-    #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) -> K::Output {
         self.run(kernel)
     }
@@ -339,6 +327,20 @@ impl<T: Armv8> Isa for T {
             let last = unsafe { inv_last(x[r], keys.key(self, rounds - 1, r)) };
             x[r] = self.xor(last, keys.key(self, rounds, r));
         }
+    }
+}
+
+impl<T: Armv8> Probe for T {
+    #[inline(always)]
+    fn aes_own_round(self, x: Self::V, key: Self::V) -> Self::V {
+        // SAFETY: the token proves AES.
+        unsafe { round(x, key) }
+    }
+
+    #[inline(always)]
+    fn aes_own_inv_round(self, x: Self::V, key: Self::V) -> Self::V {
+        // SAFETY: the token proves AES.
+        unsafe { inv_round(x, key) }
     }
 }
 
