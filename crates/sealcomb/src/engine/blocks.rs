@@ -1,4 +1,4 @@
-//! Across blocks: consecutive blocks of one message side by side, and single blocks of many messages.
+//! Parallelism across blocks: consecutive blocks of one message side by side, and single blocks of many messages.
 
 use core::marker::PhantomData;
 
@@ -14,15 +14,15 @@ use crate::primitives::counter::{Counter, xor_keystream};
 use crate::primitives::permutation::Permutation;
 use crate::primitives::wipe;
 
-/// A mode's direction in which no block has to wait for another.
+/// One direction of a mode in which an output block depends on two consecutive input blocks at most.
 pub(crate) trait Independent {
-    /// Whether the cipher runs backwards.
+    /// Whether the step decrypts.
     const DECRYPTS: bool;
-    /// Turns blocks of input into output; `before` has the input block before each.
+    /// Turns input blocks into output blocks. `before` has the input block before each of them.
     fn step<L: Lanes>(lanes: L, before: &L::Blocks, x: &mut L::Blocks);
 }
 
-/// Takes messages through such a mode, in any number of bytes; the block before the first is the nonce.
+/// Processes messages of any length. The block before the first one is the nonce.
 pub(crate) fn run<M: Independent>(batch: &mut Batch<'_, '_, '_>) {
     batch.backend.run(Blocks::<M> { messages: batch.messages, mode: PhantomData });
 }
@@ -49,7 +49,7 @@ impl<M: Independent> Kernel for Blocks<'_, '_, '_, M> {
 
 #[inline(always)]
 fn across<M: Independent, B: Isa, K: RoundKeys<B>>(b: B, keys: K, message: &mut Message<'_>) {
-    // The nonce in every lane: only the last is looked at.
+    // Only the last lane is read.
     let last = b.splat(message.nonce.first_chunk().unwrap_or(&[0; BLOCK]));
     pass(b, &mut message.data, &mut Across::<M, B, K> { keys, last, mode: PhantomData });
 }
@@ -74,19 +74,19 @@ impl<M: Independent, B: Isa, K: RoundKeys<B>> Pass<B> for Across<M, B, K> {
     }
 }
 
-/// What is done with the blocks of one message in turn, many at a time, and what is kept between them.
+/// A pass over the blocks of a message, several registers at a time. The implementing type holds its state.
 pub(crate) trait Pass<B: Isa> {
     /// Whether a step leaves output in `x`.
     const WRITES: bool;
-    /// Takes the next registers of input. The last one begins with `bytes` bytes of the message, and zeros follow them;
-    /// what comes out there is not written.
+    /// Processes the next registers of input. The last one begins with `bytes` bytes of the message, followed by zeros;
+    /// output in place of the zeros is not written.
     fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize);
 }
 
-/// Goes over a message of any length.
+/// Runs a pass over a message of any length.
 #[inline(always)]
 pub(crate) fn pass<B: Isa, P: Pass<B>>(b: B, data: &mut Span<'_>, pass: &mut P) {
-    // A span of its own stays in registers: the compiler knows that no store changes it.
+    // A local span stays in registers, because the compiler knows that no store changes it.
     let data = &mut data.reborrow();
     let register = BLOCK * B::BLOCKS;
     let mut at = 0;
@@ -119,18 +119,18 @@ pub(crate) fn pass<B: Isa, P: Pass<B>>(b: B, data: &mut Span<'_>, pass: &mut P) 
     });
 }
 
-/// The same with pairs of consecutive blocks, of which the first ones and the second ones have registers of their own.
+/// A pass over pairs of consecutive blocks, whose first and second blocks are in separate registers.
 pub(crate) trait PairPass<B: Isa> {
-    /// Takes the next registers of input. The last ones begin with `pairs` blocks of the message, and zeros follow them;
-    /// what comes out there is not written.
+    /// Processes the next registers of input. The last ones begin with `pairs` blocks of the message, followed by zeros;
+    /// output in place of the zeros is not written.
     fn step<const R: usize>(&mut self, b: B, first: &mut [B::V; R], second: &mut [B::V; R], pairs: usize);
 }
 
-/// Registers of first blocks, and of second ones, that go through the cipher together: since the second ones wait for the
-/// first, as many as fill the units alone. What is left goes on with up to half as many.
+/// Number of registers of first blocks, and of second blocks, per step. The second blocks wait for the first ones, so
+/// each must fill the AES units alone. The last steps have at most half as many.
 const PAIRS: usize = REGISTERS;
 
-/// Goes over a message of whole pairs.
+/// Runs a pass over a message of whole pairs.
 #[inline(always)]
 pub(crate) fn pass_pairs<B: Isa, P: PairPass<B>>(b: B, data: &mut Span<'_>, pass: &mut P) {
     let data = &mut data.reborrow();
@@ -167,7 +167,7 @@ pub(crate) fn pass_pairs<B: Isa, P: PairPass<B>>(b: B, data: &mut Span<'_>, pass
     });
 }
 
-/// The pairs of `R` registers of first blocks and `R` of second ones, `BOTH` together.
+/// Processes `R` registers of first blocks and `R` of second blocks, `BOTH` together.
 #[inline(always)]
 fn full_pairs<B: Isa, P: PairPass<B>, const R: usize, const BOTH: usize>(
     b: B,
@@ -188,7 +188,7 @@ fn full_pairs<B: Isa, P: PairPass<B>, const R: usize, const BOTH: usize>(
     }
 }
 
-/// Adds to each message the keystream from its first counter block on.
+/// Adds to each message the keystream that starts with its first counter block.
 pub(crate) fn keystream<C: Counter>(batch: &mut Batch<'_, '_, '_>, first: impl Fn(&Message<'_>) -> Block) {
     let mut firsts = Column::new();
     firsts.extend(batch.messages.iter().map(|message| first(message)));
@@ -213,7 +213,7 @@ impl<C: Counter> Kernel for Keystream<'_, '_, '_, C> {
     }
 }
 
-/// Some blocks under one key, for what a key keeps.
+/// Encrypts some blocks under one key, to derive the state of a mode from it.
 pub(crate) fn encrypt_alone<const N: usize>(
     backend: Backend,
     aes: &KeySchedule,
@@ -229,7 +229,7 @@ pub(crate) fn encrypt_alone<const N: usize>(
     encrypted
 }
 
-/// Single blocks of many messages, to be encrypted at once under each message's key.
+/// Single blocks of many messages, each to be encrypted under its message's key.
 pub(crate) struct Loose<'a, C = KeySchedule> {
     pub(crate) blocks: Column,
     keys: ArrayVec<&'a C, FLIGHT>,
@@ -249,7 +249,7 @@ impl<'a, C: BlockCipher> Loose<'a, C> {
         backend.run(CryptLoose::<C, false> { loose: self });
     }
 
-    /// The same within a kernel.
+    /// Encrypts all blocks within a kernel.
     #[inline(always)]
     pub(crate) fn encrypt_on<B: Isa>(&mut self, b: B) {
         b.call(CryptLoose::<C, false> { loose: self });
@@ -258,14 +258,14 @@ impl<'a, C: BlockCipher> Loose<'a, C> {
 
 #[cfg(feature = "hazmat")]
 impl<C: BlockCipher> Loose<'_, C> {
-    /// Decrypts them instead.
+    /// Decrypts all blocks within a kernel.
     #[inline(always)]
     pub(crate) fn decrypt_on<B: Isa>(&mut self, b: B) {
         b.call(CryptLoose::<C, true> { loose: self });
     }
 }
 
-/// A function for all modes and all places in them that have loose blocks.
+/// The kernel for loose blocks, one function for all modes.
 struct CryptLoose<'l, 'a, C, const DECRYPTS: bool> {
     loose: &'l mut Loose<'a, C>,
 }
@@ -285,13 +285,13 @@ impl<C: BlockCipher, const DECRYPTS: bool> Kernel for CryptLoose<'_, '_, C, DECR
     }
 }
 
-/// Encrypts blocks under the AES keys of messages that have the same number of them, one message's after the other's.
+/// Encrypts equally many blocks of each message under its AES key. The blocks of a message are consecutive.
 #[inline(always)]
 pub(crate) fn encrypt_each<B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: &mut [Block]) {
     encrypt_each_by::<KeySchedule, B>(b, messages, blocks);
 }
 
-/// The same by any cipher.
+/// Encrypts equally many blocks of each message with any cipher. The blocks of a message are consecutive.
 #[inline(always)]
 pub(crate) fn encrypt_each_by<C: BlockCipher, B: Isa>(
     b: B,
@@ -323,7 +323,7 @@ pub(crate) fn encrypt_block<B: Isa, K: Permutation<B>>(b: B, keys: K, block: &mu
     crypt_block::<B, K, false>(b, keys, block);
 }
 
-/// Takes blocks that share a key through the cipher, in either direction.
+/// Encrypts or decrypts blocks that share a key.
 #[inline(always)]
 fn crypt_blocks<B: Isa, K: Permutation<B>, const DECRYPTS: bool>(b: B, keys: K, blocks: &mut [Block]) {
     if let [block] = blocks {

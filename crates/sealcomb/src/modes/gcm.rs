@@ -1,4 +1,15 @@
-//! GCM and GMAC (SP 800-38D), with the paper's letters: `H` the hash key, `J0` the first counter block, `S` the hash.
+//! GCM and GMAC (SP 800-38D), with the standard's letters.
+//!
+//! ```text
+//! H ← E_K(0)
+//! J0 ← IV || 1 if the IV has 96 bits, otherwise GHASH_H(IV || 0...0 || 8 |IV|)
+//! C ← P ⊕ (E_K(J0 + 1) || E_K(J0 + 2) || ...)
+//! S ← GHASH_H(A || 0...0 || C || 0...0 || 8 |A| || 8 |C|)
+//! T ← S ⊕ E_K(J0)
+//! ```
+//!
+//! Short messages are processed in groups (see [`groups`]). A long message is hashed while the cipher works on its next
+//! blocks. The first counter blocks of all messages are encrypted together.
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;
@@ -12,11 +23,11 @@ use crate::engine::{Batch, BlockCipher, Column, Material, Message};
 use crate::primitives::aes;
 use crate::primitives::counter::{Be32, Counters, LAST_BYTES};
 use crate::primitives::gf128::{GcmOrder, Unreduced, haswell};
-use crate::primitives::ghash::{Ghash, Table};
+use crate::primitives::ghash::{Ghash, Products, Table};
 use crate::primitives::permutation::Permutation;
 use crate::primitives::wipe;
 
-/// GCM of a block cipher; as GMAC, its message is what the job has as additional data.
+/// GCM with a block cipher. In GMAC, the message is the job's additional data.
 pub(crate) struct Gcm<C>(PhantomData<C>);
 
 pub(crate) const AES: Gcm<aes::KeySchedule> = Gcm(PhantomData);
@@ -51,7 +62,7 @@ struct HashKey<'a, C> {
 impl<C: BlockCipher> Kernel for HashKey<'_, C> {
     type Output = Box<Wiped<Table>>;
 
-    /// `H = E_K(0)` and its powers
+    /// Computes the powers of `H = E_K(0)`.
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> Box<Wiped<Table>> {
         let mut h = [0; BLOCK];
@@ -100,30 +111,7 @@ impl<C: BlockCipher, const OPENS: bool> Grouped for Crypt<C, OPENS> {
         let mut sums = [b.zero(); 4];
         each_register!(4, 0 1 2 3, n => {
             if n < B::BLOCKS {
-                let Message { aad, data, .. } = &mut *messages[group[n]];
-                let (bytes, mut sum) = (data.len(), Unreduced::zero(b));
-                let data = data.whole::<B, R>();
-                let input = data.load(b);
-                each_register!(R, r => {
-                    x[n][r] = b.xor(x[n][r], input[r]);
-                });
-                data.store(b, &x[n]);
-                let mut ciphertext = input;
-                if !OPENS {
-                    ciphertext = x[n];
-                    data.trim(b, &mut ciphertext);
-                }
-                each_register!(R, r => {
-                    ciphertext[r] = b.reverse(ciphertext[r]);
-                });
-                let blocks = bytes.div_ceil(BLOCK);
-                powers.add(b, blocks, &ciphertext, &mut sum);
-                if !aad.is_empty() {
-                    let aad_blocks = aad.len().div_ceil(BLOCK);
-                    powers.add(b, blocks + aad_blocks, &[b.reverse(b.load_bytes(aad))], &mut sum);
-                }
-                // The length block goes with the lane that has the sum of all lanes later.
-                sums[n] = b.xor(sum.reduce::<GcmOrder>(b), b.one(&reversed_lengths(aad.len(), bytes)));
+                sums[n] = add_and_hash::<B, OPENS, R>(b, powers, messages[group[n]], &mut x[n]);
             }
         });
         let [s0, s1, s2, s3] = b.transpose(sums);
@@ -142,7 +130,7 @@ impl<C: BlockCipher, const OPENS: bool> Grouped for Crypt<C, OPENS> {
     fn crypt_each<B: Isa>(b: B, messages: &mut [&mut Message<'_>]) {
         let mut masks = Column::new();
         for message in messages.iter_mut() {
-            // `J0` is kept where the tag will be: to hash a long IV takes longer than a short message.
+            // The tag's place holds `J0` meanwhile. Hashing a long IV twice would take longer than a short message.
             message.tag = b.first(first_counter::<C, B>(b, message.key, message.nonce));
             masks.push(message.tag);
         }
@@ -154,12 +142,47 @@ impl<C: BlockCipher, const OPENS: bool> Grouped for Crypt<C, OPENS> {
     }
 }
 
+/// Adds the keystream `x` to a message of a group. Returns its hash as a sum of all lanes, with the block of its lengths not
+/// yet multiplied by `H`.
+#[inline(always)]
+fn add_and_hash<B: Isa, const OPENS: bool, const R: usize>(
+    b: B,
+    powers: Products<'_>,
+    message: &mut Message<'_>,
+    x: &mut [B::V; R],
+) -> B::V {
+    let Message { aad, data, .. } = message;
+    let (bytes, mut sum) = (data.len(), Unreduced::zero(b));
+    let data = data.whole::<B, R>();
+    let input = data.load(b);
+    each_register!(R, r => {
+        x[r] = b.xor(x[r], input[r]);
+    });
+    data.store(b, x);
+    let mut ciphertext = input;
+    if !OPENS {
+        ciphertext = *x;
+        data.trim(b, &mut ciphertext);
+    }
+    each_register!(R, r => {
+        ciphertext[r] = b.reverse(ciphertext[r]);
+    });
+    let blocks = bytes.div_ceil(BLOCK);
+    powers.add(b, blocks, &ciphertext, &mut sum);
+    if !aad.is_empty() {
+        let aad_blocks = aad.len().div_ceil(BLOCK);
+        powers.add(b, blocks + aad_blocks, &[b.reverse(b.load_bytes(aad))], &mut sum);
+    }
+    // The block of the lengths is in the lane that has the sum of all lanes later.
+    b.xor(sum.reduce::<GcmOrder>(b), b.one(&reversed_lengths(aad.len(), bytes)))
+}
+
 #[inline(always)]
 fn table<C: BlockCipher>(key: &Material) -> &Table {
     C::kept(key).get()
 }
 
-/// `J0`, in the first lane: the IV and the number 1, or the hash of the IV where it hasn't 96 bits.
+/// Returns `J0` in the first lane: an IV of 96 bits followed by the number 1, or the hash of any other IV.
 #[inline(always)]
 fn first_counter<C: BlockCipher, B: Isa>(b: B, key: &Material, iv: &[u8]) -> B::V {
     if iv.len() == 12 {
@@ -174,7 +197,7 @@ fn first_counter<C: BlockCipher, B: Isa>(b: B, key: &Material, iv: &[u8]) -> B::
     hash.value(b)
 }
 
-/// The bit lengths of two strings of bytes as the hash's last block.
+/// Returns the last block of a hash: the lengths of two byte strings in bits.
 #[inline(always)]
 fn lengths(first: usize, second: usize) -> Block {
     (u128::from(8 * first as u64) << 64 | u128::from(8 * second as u64)).to_be_bytes()
@@ -190,7 +213,7 @@ fn reversed_lengths(first: usize, second: usize) -> Block {
 #[inline(always)]
 fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
     let Message { key, aad, data, tag: j0, .. } = message;
-    // A span of its own stays in registers: the compiler knows that no store changes it.
+    // A local span stays in registers, because the compiler knows that no store changes it.
     let data = &mut data.reborrow();
     let (keys, table) = (C::of(key).encrypting::<B>(), table::<C>(key));
     let mut counters = Counters::<B, Be32>::skipping(b, b.splat(j0), 1);
@@ -206,11 +229,11 @@ fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<
         hash.absorb_string(b, &aad);
     }
 
-    // What is left for the last group, with the lengths, is never nothing unless the message is empty.
+    // The last group is only empty if the message is.
     let mut at = 0;
     while data.len() - at > group {
         let mut x: [B::V; REGISTERS] = counters.take(b);
-        // The ciphertext to hash meanwhile: this group's when opening, the one's before it when sealing.
+        // Meanwhile, ciphertext is hashed: that of this group when opening, that of the preceding one when sealing.
         let from = if OPENS { Some(at) } else { at.checked_sub(group) };
         if let Some(from) = from {
             hash.begin(b, 0);
@@ -228,12 +251,12 @@ fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<
     }
     let blocks = (data.len() - at).div_ceil(BLOCK);
     if !OPENS && at > 0 {
-        // Apart from what opens and what is short, which have nothing to hash meanwhile.
+        // Only here is there ciphertext to hash meanwhile.
         each_count!(blocks.div_ceil(B::BLOCKS), R => {
             let mut x: [B::V; R] = counters.take(b);
             hash.begin(b, 0);
             let mut absorb = Absorb::<B, OPENS> { hash: &mut hash, chunk: data.chunk(at - group) };
-            // Between the rounds is place for a piece a register.
+            // There is time for one piece per register between the rounds. The others come first.
             for piece in R..REGISTERS {
                 absorb.thread(b, piece);
             }
@@ -260,7 +283,7 @@ fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<
     hash.value(b)
 }
 
-/// Adds the keystream to the last group of a message, and hashes its ciphertext.
+/// Adds the keystream to the last group of a message and hashes its ciphertext.
 #[inline(always)]
 fn last_group<B: Isa, const OPENS: bool, const R: usize>(
     b: B,
@@ -281,8 +304,8 @@ fn last_group<B: Isa, const OPENS: bool, const R: usize>(
     hash.absorb(b, if OPENS { input } else { output }, bytes.div_ceil(BLOCK));
 }
 
-/// Hashes a group of ciphertext, a register between two AES rounds: what is read when opening, what was written when
-/// sealing.
+/// Hashes a group of ciphertext, one register between two AES rounds. It is the input when opening, and earlier output
+/// when sealing.
 struct Absorb<'h, 't, 'd, B: Isa, const OPENS: bool> {
     hash: &'h mut Ghash<'t, B>,
     chunk: Chunk<'d, B, REGISTERS>,

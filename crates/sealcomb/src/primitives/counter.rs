@@ -1,27 +1,27 @@
-//! Counter blocks: the keystream of CTR, CCM, GCM and GCM-SIV, which differ in where a block's counter sits.
+//! Counter blocks and keystreams of CTR, CCM, GCM and GCM-SIV, which differ in the position of the counter in its block.
 
 use super::permutation::Permutation;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, Weave};
 
-/// How counter blocks follow each other.
+/// A kind of counter block: which of its bits count, and in which byte order.
 pub(crate) trait Counter {
-    /// Whether the counter is the end of the block, big-endian: such blocks are counted byte-reversed.
+    /// Whether the counter is big-endian, at the end of the block. Such blocks are byte-reversed before they are counted.
     const BIG_ENDIAN: bool;
-    /// Adds numbers of blocks to byte-ordered counters.
+    /// Adds numbers of blocks to counters, which are byte-reversed if they are big-endian.
     fn add<B: Isa>(b: B, counter: B::V, blocks: B::V) -> B::V;
-    /// The counter block that many blocks on.
+    /// Returns the counter block that follows `start` after this many blocks.
     fn skip(start: &Block, blocks: u64) -> Block;
-    /// Blocks from `start` on until `add` overflows where it must not, if it does.
+    /// Returns the number of blocks, from `start` on, after which `add` would lose a carry; `None` if it never does.
     fn until_overflow(start: &Block) -> Option<u64>;
 }
 
-/// The last 32 bits, big-endian, on their own: GCM.
+/// A counter in the last 32 bits, big-endian: GCM.
 pub(crate) struct Be32;
 
-/// The whole block as one big-endian number: CTR and CCM.
+/// The whole block as a big-endian counter: CTR and CCM.
 pub(crate) struct Be128;
 
-/// The first 32 bits, little-endian, on their own: GCM-SIV.
+/// A counter in the first 32 bits, little-endian: GCM-SIV.
 pub(crate) struct Le32;
 
 impl Counter for Be32 {
@@ -57,7 +57,7 @@ impl Counter for Be128 {
         u128::from_be_bytes(*start).wrapping_add(blocks.into()).to_be_bytes()
     }
 
-    // The sum doesn't carry from the low 64 bits into the high ones.
+    // `add` does not carry from the low 64 bits to the high ones.
     #[inline(always)]
     fn until_overflow(start: &Block) -> Option<u64> {
         let low = u128::from_be_bytes(*start) as u64;
@@ -86,7 +86,7 @@ impl Counter for Le32 {
     }
 }
 
-/// The numbers 0, 1, 2 ... as blocks.
+/// The numbers from 0 on as little-endian blocks.
 #[repr(align(64))]
 struct Numbers([Block; 4 * REGISTERS]);
 
@@ -111,20 +111,20 @@ pub(crate) static LAST_BYTES: [Block; 5 * REGISTERS] = {
     blocks
 };
 
-/// Counter blocks on their way, as many registers at a time as wanted.
+/// A sequence of counter blocks, taken in registers.
 pub(crate) struct Counters<B: Isa, C: Counter> {
     next: B::V,
     kind: core::marker::PhantomData<C>,
 }
 
 impl<B: Isa, C: Counter> Counters<B, C> {
-    /// The counter blocks from `start` on.
+    /// Returns the counter blocks from `start` on.
     #[inline(always)]
     pub(crate) fn new(b: B, start: &Block) -> Self {
         Self::skipping(b, b.splat(start), 0)
     }
 
-    /// The counter blocks from so many after `start`, which is in every lane, on.
+    /// Returns the counter blocks that follow `start` after this many blocks. `start` is in every lane.
     #[inline(always)]
     pub(crate) fn skipping(b: B, start: B::V, blocks: usize) -> Self {
         let start = if C::BIG_ENDIAN { b.reverse(start) } else { start };
@@ -132,7 +132,7 @@ impl<B: Isa, C: Counter> Counters<B, C> {
         Self { next, kind: core::marker::PhantomData }
     }
 
-    /// The next `R` registers of counter blocks.
+    /// Returns the next `R` registers of counter blocks.
     #[inline(always)]
     pub(crate) fn take<const R: usize>(&mut self, b: B) -> [B::V; R] {
         let mut blocks = [b.zero(); R];
@@ -145,7 +145,7 @@ impl<B: Isa, C: Counter> Counters<B, C> {
     }
 }
 
-/// Adds the keystream from counter block `start` on to a message of any length.
+/// Adds the keystream that starts with counter block `start` to a message of any length.
 #[inline(always)]
 pub(crate) fn xor_keystream<C: Counter, B: Isa, K: Permutation<B>>(
     b: B,
@@ -156,7 +156,8 @@ pub(crate) fn xor_keystream<C: Counter, B: Isa, K: Permutation<B>>(
     xor_keystream_with::<C, B, K, ()>(b, keys, start, data, &mut ());
 }
 
-/// The same, with other work between the rounds: eight pieces of it for each eight full registers.
+/// Adds the keystream that starts with counter block `start` to a message of any length. For each eight full registers,
+/// eight pieces of other work are interleaved with the rounds.
 #[inline(always)]
 pub(crate) fn xor_keystream_with<C: Counter, B: Isa, K: Permutation<B>, W: Weave<B>>(
     b: B,
@@ -170,7 +171,7 @@ pub(crate) fn xor_keystream_with<C: Counter, B: Isa, K: Permutation<B>, W: Weave
     while at < data.len() {
         let left = data.len() - at;
         let run = match C::until_overflow(&start) {
-            // A last block that isn't whole has a counter too.
+            // A partial last block has a counter, too.
             Some(blocks) if blocks < left.div_ceil(BLOCK) as u64 => BLOCK * blocks as usize,
             _ => left,
         };
@@ -191,7 +192,7 @@ fn xor_run<C: Counter, B: Isa, K: Permutation<B>, W: Weave<B>>(
     data: &mut Span<'_>,
     weave: &mut W,
 ) {
-    // A span of its own stays in registers: the compiler knows that no store changes it.
+    // A local span stays in registers, because the compiler knows that no store changes it.
     let mut data = data.reborrow();
     let mut counters = Counters::<B, C>::new(b, start);
     let register = BLOCK * B::BLOCKS;
