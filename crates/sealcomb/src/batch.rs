@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 use ctutils::CtEq;
 
 use crate::backend::{Block, Span, read_part, write_part};
-use crate::catalog::Kind;
+use crate::catalog::{Kind, Ordinary};
 use crate::engine::{AssociatedData, Batch, FLIGHT, Message, Schedule};
 use crate::modes::Mode;
 use crate::primitives::block::head;
@@ -432,7 +432,7 @@ impl<'a> Direction<'a> for OpenJob<'a> {
 
     fn finish(&mut self) {
         self.verdict = if self.max_bytes.is_some() {
-            verdict(self.key, &mut self.message, self.tag)
+            verdict(self.key.algorithm().kind, &mut self.message, self.tag)
         } else {
             forged(&mut self.message)
         };
@@ -466,8 +466,8 @@ impl<'a, J: Direction<'a>> Direction<'a> for &mut J {
 
 /// Returns the verdict on a decrypted message, and zeroes the output after the message, or all of it after a forgery.
 #[inline(always)]
-pub(crate) fn verdict(key: &Key, message: &mut Message<'_>, tag: &[u8]) -> Verdict {
-    if key.algorithm().kind == Kind::Cipher {
+pub(crate) fn verdict(kind: Kind, message: &mut Message<'_>, tag: &[u8]) -> Verdict {
+    if kind == Kind::Cipher {
         Verdict::Unauthenticated
     } else if same(&message.tag, tag) {
         message.wipe_rest();
@@ -477,19 +477,52 @@ pub(crate) fn verdict(key: &Key, message: &mut Message<'_>, tag: &[u8]) -> Verdi
     }
 }
 
+#[cold]
 fn forged(message: &mut Message<'_>) -> Verdict {
     message.data.wipe(0);
     Verdict::Forged
 }
 
 /// Returns whether a received tag is a prefix of the computed one, in constant time.
+#[inline(always)]
 fn same(computed: &Block, received: &[u8]) -> bool {
     let expected = u128::from_le_bytes(head(computed, received.len()));
     expected.ct_eq(&u128::from_le_bytes(read_part(received))).to_bool()
 }
 
-/// Checks whether a message of these sizes can be sealed or opened under a key. Common sizes pass in the inlined
-/// part.
+/// The sizes of messages under a key. It has a copy of what common sizes are compared with, which a loop over messages
+/// keeps in registers.
+#[derive(Clone, Copy)]
+pub(crate) struct Sizes<'a> {
+    key: &'a Key,
+    tag_bytes: usize,
+    ordinary: Ordinary,
+}
+
+impl<'a> Sizes<'a> {
+    #[inline(always)]
+    pub(crate) fn of(key: &'a Key) -> Self {
+        Self { key, tag_bytes: key.tag_bytes(), ordinary: key.algorithm().ordinary() }
+    }
+
+    /// Checks whether a message of these sizes can be sealed or opened under the key. Common sizes pass in the inlined
+    /// part.
+    #[inline(always)]
+    pub(crate) fn check(
+        self,
+        nonce_bytes: usize,
+        tag_bytes: usize,
+        aad_bytes: usize,
+        message_bytes: usize,
+    ) -> Result<(), Error> {
+        if tag_bytes == self.tag_bytes && self.ordinary.takes(nonce_bytes, aad_bytes, message_bytes) {
+            return Ok(());
+        }
+        check_closely(self.key, nonce_bytes, tag_bytes, aad_bytes, message_bytes)
+    }
+}
+
+/// Checks whether a message of these sizes can be sealed or opened under a key.
 #[inline(always)]
 pub(crate) fn check(
     key: &Key,
@@ -498,11 +531,7 @@ pub(crate) fn check(
     aad_bytes: usize,
     message_bytes: usize,
 ) -> Result<(), Error> {
-    let algorithm = key.algorithm();
-    if tag_bytes == key.tag_bytes() && algorithm.takes_ordinary(nonce.len(), aad_bytes, message_bytes) {
-        return Ok(());
-    }
-    check_closely(key, nonce.len(), tag_bytes, aad_bytes, message_bytes)
+    Sizes::of(key).check(nonce.len(), tag_bytes, aad_bytes, message_bytes)
 }
 
 #[cold]

@@ -2,11 +2,12 @@
 
 use alloc::borrow::Cow;
 use alloc::vec;
+use core::mem::MaybeUninit;
 
 use arrayvec::ArrayVec;
 
-use crate::backend::{read_part, write_part};
-use crate::batch::{check, verdict};
+use crate::backend::{BLOCK, Block, read_part, write_part};
+use crate::batch::{Sizes, verdict};
 use crate::engine::{AssociatedData, Batch, Message, Schedule};
 use crate::{BatchError, Error, Key, Verdict};
 
@@ -49,23 +50,40 @@ pub struct Burst<'a, N, A = [u8; 0]> {
 }
 
 /// The additional data of the messages.
-enum Aads<'a, A> {
-    All(&'a [u8]),
-    Each(&'a [A]),
+struct Aads<'a, A> {
+    /// That of all messages, unless each has its own.
+    all: &'a [u8],
+    each: Option<&'a [A]>,
+}
+
+impl<A> Clone for Aads<'_, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for Aads<'_, A> {}
+
+impl<'a, A: AsRef<[u8]>> Aads<'a, A> {
+    /// Returns the additional data of the message with this index.
+    #[inline(always)]
+    fn at(self, index: usize) -> &'a [u8] {
+        self.each.map_or(self.all, |each| each[index].as_ref())
+    }
 }
 
 impl<'a, N: AsRef<[u8]>> Burst<'a, N> {
     /// Returns a burst under this key, with one nonce per message and no additional data.
     #[inline]
     pub fn new(key: &'a Key, nonces: &'a [N]) -> Self {
-        Self { key, nonces, aads: Aads::All(&[]) }
+        Self { key, nonces, aads: Aads { all: &[], each: None } }
     }
 
     /// Sets the additional data that all messages share.
     #[inline]
     #[must_use]
     pub fn aad(self, aad: &'a [u8]) -> Self {
-        Self { aads: Aads::All(aad), ..self }
+        Self { aads: Aads { all: aad, each: None }, ..self }
     }
 
     /// Sets the additional data of each message. For algorithms of [`Kind::Mac`](crate::Kind::Mac), these are the
@@ -81,7 +99,7 @@ impl<'a, N: AsRef<[u8]>> Burst<'a, N> {
     /// ```
     #[inline]
     pub fn aads<A: AsRef<[u8]>>(self, aads: &'a [A]) -> Burst<'a, N, A> {
-        Burst { key: self.key, nonces: self.nonces, aads: Aads::Each(aads) }
+        Burst { key: self.key, nonces: self.nonces, aads: Aads { all: &[], each: Some(aads) } }
     }
 }
 
@@ -100,14 +118,17 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         tags: &mut [T],
     ) -> Result<(), BatchError> {
         self.check_columns(data.len(), &[tags.len()])?;
-        for (index, (data, tag)) in data.iter_mut().zip(&mut *tags).enumerate() {
-            self.check(index, data.as_mut().len(), tag.as_mut().len())?;
+        if data.len() > FLIGHT {
+            let sizes = data.iter_mut().zip(&mut *tags);
+            self.check_all(sizes.map(|(data, tag)| (data.as_mut().len(), tag.as_mut().len())))?;
         }
-        let code = self.key.algorithm().code;
-        for (flight, (data, tags)) in data.chunks_mut(FLIGHT).zip(tags.chunks_mut(FLIGHT)).enumerate() {
-            let mut messages = Messages::new();
-            self.fill(&mut messages, flight * FLIGHT, data);
-            fly(self.key, &mut messages, |batch| code.seal(batch));
+        let flights = data.chunks_mut(FLIGHT).zip(tags.chunks_mut(FLIGHT));
+        for (flight, (data, tags)) in flights.enumerate() {
+            let (mut places, mut messages) = (PLACES, Messages::new());
+            let entries = data.iter_mut().zip(&mut *tags);
+            let entries = entries.map(|(data, tag)| (data.as_mut(), tag.as_mut().len(), [0; BLOCK]));
+            self.fill(flight * FLIGHT, &mut places, &mut messages, entries)?;
+            self.key.algorithm().code.seal(&mut self.batch(&mut messages));
             for (message, tag) in messages.iter().zip(tags) {
                 write_part(&message.tag, tag.as_mut());
             }
@@ -127,21 +148,23 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         verdicts: &mut [Verdict],
     ) -> Result<usize, BatchError> {
         self.check_columns(data.len(), &[tags.len(), verdicts.len()])?;
-        for (index, (data, tag)) in data.iter_mut().zip(tags).enumerate() {
-            self.check(index, data.as_mut().len(), tag.as_ref().len())?;
+        if data.len() > FLIGHT {
+            let sizes = data.iter_mut().zip(tags);
+            self.check_all(sizes.map(|(data, tag)| (data.as_mut().len(), tag.as_ref().len())))?;
         }
-        let code = self.key.algorithm().code;
+        let kind = self.key.algorithm().kind;
         let results = tags.chunks(FLIGHT).zip(verdicts.chunks_mut(FLIGHT));
         let mut forged = 0;
         for (flight, (data, (tags, verdicts))) in data.chunks_mut(FLIGHT).zip(results).enumerate() {
-            let mut messages = Messages::new();
-            self.fill(&mut messages, flight * FLIGHT, data);
-            for (message, tag) in messages.iter_mut().zip(tags) {
-                message.tag = read_part(tag.as_ref());
-            }
-            fly(self.key, &mut messages, |batch| code.open(batch));
+            let (mut places, mut messages) = (PLACES, Messages::new());
+            let entries = data.iter_mut().zip(tags).map(|(data, tag)| {
+                let tag = tag.as_ref();
+                (data.as_mut(), tag.len(), read_part(tag))
+            });
+            self.fill(flight * FLIGHT, &mut places, &mut messages, entries)?;
+            self.key.algorithm().code.open(&mut self.batch(&mut messages));
             for ((message, tag), place) in messages.iter_mut().zip(tags).zip(verdicts) {
-                *place = verdict(self.key, message, tag.as_ref());
+                *place = verdict(kind, message, tag.as_ref());
                 forged += usize::from(*place == Verdict::Forged);
             }
         }
@@ -170,10 +193,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
 
     /// Checks whether every column has exactly one entry per message.
     fn check_columns(&self, messages: usize, columns: &[usize]) -> Result<(), BatchError> {
-        let aads = match self.aads {
-            Aads::All(_) => messages,
-            Aads::Each(aads) => aads.len(),
-        };
+        let aads = self.aads.each.map_or(messages, <[A]>::len);
         match [self.nonces.len(), aads].iter().chain(columns).find(|&&entries| entries != messages) {
             Some(&got) => {
                 Err(BatchError { index: messages.min(got), error: Error::UnevenColumns { messages, got } })
@@ -185,50 +205,53 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         }
     }
 
-    /// Checks the sizes of a message.
+    /// Checks the sizes of all messages, given those of their data and tags. A batch of one flight does not need this:
+    /// nothing is written before all of its messages are filled in.
     #[inline(always)]
-    fn check(&self, index: usize, bytes: usize, tag_bytes: usize) -> Result<(), BatchError> {
-        check(self.key, self.nonce_at(index), tag_bytes, self.aad_at(index).len(), bytes)
-            .map_err(|error| BatchError { index, error })
+    fn check_all(&self, entries: impl Iterator<Item = (usize, usize)>) -> Result<(), BatchError> {
+        let sizes = Sizes::of(self.key);
+        let nonces = self.nonces.iter().enumerate();
+        nonces.zip(entries).try_for_each(|((index, nonce), (bytes, tag_bytes))| {
+            sizes
+                .check(nonce.as_ref().len(), tag_bytes, self.aads.at(index).len(), bytes)
+                .map_err(|error| BatchError { index, error })
+        })
     }
 
+    /// Checks and fills in the messages of a flight that starts with the message of index `first`, given their data,
+    /// the lengths of their tags, and what the messages have as tags.
     #[inline(always)]
-    fn nonce_at(&self, index: usize) -> &[u8] {
-        self.nonces[index].as_ref()
-    }
-
-    #[inline(always)]
-    fn aad_at(&self, index: usize) -> &[u8] {
-        match self.aads {
-            Aads::All(aad) => aad,
-            Aads::Each(aads) => aads[index].as_ref(),
+    fn fill<'m>(
+        &'m self,
+        first: usize,
+        places: &'m mut Places<'m>,
+        messages: &mut Messages<'m>,
+        entries: impl Iterator<Item = (&'m mut [u8], usize, Block)>,
+    ) -> Result<(), BatchError> {
+        let (sizes, key, aads) = (Sizes::of(self.key), self.key.material(), self.aads);
+        let nonces = self.nonces[first..].iter().enumerate();
+        for ((place, (i, nonce)), (data, tag_bytes, tag)) in places.iter_mut().zip(nonces).zip(entries) {
+            let (index, nonce, bytes) = (first + i, nonce.as_ref(), data.len());
+            let aad = aads.at(index);
+            if let Err(error) = sizes.check(nonce.len(), tag_bytes, aad.len(), bytes) {
+                return Err(BatchError { index, error });
+            }
+            let aad = AssociatedData::One(Cow::Borrowed(aad));
+            messages.push(place.write(Message { key, nonce, aad, data: data.into(), bytes, tag }));
         }
+        Ok(())
     }
 
-    /// Fills in the messages of a flight that starts with the message of index `first`.
     #[inline(always)]
-    fn fill<'m, D: AsMut<[u8]>>(&'m self, messages: &mut Messages<'m>, first: usize, data: &'m mut [D]) {
-        for (i, data) in data.iter_mut().enumerate() {
-            let data = data.as_mut();
-            messages.push(Message {
-                key: self.key.material(),
-                nonce: self.nonce_at(first + i),
-                aad: AssociatedData::One(Cow::Borrowed(self.aad_at(first + i))),
-                bytes: data.len(),
-                data: data.into(),
-                tag: [0; 16],
-            });
-        }
+    fn batch<'b, 'm>(&self, messages: &'b mut Messages<'m>) -> Batch<'b, 'm, 'm> {
+        Batch { backend: self.key.backend(), schedule: Schedule::Auto, messages }
     }
 }
+
+/// Memory for the messages of a flight. It drops none of them: what they borrow needs no drop.
+type Places<'a> = [MaybeUninit<Message<'a>>; FLIGHT];
+
+const PLACES: Places<'_> = [const { MaybeUninit::uninit() }; FLIGHT];
 
 /// The messages of a flight, filled through a reference: returning the vector by value would copy its whole capacity.
-type Messages<'a> = ArrayVec<Message<'a>, FLIGHT>;
-
-/// Processes the messages of a flight.
-#[inline(always)]
-fn fly<'a>(key: &Key, messages: &mut Messages<'a>, process: impl FnOnce(&mut Batch<'_, '_, 'a>)) {
-    let mut flying = ArrayVec::<&mut Message<'a>, FLIGHT>::new();
-    flying.extend(messages);
-    process(&mut Batch { backend: key.backend(), schedule: Schedule::Auto, messages: &mut flying });
-}
+type Messages<'a> = ArrayVec<&'a mut Message<'a>, FLIGHT>;

@@ -4,6 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
+use arrayvec::ArrayVec;
 use zeroize::ZeroizeOnDrop;
 
 use crate::backend::{Span, Wiped};
@@ -42,13 +43,6 @@ impl Expanded {
     fn empty(algorithm: &'static Algorithm, backend: Backend) -> Self {
         Self { algorithm, backend, material: Material::EMPTY }
     }
-
-    /// Fills in everything except AES's round keys.
-    #[inline(always)]
-    fn complete(&mut self, key: &[u8]) {
-        self.algorithm.code.key(self.backend, key, &mut self.material);
-        self.material.tag_bytes = self.algorithm.tag_bytes;
-    }
 }
 
 impl Key {
@@ -68,8 +62,10 @@ impl Key {
         check_key_length(algorithm, key)?;
         let empty = || Expanded::empty(algorithm, backend);
         let expand = |expanded: &mut Expanded| {
-            expanded.material.aes.expand(backend, algorithm.code.aes_key(key));
-            expanded.complete(key);
+            let Expanded { material, .. } = expanded;
+            material.aes.expand(backend, algorithm.code.aes_key(key));
+            algorithm.code.key(backend, key, material);
+            material.tag_bytes = algorithm.tag_bytes;
         };
         Ok(Self(Wiped::in_place(empty, expand)))
     }
@@ -105,7 +101,10 @@ impl Key {
             let aes_keys = keys.iter().map(|key| algorithm.code.aes_key(key.as_ref()));
             let schedules = expanded.iter_mut().map(|expanded| &mut expanded.0.material.aes);
             KeySchedule::expand_group(backend, aes_keys.zip(schedules).collect());
-            expanded.iter_mut().zip(keys).for_each(|(expanded, key)| expanded.0.complete(key.as_ref()));
+            let materials = expanded.iter_mut().map(|expanded| &mut expanded.0.material);
+            let mut pairs: ArrayVec<_, GROUP> = keys.iter().map(AsRef::as_ref).zip(materials).collect();
+            algorithm.code.keys(backend, &mut pairs);
+            pairs.iter_mut().for_each(|(_, material)| material.tag_bytes = algorithm.tag_bytes);
         }
         Ok(expanded)
     }

@@ -316,10 +316,32 @@ impl Algorithm {
         Ok(())
     }
 
-    /// Returns whether nonce, additional data and message have common sizes, which need no further check. Inlined
-    /// into the callers' fast path.
+    /// Returns whether nonce, additional data and message have common sizes, which need no further check.
     #[inline(always)]
     pub(crate) fn takes_ordinary(&self, nonce_bytes: usize, aad_bytes: usize, message_bytes: usize) -> bool {
+        self.ordinary().takes(nonce_bytes, aad_bytes, message_bytes)
+    }
+
+    /// Returns a copy of what common sizes are compared with.
+    #[inline(always)]
+    pub(crate) fn ordinary(&self) -> Ordinary {
+        let Self { nonce_bytes, unusual, min_message_bytes, .. } = *self;
+        Ordinary { nonce_bytes, unusual, min_message_bytes }
+    }
+}
+
+/// The common sizes of an algorithm. Inlined into the callers' fast path.
+#[derive(Clone, Copy)]
+pub(crate) struct Ordinary {
+    nonce_bytes: usize,
+    unusual: Unusual,
+    min_message_bytes: usize,
+}
+
+impl Ordinary {
+    /// Returns whether nonce, additional data and message have common sizes.
+    #[inline(always)]
+    pub(crate) fn takes(self, nonce_bytes: usize, aad_bytes: usize, message_bytes: usize) -> bool {
         let Unusual { aad, message } = self.unusual;
         (aad_bytes & aad) | (message_bytes & message) | (nonce_bytes ^ self.nonce_bytes) == 0
             && message_bytes >= self.min_message_bytes

@@ -27,7 +27,13 @@ pub(crate) trait BlockCipher: Sync + Sized + 'static {
 
     /// Stores the mode's own key material.
     fn keep(material: &mut Material, kept: Kept) {
-        material.kept = kept;
+        *Self::kept_mut(material) = kept;
+    }
+
+    /// Returns the mode's own key material, for modification.
+    #[inline(always)]
+    fn kept_mut(material: &mut Material) -> &mut Kept {
+        &mut material.kept
     }
 
     /// Returns the mode's own key material.

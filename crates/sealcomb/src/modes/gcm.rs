@@ -11,21 +11,20 @@
 //! Short messages are processed in groups (see [`groups`]). A long message is hashed while the cipher works on its next
 //! blocks. The first counter blocks of all messages are encrypted together.
 
-use alloc::boxed::Box;
 use core::marker::PhantomData;
-use core::slice;
+
+use arrayvec::ArrayVec;
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Chunk, Isa, Kept, Kernel, REGISTERS, Span, Weave, Wiped};
-use crate::engine::blocks::{encrypt_block, encrypt_each_by};
+use crate::backend::{BLOCK, Backend, Block, Chunk, Isa, Kept, Kernel, REGISTERS, Span, Weave};
+use crate::engine::blocks::encrypt_each_by;
 use crate::engine::groups::{self, Grouped};
 use crate::engine::{Batch, BlockCipher, Column, Material, Message};
 use crate::primitives::aes;
 use crate::primitives::counter::{Be32, Counters, LAST_BYTES};
 use crate::primitives::gf128::{GcmOrder, Unreduced, haswell};
-use crate::primitives::ghash::{Ghash, Products, Table};
+use crate::primitives::ghash::{self, Ghash, Products, Table};
 use crate::primitives::permutation::Permutation;
-use crate::primitives::wipe;
 
 /// GCM with a block cipher. In GMAC, the message is the job's additional data.
 pub(crate) struct Gcm<C>(PhantomData<C>);
@@ -40,9 +39,14 @@ impl<C: BlockCipher> Mode for Gcm<C> {
     }
 
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        C::key(backend, key, material);
-        let table = backend.run(HashKey::<C> { key: material, cipher: PhantomData });
-        C::keep(material, Kept::new(table));
+        self.keys(backend, &mut [(key, material)]);
+    }
+
+    fn keys(&self, backend: Backend, pairs: &mut [(&[u8], &mut Material)]) {
+        pairs.iter_mut().for_each(|(key, material)| C::key(backend, key, material));
+        // No kernel should allocate: a call makes it store its registers, which have secrets, on the stack.
+        pairs.iter_mut().for_each(|(_, material)| C::keep(material, Kept::new(Table::empty())));
+        backend.run(HashKeys::<C> { pairs, cipher: PhantomData });
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -54,22 +58,27 @@ impl<C: BlockCipher> Mode for Gcm<C> {
     }
 }
 
-struct HashKey<'a, C> {
-    key: &'a Material,
+struct HashKeys<'p, 'k, 'm, C> {
+    pairs: &'p mut [(&'k [u8], &'m mut Material)],
     cipher: PhantomData<C>,
 }
 
-impl<C: BlockCipher> Kernel for HashKey<'_, C> {
-    type Output = Box<Wiped<Table>>;
+impl<C: BlockCipher> Kernel for HashKeys<'_, '_, '_, C> {
+    type Output = ();
 
-    /// Computes the powers of `H = E_K(0)`.
+    /// Computes the powers of `H = E_K(0)` for one key per lane.
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> Box<Wiped<Table>> {
-        let mut h = [0; BLOCK];
-        encrypt_block(b, C::of(self.key).encrypting::<B>(), &mut h);
-        let table = Table::new::<GcmOrder, B>(b, &h);
-        wipe(slice::from_mut(&mut h));
-        table
+    fn run<B: Isa>(self, b: B) {
+        for pairs in self.pairs.chunks_mut(B::BLOCKS) {
+            let mut h = [[b.zero()]; 4];
+            for (h, (_, material)) in h.iter_mut().zip(&*pairs) {
+                C::of(material).encrypting::<B>().encrypt(b, h);
+            }
+            let h = b.transpose(h.map(|[h]| h))[0];
+            let mut tables = ArrayVec::<_, 4>::new();
+            tables.extend(pairs.iter_mut().map(|(_, material)| C::kept_mut(material).get_mut()));
+            ghash::fill::<GcmOrder, B>(b, h, &mut tables);
+        }
     }
 }
 

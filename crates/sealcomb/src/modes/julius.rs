@@ -29,7 +29,7 @@ use crate::engine::{Batch, Column, Lanes, Material, Message, each};
 use crate::primitives::aes::{KeySchedule, Shared};
 use crate::primitives::block::{head, join, skip, xor};
 use crate::primitives::gf128::{BigEndian, factor, multiply_reversed, split_factor};
-use crate::primitives::ghash::{KeyHash, Table};
+use crate::primitives::ghash::{self, KeyHash, Table};
 use crate::primitives::wipe;
 
 pub(crate) struct JuliusEcb;
@@ -133,7 +133,9 @@ impl Kernel for PowersOf<'_> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> Box<Wiped<Table>> {
-        Table::new::<BigEndian, B>(b, self.delta)
+        let mut table = Table::empty();
+        ghash::fill::<BigEndian, B>(b, b.one(self.delta), &mut [&mut table]);
+        table
     }
 }
 

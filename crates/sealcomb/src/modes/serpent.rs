@@ -26,8 +26,8 @@ impl BlockCipher for KeySchedule {
         &key.kept.get::<Both>().0
     }
 
-    fn keep(material: &mut Material, kept: Kept) {
-        material.kept.get_mut::<Both>().1 = kept;
+    fn kept_mut(material: &mut Material) -> &mut Kept {
+        &mut material.kept.get_mut::<Both>().1
     }
 
     #[inline(always)]

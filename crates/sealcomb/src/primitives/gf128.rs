@@ -25,9 +25,9 @@ pub(crate) trait Field: Sync {
     /// Doubles one block, in constant time.
     fn double_block(v: &Block) -> Block;
 
-    /// Returns `h` as a factor: byte-reversed, and in GCM's convention multiplied by `x`, which compensates for the
-    /// reductions.
-    fn factor(h: &Block) -> Block;
+    /// Returns every block of `h` as a factor, in constant time: byte-reversed, and in GCM's convention multiplied by
+    /// `x`, which compensates for the reductions.
+    fn factor<B: Isa>(b: B, h: B::V) -> B::V;
 
     /// Reduces `low + high x^64` to a block with one carry-less product. If [`Self::DIVIDES`], the result is divided
     /// by `x^64`.
@@ -56,8 +56,9 @@ impl Field for BigEndian {
         double_number(u128::from_be_bytes(*v)).to_be_bytes()
     }
 
-    fn factor(h: &Block) -> Block {
-        u128::from_be_bytes(*h).to_le_bytes()
+    #[inline(always)]
+    fn factor<B: Isa>(b: B, h: B::V) -> B::V {
+        b.reverse(h)
     }
 
     #[inline(always)]
@@ -112,8 +113,14 @@ impl Field for GcmOrder {
         ((v >> 1) ^ ((0xe1 << 120) & (v & 1).wrapping_neg())).to_be_bytes()
     }
 
-    fn factor(h: &Block) -> Block {
-        times_x(h)
+    /// Multiplies by `x` in POLYVAL's field.
+    #[inline(always)]
+    fn factor<B: Isa>(b: B, h: B::V) -> B::V {
+        let h = b.reverse(h);
+        let tops = b.shift_right(h, 63);
+        // The top bit of the low half moves to the high half. That of the high half is reduced.
+        let reduced = b.and(b.sub64(b.zero(), tops), b.splat(&halves(0, 0xc2 << 56)));
+        b.xor3(b.add64(h, h), b.swap(tops), reduced)
     }
 
     #[inline(always)]
@@ -148,7 +155,7 @@ impl<F: Field> Kernel for Factor<'_, F> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> [Block; 3] {
-        let [low, high, constant] = split_factor::<F, B>(b, b.one(&F::factor(self.h)));
+        let [low, high, constant] = split_factor::<F, B>(b, F::factor(b, b.one(self.h)));
         [b.first(low), b.first(high), b.first(constant)]
     }
 }
@@ -253,13 +260,6 @@ pub(crate) fn double<B: Isa>(b: B, v: B::V) -> B::V {
     let carries = b.sub64(b.zero(), b.swap(b.shift_right(v, 63)));
     let moved = b.and(carries, b.splat(&halves(0x87, 1)));
     b.reverse(b.xor(b.add64(v, v), moved))
-}
-
-/// Returns GHASH's factor `h`, byte-reversed and multiplied by `x` in POLYVAL's field, in constant time.
-pub(crate) fn times_x(h: &Block) -> Block {
-    const POLYNOMIAL: u128 = 1 << 127 | 1 << 126 | 1 << 121 | 1;
-    let h = u128::from_be_bytes(*h);
-    ((h << 1) ^ (POLYNOMIAL & (h >> 127).wrapping_neg())).to_le_bytes()
 }
 
 /// Doubles the first block of a register in the little-endian convention, as in listing 1.1 of Bogdanov, Lauridsen
@@ -439,7 +439,7 @@ mod tests {
         #[inline(always)]
         fn run<B: Isa>(self, b: B) -> [u128; 2] {
             let x = b.reverse(b.one(&self.x.to_be_bytes()));
-            let h = b.one(&F::factor(&self.y.to_be_bytes()));
+            let h = F::factor(b, b.one(&self.y.to_be_bytes()));
             let h_sum = b.xor(h, b.swap(h));
             let haswell = b.first(b.reverse(haswell::<F, B>(b, x, h)));
             let classical = b.first(b.reverse(classical::<F, B>(b, x, h, h_sum)));

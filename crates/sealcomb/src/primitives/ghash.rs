@@ -2,14 +2,14 @@
 //! Julius' seed.
 //!
 //! A group of `n` blocks is summed as `X_1 H^n + ... + X_n H`, over as many powers as the table holds, and reduced
-//! once. The table is built in wide registers: each step multiplies all powers known so far by the highest of them,
-//! which doubles their number (the VAES paper's figures 3-5). GHASH is POLYVAL of the byte-reversed blocks under the
+//! once. The table is built in wide registers: each step multiplies all powers known so far by one of them, which
+//! doubles their number (the VAES paper's figures 3-5). GHASH is POLYVAL of the byte-reversed blocks under the
 //! key `x H` (RFC 8452, appendix A).
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;
 
-use super::gf128::{Field, GcmOrder, Unreduced, haswell, short};
+use super::gf128::{Field, GcmOrder, Unreduced, haswell, short, square};
 use crate::backend::{BLOCK, Block, Isa, LINE, REGISTERS, Span, Wiped};
 
 /// What is behind the powers of a table: a one for a hash whose last block is not multiplied any more, and zeros. A
@@ -38,21 +38,26 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The powers of `h`, [`Table::count`] of them.
-    #[inline(always)]
-    pub(crate) fn new<F: Field, B: Isa>(b: B, h: &Block) -> Box<Wiped<Self>> {
+    /// Returns a table without powers. A kernel should not allocate between its computations, since a call makes it
+    /// store secrets of its registers on the stack.
+    pub(crate) fn empty() -> Box<Wiped<Self>> {
         let mut table = Box::new(Wiped::new(Self { room: [[0; BLOCK]; _], first: 0 }));
         table.first = table.room.as_ptr().align_offset(LINE) % PLACES;
-        let [blocks, sums] = table.rows_mut();
+        table
+    }
+
+    /// Fills in the powers of `h`.
+    #[inline(always)]
+    fn fill<B: Isa>(&mut self, b: B, powers: [B::V; REGISTERS + 1]) {
+        let [blocks, sums] = self.rows_mut();
         blocks[POWERS][0] = 1;
         sums[POWERS] = short(1);
         // A loop, since the closures of `map` and its like are not always inlined.
-        for (r, powers) in powers::<F, B>(b, F::factor(h)).into_iter().enumerate() {
+        for (r, powers) in powers.into_iter().enumerate() {
             let at = POWERS - (r + 1) * B::BLOCKS;
             b.store(powers, &mut blocks[at..]);
             b.store(b.xor(powers, b.swap(powers)), &mut sums[at..]);
         }
-        table
     }
 
     #[inline(always)]
@@ -90,26 +95,54 @@ impl Table {
     }
 }
 
-/// The powers of a factor, the highest first in each register: each step multiplies all registers known so far by the highest
-/// power, which doubles their number, and the first once more.
+/// Fills in the tables of up to one hash key per lane.
+///
+/// ```text
+/// p := h ^ BLOCKS
+/// R_1 := h ^ BLOCKS ... h ^ 1
+/// for n = 1, 2, 4, 8:
+///     R_(n+1) ... R_2n := R_1 p ... R_n p
+///     p := p^2
+/// ```
+///
+/// All keys share the products for `p`. They do not wait for the registers `R`, which do not have to wait long for each
+/// other.
 #[inline(always)]
-fn powers<F: Field, B: Isa>(b: B, factor: Block) -> [B::V; REGISTERS + 1] {
-    let h = b.splat(&factor);
-    let (mut power, mut lowest) = (h, h);
-    for _ in 1..B::BLOCKS {
-        power = haswell::<F, B>(b, power, h);
-        lowest = b.push(power, lowest);
+pub(crate) fn fill<F: Field, B: Isa>(b: B, h: B::V, tables: &mut [&mut Table]) {
+    let h = F::factor(b, h);
+    let (mut p, mut lowest) = ([h; 4], [h; 4]);
+    if B::BLOCKS > 1 {
+        p[0] = square::<F, B>(b, h);
+        lowest = b.transpose([p[0], h, p[0], h]);
     }
-    let mut powers = [lowest; REGISTERS + 1];
-    let mut known = 1;
-    while known <= REGISTERS {
-        let highest = b.spread(powers[known - 1]);
-        for r in 0..known.min(REGISTERS + 1 - known) {
-            powers[known + r] = haswell::<F, B>(b, powers[r], highest);
+    if B::BLOCKS > 2 {
+        let (second, third) = (p[0], haswell::<F, B>(b, p[0], h));
+        p[0] = square::<F, B>(b, second);
+        lowest = b.transpose([p[0], third, second, h]);
+    }
+    for n in 1..4 {
+        p[n] = square::<F, B>(b, p[n - 1]);
+    }
+    each_register!(4, 0 1 2 3, k => {
+        if k < B::BLOCKS && let Some(table) = tables.get_mut(k) {
+            let mut powers = [lowest[k]; REGISTERS + 1];
+            each_register!(4, 0 1 2 3, n => {
+                let (known, p) = (1 << n, b.transpose([p[n]; 4])[k]);
+                for r in known..(2 * known).min(REGISTERS + 1) {
+                    powers[r] = product::<F, B>(b, powers[r - known], p);
+                }
+            });
+            table.fill(b, powers);
         }
-        known *= 2;
-    }
-    powers
+    });
+}
+
+/// Multiplies byte-reversed blocks by Karatsuba's method. The sums of the halves of `x` are needed anyway.
+#[inline(always)]
+fn product<F: Field, B: Isa>(b: B, x: B::V, h: B::V) -> B::V {
+    let mut product = Unreduced::zero(b);
+    product.add(b, x, h, b.xor(h, b.swap(h)));
+    product.reduce::<F>(b)
 }
 
 /// The powers of a hash key and their sums.
