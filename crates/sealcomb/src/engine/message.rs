@@ -1,4 +1,4 @@
-//! What a mode gets: messages that were found in order, each with its key.
+//! The interface between the library and its modes: checked messages, each with its key.
 
 use alloc::borrow::Cow;
 use core::ops::Deref;
@@ -9,29 +9,29 @@ use super::{FLIGHT, Schedule};
 use crate::backend::{Backend, Block, Kept, Span};
 use crate::primitives::aes::KeySchedule;
 
-/// Blocks that a mode may derive from a key; one that has more keeps them apart.
+/// Maximum number of blocks that a mode can store in [`Material::subkeys`].
 pub(crate) const SUBKEYS: usize = 4;
 
-/// What there is of a key, within memory that is wiped: its own is the [`Key`](crate::Key)'s.
+/// The key material of an algorithm. Its owner, a [`Key`](crate::Key), zeroizes it on drop.
 pub(crate) struct Material {
-    /// Without a use where the cipher is another one.
+    /// Unused if the mode's cipher is not AES.
     pub(crate) aes: KeySchedule,
-    /// Blocks derived from the key; each mode says which.
+    /// Blocks derived from the key, as defined by each mode.
     pub(crate) subkeys: [Block; SUBKEYS],
-    /// What else the mode keeps; each says what.
+    /// Other state of the mode.
     pub(crate) kept: Kept,
-    /// Bytes of a tag under this key.
+    /// Size of a tag in bytes under this key.
     pub(crate) tag_bytes: usize,
 }
 
 impl Material {
-    /// That of no key yet. A constant, since it is sooner copied than put together where nothing else is to be moved.
+    /// Material without a key. Copying a constant is faster than constructing its fields.
     pub(crate) const EMPTY: Self =
         Self { aes: KeySchedule::empty(), subkeys: [[0; 16]; SUBKEYS], kept: Kept::nothing(), tag_bytes: 0 };
 }
 
-/// The additional data of a message: one string of bytes, as which it also reads, or, for the mode that tells strings apart,
-/// any number of them, of which nothing can be read but string by string.
+/// The additional data of a message: one byte string, to which it dereferences, or any number of separate strings for a
+/// mode that distinguishes them.
 #[derive(Clone, Debug)]
 pub(crate) enum AssociatedData<'a> {
     One(Cow<'a, [u8]>),
@@ -39,7 +39,7 @@ pub(crate) enum AssociatedData<'a> {
 }
 
 impl AssociatedData<'_> {
-    /// How many strings there are.
+    /// Returns the number of strings.
     pub(crate) fn strings(&self) -> usize {
         match self {
             Self::One(_) => 1,
@@ -47,7 +47,7 @@ impl AssociatedData<'_> {
         }
     }
 
-    /// The string of this number, counted from 0.
+    /// Returns the string with this index.
     pub(crate) fn string(&self, number: usize) -> &[u8] {
         match self {
             Self::One(string) => string,
@@ -74,15 +74,15 @@ pub(crate) struct Message<'a> {
     pub(crate) nonce: &'a [u8],
     pub(crate) aad: AssociatedData<'a>,
     pub(crate) data: Span<'a>,
-    /// Bytes of the message. When opening: as many as it can have, until the mode finds that it has fewer.
+    /// Size of the message in bytes. When opening, it is the maximum until the mode determines the size.
     pub(crate) bytes: usize,
-    /// Before opening: the tag that came with the message. Afterwards: the tag that it should have, in 16 bytes
-    /// however long the tag is.
+    /// Before opening, the received tag, zero-padded; afterwards, the computed tag. A computed tag has 16 bytes even if
+    /// the algorithm's tags are shorter.
     pub(crate) tag: Block,
 }
 
 impl Message<'_> {
-    /// Zeros the bytes of the output after the message.
+    /// Zeroes the output after the message.
     #[inline]
     pub(crate) fn wipe_rest(&mut self) {
         if self.bytes < self.data.room() {
@@ -91,7 +91,7 @@ impl Message<'_> {
     }
 }
 
-/// Whether all messages have one key.
+/// Returns whether all messages share one key.
 #[inline(always)]
 pub(crate) fn share_key(messages: &[&mut Message<'_>]) -> bool {
     messages.iter().all(|message| core::ptr::eq(message.key, messages[0].key))
@@ -105,7 +105,7 @@ pub(crate) struct Batch<'b, 'm, 'a> {
 }
 
 impl Batch<'_, '_, '_> {
-    /// Leaves each message's tag in it.
+    /// Stores the tag of each message in it.
     pub(crate) fn set_tags(&mut self, tags: &[Block]) {
         for (message, tag) in self.messages.iter_mut().zip(tags) {
             message.tag = *tag;
@@ -113,6 +113,6 @@ impl Batch<'_, '_, '_> {
     }
 }
 
-/// A block of each message of a flight. Filled where it stays: to return or collect an array copies all that it has room
-/// for, which is more than a short message costs.
+/// One block per message of a flight. It is filled in place, because returning or collecting it would copy its whole
+/// capacity, which takes longer than a short message.
 pub(crate) type Column = ArrayVec<Block, FLIGHT>;

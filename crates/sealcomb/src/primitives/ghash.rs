@@ -1,8 +1,8 @@
-//! Polynomial hashes with deferred reduction, under keys that serve many messages: GHASH (SP 800-38D, section 6.4) and
-//! Julius' seed.
+//! Polynomial hashes with deferred reduction and precomputed powers of the key: GHASH (SP 800-38D, section 6.4) and the
+//! seed of Julius.
 //!
-//! A group of `n` blocks is summed as `X_1 H^n + ... + X_n H`, over as many powers as the table holds, and reduced
-//! once. The table is built in wide registers: each step multiplies all powers known so far by one of them, which
+//! A group of at most as many blocks as the table has powers is reduced once, after the sum of its products:
+//! `Y ← (Y + X_1) H^n + X_2 H^(n-1) + ... + X_n H`. The table is computed in wide registers: each step multiplies all powers known so far by one of them, which
 //! doubles their number (the VAES paper's figures 3-5). GHASH is POLYVAL of the byte-reversed blocks under the
 //! key `x H` (RFC 8452, appendix A).
 
@@ -12,27 +12,27 @@ use core::marker::PhantomData;
 use super::gf128::{Field, GcmOrder, Unreduced, haswell, short, square};
 use crate::backend::{BLOCK, Block, Isa, LINE, REGISTERS, Span, Wiped};
 
-/// What is behind the powers of a table: a one for a hash whose last block is not multiplied any more, and zeros. A
-/// register whose last lanes have no block meets up to four of them.
+/// Number of blocks after the powers of a table: a one, for a hash whose last block is not multiplied, and zeros, by
+/// which a register multiplies up to four lanes without a block.
 const BEHIND: usize = 4;
 
-/// The most powers: eight registers of four blocks, and one more register.
+/// Maximum number of powers: eight registers of four blocks, and one more register.
 const POWERS: usize = 4 * REGISTERS + 4;
 
-/// Powers and what is behind them: H^POWERS ... H^1, 1, zeros.
+/// The powers and the blocks after them: `H^POWERS ... H^1`, 1, zeros.
 type Row = [Block; POWERS + BEHIND];
 
-/// Blocks of a line, at one of which the rows begin.
+/// Number of blocks in a cache line.
 const PLACES: usize = LINE / BLOCK;
 
 const ROOM_FOR_ROWS: &str = "two rows, wherever they begin";
 
-/// The powers of a hash key, byte-reversed, and the sums of each one's halves, in both halves, for Karatsuba's method.
-// The room comes first, and blocks are where an allocator puts them by itself.
+/// The powers of a hash key, byte-reversed, and the sum of each power's halves, in both halves, for Karatsuba's method.
+// `room` comes first, so that it has the alignment that allocators always provide.
 #[repr(C, align(16))]
 pub(crate) struct Table {
-    // A row of powers and a row of sums, from where a line begins. An allocator that is asked for a line takes longer than all
-    // that a key costs else.
+    // A row of powers and a row of sums, from the first cache line on. Requesting the alignment of a line from the
+    // allocator would take longer than the rest of a key's construction.
     room: [Block; 2 * (POWERS + BEHIND) + PLACES - 1],
     first: usize,
 }
@@ -52,7 +52,7 @@ impl Table {
         let [blocks, sums] = self.rows_mut();
         blocks[POWERS][0] = 1;
         sums[POWERS] = short(1);
-        // A loop, since the closures of `map` and its like are not always inlined.
+        // A loop, because closures are not always inlined.
         for (r, powers) in powers.into_iter().enumerate() {
             let at = POWERS - (r + 1) * B::BLOCKS;
             b.store(powers, &mut blocks[at..]);
@@ -70,13 +70,13 @@ impl Table {
         self.room[self.first % PLACES..].as_chunks_mut().0.first_chunk_mut().expect(ROOM_FOR_ROWS)
     }
 
-    /// Blocks of a group of eight full registers.
+    /// Returns the number of blocks of a group of eight full registers.
     #[inline(always)]
     pub(crate) const fn full_group<B: Isa>() -> usize {
         REGISTERS * B::BLOCKS
     }
 
-    /// The most blocks between two reductions: a full group, and a register more for the block with the lengths.
+    /// Returns the maximum number of blocks between two reductions: a full group, and a register for the lengths.
     #[inline(always)]
     pub(crate) const fn count<B: Isa>() -> usize {
         Self::full_group::<B>() + B::BLOCKS
@@ -88,7 +88,7 @@ impl Table {
         Products(self.rows())
     }
 
-    /// `H^n` and the powers below it, byte-reversed, where `n` is no more than the count.
+    /// Returns `H^n` and the powers below it, byte-reversed. `n` is at most the count.
     #[inline(always)]
     pub(crate) fn powers_from(&self, n: usize) -> &[Block] {
         &self.rows()[0][POWERS - n..]
@@ -105,8 +105,8 @@ impl Table {
 ///     p := p^2
 /// ```
 ///
-/// All keys share the products for `p`. They do not wait for the registers `R`, which do not have to wait long for each
-/// other.
+/// All keys share the squarings of `p`. Squarings do not wait for the registers `R`, so the products of a step only wait
+/// for those of the preceding step.
 #[inline(always)]
 pub(crate) fn fill<F: Field, B: Isa>(b: B, h: B::V, tables: &mut [&mut Table]) {
     let h = F::factor(b, h);
@@ -137,7 +137,7 @@ pub(crate) fn fill<F: Field, B: Isa>(b: B, h: B::V, tables: &mut [&mut Table]) {
     });
 }
 
-/// Multiplies byte-reversed blocks by Karatsuba's method. The sums of the halves of `x` are needed anyway.
+/// Multiplies byte-reversed blocks by Karatsuba's method, given the sum of the halves of `x`, which the table has.
 #[inline(always)]
 fn product<F: Field, B: Isa>(b: B, x: B::V, h: B::V) -> B::V {
     let mut product = Unreduced::zero(b);
@@ -164,17 +164,17 @@ impl Products<'_> {
     }
 }
 
-/// GHASH on its way.
+/// The state of GHASH.
 pub(crate) type Ghash<'t, B> = KeyHash<'t, B, GcmOrder>;
 
-/// The same hash in any convention of the field, on its way: what earlier groups left, and the sum of the current group.
+/// The state of a hash in any convention of the field: the hash of earlier groups, and the sum of the current group.
 pub(crate) struct KeyHash<'t, B: Isa, F> {
-    // Powers, and their sums.
+    // The powers, and the sums of their halves.
     rows: &'t [Row; 2],
-    // The hash so far, in the first lane, until the group's first block takes it up.
+    // The hash of earlier groups, in the first lane, until it is added to the group's first block.
     y: B::V,
     sum: Unreduced<B>,
-    // Where the power of the group's next block is, and where that is once the group is complete.
+    // Index of the power of the group's next block, and its value after the group.
     at: usize,
     end: usize,
     field: PhantomData<F>,
@@ -186,7 +186,7 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
         Self { rows: table.rows(), y: b.zero(), sum: Unreduced::zero(b), at: 0, end: 0, field: PhantomData }
     }
 
-    /// Opens a group of this many blocks, at most [`Table::count`].
+    /// Begins a group of this many blocks, at most [`Table::count`].
     #[inline(always)]
     pub(crate) fn begin(&mut self, b: B, blocks: usize) {
         debug_assert!(self.at == self.end && blocks <= Table::count::<B>());
@@ -195,7 +195,7 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
         self.sum = Unreduced::zero(b);
     }
 
-    /// The same, but the last of the blocks is added without being multiplied: the hash ends with it.
+    /// Begins the last group, of this many blocks. Its last block is added without being multiplied.
     #[cfg(feature = "research")]
     #[inline(always)]
     pub(crate) fn begin_last(&mut self, b: B, blocks: usize) {
@@ -203,7 +203,7 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
         self.end += 1;
     }
 
-    /// Takes in the next `blocks` blocks of the group; the register's further lanes must be zero.
+    /// Absorbs the next `blocks` blocks of the group. The register's other lanes must be zero.
     #[inline(always)]
     pub(crate) fn absorb(&mut self, b: B, x: B::V, blocks: usize) {
         let h = b.load(&self.rows[0][self.at..]);
@@ -214,7 +214,7 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
         self.at += blocks;
     }
 
-    /// Takes in blocks of the group that are not in a string.
+    /// Absorbs the next blocks of the group, given as a slice of blocks.
     #[cfg(feature = "research")]
     #[inline(always)]
     pub(crate) fn absorb_blocks(&mut self, b: B, blocks: &[Block]) {
@@ -223,14 +223,14 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
         }
     }
 
-    /// The register of a group of `registers` full ones to take in as the `piece`th: the first has to wait for the group
-    /// before this one, and so comes last.
+    /// Returns the register that is absorbed as piece `piece` of a group of `registers` full ones. The first register is
+    /// the last piece, because it waits for the preceding group.
     #[inline(always)]
     pub(crate) fn register(piece: usize, registers: usize) -> usize {
         (piece + 1) % registers
     }
 
-    /// Takes in register `r` of a group of `registers` full ones; they may come in any order.
+    /// Absorbs register `r` of a group of `registers` full ones, in any order.
     #[inline(always)]
     pub(crate) fn absorb_register(&mut self, b: B, registers: usize, r: usize, x: B::V) {
         let at = POWERS - (registers - r) * B::BLOCKS;
@@ -241,14 +241,14 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
         self.sum.add(b, x, h, h_sum);
     }
 
-    /// Closes the group.
+    /// Ends the group.
     #[inline(always)]
     pub(crate) fn end(&mut self, b: B) {
         debug_assert_eq!(self.at, self.end);
         self.y = b.fold(self.sum.reduce::<F>(b));
     }
 
-    /// Takes in a whole string, zero-padded to whole blocks, in groups of its own.
+    /// Absorbs a whole string, zero-padded to whole blocks, in separate groups.
     #[inline(always)]
     pub(crate) fn absorb_string(&mut self, b: B, string: &Span<'_>) {
         let at = self.absorb_groups(b, string, string.len());
@@ -259,7 +259,7 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
         }
     }
 
-    /// Takes in as many full groups as there are in the first `to` bytes of a string. Returns where they end.
+    /// Absorbs all full groups of the first `to` bytes of a string. Returns the offset of their end.
     #[inline(always)]
     pub(crate) fn absorb_groups(&mut self, b: B, string: &Span<'_>, to: usize) -> usize {
         let group = BLOCK * Table::full_group::<B>();
@@ -276,8 +276,8 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
         at
     }
 
-    /// Takes in the bytes `from..to` of a string, zero-padded to whole blocks, in the current group; both are multiples
-    /// of a block unless `to` is the string's end.
+    /// Absorbs the bytes `from..to` of a string, zero-padded to whole blocks, in the current group. Both are multiples of
+    /// the block size, unless `to` is the end of the string.
     #[inline(always)]
     pub(crate) fn absorb_part(&mut self, b: B, string: &Span<'_>, from: usize, to: usize) {
         let register = BLOCK * B::BLOCKS;
@@ -292,7 +292,7 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
         }
     }
 
-    /// The hash after the last group, in the first lane.
+    /// Returns the hash after the last group, in the first lane.
     #[inline(always)]
     pub(crate) fn value(&self, b: B) -> B::V {
         b.reverse(self.y)
