@@ -51,7 +51,7 @@ pub struct Burst<'a, N, A = [u8; 0]> {
 
 /// The additional data of the messages.
 struct Aads<'a, A> {
-    /// That of all messages, unless each has its own.
+    /// The additional data of all messages, unless `each` has one string per message.
     all: &'a [u8],
     each: Option<&'a [A]>,
 }

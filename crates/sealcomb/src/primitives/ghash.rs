@@ -137,7 +137,8 @@ pub(crate) fn fill<F: Field, B: Isa>(b: B, h: B::V, tables: &mut [&mut Table]) {
     });
 }
 
-/// Multiplies byte-reversed blocks by Karatsuba's method, given the sum of the halves of `x`, which the table has.
+/// Multiplies byte-reversed blocks by Karatsuba's method. The table needs the sums of the halves of `x` as well, so the
+/// compiler computes them once.
 #[inline(always)]
 fn product<F: Field, B: Isa>(b: B, x: B::V, h: B::V) -> B::V {
     let mut product = Unreduced::zero(b);
