@@ -495,14 +495,13 @@ fn same(computed: &Block, received: &[u8]) -> bool {
 #[derive(Clone, Copy)]
 pub(crate) struct Sizes<'a> {
     key: &'a Key,
-    tag_bytes: usize,
     ordinary: Ordinary,
 }
 
 impl<'a> Sizes<'a> {
     #[inline(always)]
     pub(crate) fn of(key: &'a Key) -> Self {
-        Self { key, tag_bytes: key.tag_bytes(), ordinary: key.algorithm().ordinary() }
+        Self { key, ordinary: key.algorithm().ordinary(key.tag_bytes()) }
     }
 
     /// Checks whether a message of these sizes can be sealed or opened under the key. Common sizes pass in the inlined
@@ -515,7 +514,7 @@ impl<'a> Sizes<'a> {
         aad_bytes: usize,
         message_bytes: usize,
     ) -> Result<(), Error> {
-        if tag_bytes == self.tag_bytes && self.ordinary.takes(nonce_bytes, aad_bytes, message_bytes) {
+        if self.ordinary.takes(nonce_bytes, tag_bytes, aad_bytes, message_bytes) {
             return Ok(());
         }
         check_closely(self.key, nonce_bytes, tag_bytes, aad_bytes, message_bytes)

@@ -51,7 +51,7 @@ pub struct Burst<'a, N, A = [u8; 0]> {
 
 /// The additional data of the messages.
 struct Aads<'a, A> {
-    /// The additional data of all messages, unless `each` has one string per message.
+    /// The additional data of all messages, unless each message has its own.
     all: &'a [u8],
     each: Option<&'a [A]>,
 }
@@ -205,8 +205,8 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         }
     }
 
-    /// Checks the sizes of all messages, given those of their data and tags. A batch of one flight does not need this:
-    /// nothing is written before all of its messages are filled in.
+    /// Checks the sizes of all messages, given those of their data and tags. A burst of one flight does not need
+    /// this: nothing is written before all of its messages are filled in.
     #[inline(always)]
     fn check_all(&self, entries: impl Iterator<Item = (usize, usize)>) -> Result<(), BatchError> {
         let sizes = Sizes::of(self.key);

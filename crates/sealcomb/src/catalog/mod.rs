@@ -319,32 +319,40 @@ impl Algorithm {
     /// Returns whether nonce, additional data and message have common sizes, which need no further check.
     #[inline(always)]
     pub(crate) fn takes_ordinary(&self, nonce_bytes: usize, aad_bytes: usize, message_bytes: usize) -> bool {
-        self.ordinary().takes(nonce_bytes, aad_bytes, message_bytes)
+        self.ordinary(0).takes(nonce_bytes, 0, aad_bytes, message_bytes)
     }
 
-    /// Returns a copy of what common sizes are compared with.
+    /// Returns a copy of what common sizes are compared with, under a key with tags of `tag_bytes` bytes.
     #[inline(always)]
-    pub(crate) fn ordinary(&self) -> Ordinary {
+    pub(crate) fn ordinary(&self, tag_bytes: usize) -> Ordinary {
         let Self { nonce_bytes, unusual, min_message_bytes, .. } = *self;
-        Ordinary { nonce_bytes, unusual, min_message_bytes }
+        Ordinary { nonce_bytes, tag_bytes, unusual, min_message_bytes }
     }
 }
 
-/// The common sizes of an algorithm. Inlined into the callers' fast path.
+/// The common sizes of messages under a key.
 #[derive(Clone, Copy)]
 pub(crate) struct Ordinary {
     nonce_bytes: usize,
+    tag_bytes: usize,
     unusual: Unusual,
     min_message_bytes: usize,
 }
 
 impl Ordinary {
-    /// Returns whether nonce, additional data and message have common sizes.
+    /// Returns whether a message has common sizes. Inlined into the callers' fast path.
     #[inline(always)]
-    pub(crate) fn takes(self, nonce_bytes: usize, aad_bytes: usize, message_bytes: usize) -> bool {
+    pub(crate) fn takes(
+        self,
+        nonce_bytes: usize,
+        tag_bytes: usize,
+        aad_bytes: usize,
+        message_bytes: usize,
+    ) -> bool {
         let Unusual { aad, message } = self.unusual;
-        (aad_bytes & aad) | (message_bytes & message) | (nonce_bytes ^ self.nonce_bytes) == 0
-            && message_bytes >= self.min_message_bytes
+        // What is usually equal for all messages comes first, so that a loop computes it once.
+        let others = (nonce_bytes ^ self.nonce_bytes) | (tag_bytes ^ self.tag_bytes);
+        others | (aad_bytes & aad) | (message_bytes & message) == 0 && message_bytes >= self.min_message_bytes
     }
 }
 

@@ -43,10 +43,15 @@ impl<C: BlockCipher> Mode for Gcm<C> {
     }
 
     fn keys(&self, backend: Backend, pairs: &mut [(&[u8], &mut Material)]) {
-        pairs.iter_mut().for_each(|(key, material)| C::key(backend, key, material));
-        // No kernel should allocate: a call makes it store its registers, which have secrets, on the stack.
-        pairs.iter_mut().for_each(|(_, material)| C::keep(material, Kept::new(Table::empty())));
-        backend.run(HashKeys::<C> { pairs, cipher: PhantomData });
+        // One key per lane: the CPU allocates and zeroes tables while it waits for products of the keys before.
+        for pairs in pairs.chunks_mut(backend.blocks()) {
+            for (key, material) in &mut *pairs {
+                C::key(backend, key, material);
+                // No kernel should allocate: a call makes it store its registers, which have secrets, on the stack.
+                C::keep(material, Kept::new(Table::empty()));
+            }
+            backend.run(HashKeys::<C> { pairs, cipher: PhantomData });
+        }
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -58,6 +63,7 @@ impl<C: BlockCipher> Mode for Gcm<C> {
     }
 }
 
+/// Up to one key per lane.
 struct HashKeys<'p, 'k, 'm, C> {
     pairs: &'p mut [(&'k [u8], &'m mut Material)],
     cipher: PhantomData<C>,
@@ -66,19 +72,17 @@ struct HashKeys<'p, 'k, 'm, C> {
 impl<C: BlockCipher> Kernel for HashKeys<'_, '_, '_, C> {
     type Output = ();
 
-    /// Computes the powers of `H = E_K(0)` for one key per lane.
+    /// Computes the powers of `H = E_K(0)`.
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        for pairs in self.pairs.chunks_mut(B::BLOCKS) {
-            let mut h = [[b.zero()]; 4];
-            for (h, (_, material)) in h.iter_mut().zip(&*pairs) {
-                C::of(material).encrypting::<B>().encrypt(b, h);
-            }
-            let h = b.transpose(h.map(|[h]| h))[0];
-            let mut tables = ArrayVec::<_, 4>::new();
-            tables.extend(pairs.iter_mut().map(|(_, material)| C::kept_mut(material).get_mut()));
-            ghash::fill::<GcmOrder, B>(b, h, &mut tables);
+        let mut h = [[b.zero()]; 4];
+        for (h, (_, material)) in h.iter_mut().zip(&*self.pairs) {
+            C::of(material).encrypting::<B>().encrypt(b, h);
         }
+        let [h, ..] = b.transpose(h.map(|[h]| h));
+        let mut tables = ArrayVec::<_, 4>::new();
+        tables.extend(self.pairs.iter_mut().map(|(_, material)| C::kept_mut(material).get_mut()));
+        ghash::fill::<GcmOrder, B>(b, h, &mut tables);
     }
 }
 

@@ -105,8 +105,8 @@ impl Table {
 ///     p := p^2
 /// ```
 ///
-/// All keys share the squarings of `p`. Squarings do not wait for the registers `R`, so the products of a step only wait
-/// for those of the preceding step.
+/// All keys share the products for `p`. These do not wait for the registers `R`, so the chains of dependent products
+/// are short.
 #[inline(always)]
 pub(crate) fn fill<F: Field, B: Isa>(b: B, h: B::V, tables: &mut [&mut Table]) {
     let h = F::factor(b, h);
