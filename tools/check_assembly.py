@@ -5,7 +5,7 @@ usage: check_assembly.py [--library FILE.rlib] [--budget FILE.toml] [--write-bud
 
 Builds the library in the release profile (or reads FILE.rlib, built with -C symbol-mangling-version=v0)
 and disassembles it. TARGET is x86_64-unknown-linux-gnu (the default) or aarch64-unknown-linux-gnu. A kernel
-is an instance of a backend's `enter` function, its entry point. The check requires that:
+is an instance of a backend's `enter` method, its entry point. The check requires that:
 
 - every CPU intrinsic is inlined. An intrinsic that is a separate function means that generic code was
   compiled without the CPU's features, which makes it some 30 times slower;
@@ -31,7 +31,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 
 ENTRY = re.compile(
-    r"<sealcomb::backend::(?:aarch64::)?(?P<backend>\w+)::\w+>::enter::enter::<(?P<kernel>.*)>$"
+    r"<(?P<kernel>.*) as <sealcomb::backend::(?:aarch64::)?(?P<backend>\w+)::\w+>::enter::Enter>::enter$"
 )
 GENERIC_OVER_BACKEND = re.compile(
     r"::<(?:.*[ ,<&])?sealcomb::backend::(?:aesni|aarch64::neon\w*|vaes\d+)::[A-Z]\w*"

@@ -60,7 +60,7 @@ impl Report {
     }
 
     pub(crate) fn count_entries(&mut self, backend: &str, symbols: &Symbols, executed: &HashSet<&str>) {
-        let (module, entry) = (format!("backend::{backend}::"), "::enter::enter");
+        let (module, entry) = (format!("backend::{backend}::"), "::enter::Enter>::enter");
         let all: HashSet<&str> =
             symbols.names().filter(|name| name.contains(&module) && name.contains(entry)).collect();
         let mut missed: Vec<String> = all.difference(executed).map(ToString::to_string).collect();

@@ -68,12 +68,19 @@ macro_rules! token {
 
             #[inline(always)]
             pub(in crate::backend) fn enter<K: $crate::backend::Kernel>(self, kernel: K) -> K::Output {
-                $(#[target_feature(enable = $feature)])*
-                fn enter<K: $crate::backend::Kernel>(token: $Token, kernel: K) -> K::Output {
-                    kernel.run(token)
+                // A method of the kernel: the compiler translates a method together with its type's module. Functions
+                // of this module would form one unit per backend, too few to keep all cores busy.
+                trait Enter: $crate::backend::Kernel {
+                    unsafe fn enter(self, token: $Token) -> Self::Output;
                 }
-                // SAFETY: only `detect` creates a token, after finding every feature that the inner function enables.
-                unsafe { enter(self, kernel) }
+                impl<K: $crate::backend::Kernel> Enter for K {
+                    $(#[target_feature(enable = $feature)])*
+                    unsafe fn enter(self, token: $Token) -> K::Output {
+                        self.run(token)
+                    }
+                }
+                // SAFETY: only `detect` creates a token, after finding every feature that the method enables.
+                unsafe { Enter::enter(kernel, self) }
             }
         }
     };

@@ -23,13 +23,18 @@ impl<const N: usize> Portable<N> {
 
     #[inline(always)]
     pub(super) fn enter<K: Kernel>(self, kernel: K) -> K::Output {
-        // A separate function, like the `enter` of every backend: inlined into its caller, the stack frames of all
-        // kernels would add up.
-        #[inline(never)]
-        fn enter<K: Kernel, const N: usize>(token: Portable<N>, kernel: K) -> K::Output {
-            kernel.run(token)
+        // A method of the kernel, like the `enter` of every backend; see `token!`.
+        trait Enter<const N: usize>: Kernel {
+            fn enter(self, token: Portable<N>) -> Self::Output;
         }
-        enter(self, kernel)
+        impl<K: Kernel, const N: usize> Enter<N> for K {
+            // Inlined into its caller, the stack frames of all kernels would add up.
+            #[inline(never)]
+            fn enter(self, token: Portable<N>) -> K::Output {
+                self.run(token)
+            }
+        }
+        Enter::enter(kernel, self)
     }
 }
 
@@ -276,9 +281,9 @@ impl<const N: usize> Isa for Portable<N> {
         })
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) -> K::Output {
-        kernel.run(self)
+        self.enter(kernel)
     }
 
     fn shift_left(self, a: Self::V, n: u32) -> Self::V {

@@ -60,12 +60,7 @@ impl Mode for JuliusEcb {
             xor(b1, &more_mask(message, mu));
             mask.push(*mu);
         }
-        each::step::<Encrypt, 1, 1, 3, 1>(
-            batch,
-            |key| link(key, KeySchedule::encrypting),
-            [&mut mask],
-            [&mut b1],
-        );
+        each::step::<Encrypt, 1, 1, 3, 1>(batch, encrypting, [&mut mask], [&mut b1]);
         for (i, message) in batch.messages.iter_mut().enumerate() {
             message.tag = tags[i];
             message.data.set_block(0, &b1[i]);
@@ -83,23 +78,13 @@ impl Mode for JuliusEcb {
             mu.push(message.tag);
             mask.push([0; BLOCK]);
         }
-        each::step::<Decrypt, 1, 1, 3, 1>(
-            batch,
-            |key| link(key, KeySchedule::decrypting),
-            [&mut mask],
-            [&mut mu],
-        );
+        each::step::<Decrypt, 1, 1, 3, 1>(batch, decrypting, [&mut mask], [&mut mu]);
         let mut b1 = Column::new();
         for ((message, mu), mask) in batch.messages.iter().zip(&mu).zip(&mut mask) {
             b1.push(message.data.block(0));
             *mask = *mu;
         }
-        each::step::<Decrypt, 1, 1, 3, 1>(
-            batch,
-            |key| link(key, KeySchedule::decrypting),
-            [&mut mask],
-            [&mut b1],
-        );
+        each::step::<Decrypt, 1, 1, 3, 1>(batch, decrypting, [&mut mask], [&mut b1]);
         for (i, message) in batch.messages.iter_mut().enumerate() {
             if has_odd_body(message) {
                 xor(&mut b1[i], &more_mask(message, &mu[i]));
@@ -343,10 +328,19 @@ impl<B: Isa, const OPENS: bool> Weave<B> for Crypt<'_, B, OPENS> {
     }
 }
 
-/// Returns what the step of a message's first blocks needs of its key.
-fn link(key: &Material, e: fn(&KeySchedule) -> Shared<'_>) -> Link<'_, 1, 3> {
+/// Returns what the step that encrypts a message's first blocks needs of its key.
+fn encrypting(key: &Material) -> Link<'_, 1, 3> {
+    link(key, key.aes.encrypting())
+}
+
+/// Returns what the step that decrypts a message's first blocks needs of its key.
+fn decrypting(key: &Material) -> Link<'_, 1, 3> {
+    link(key, key.aes.decrypting())
+}
+
+fn link<'k>(key: &'k Material, aes: Shared<'k>) -> Link<'k, 1, 3> {
     let [d0, d1, d2, ..] = &key.subkeys;
-    Link { keys: [e(&key.aes)], constants: [d0, d1, d2] }
+    Link { keys: [aes], constants: [d0, d1, d2] }
 }
 
 /// Computes `mask ← mask δ`.

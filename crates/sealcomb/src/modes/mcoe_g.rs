@@ -23,7 +23,7 @@ use crate::backend::{BLOCK, Backend, Block, Span};
 use crate::engine::comb::{Chain, Link, chains};
 use crate::engine::each;
 use crate::engine::{Batch, Column, Lanes, Material, Message};
-use crate::primitives::aes::{KeySchedule, Shared};
+use crate::primitives::aes::Shared;
 use crate::primitives::block::{join, skip, split, whole, xor};
 use crate::primitives::gf128::{GcmOrder, factor, product};
 
@@ -46,7 +46,7 @@ impl Mode for McoeG {
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
         let (mut tau, mut u) = (Column::new(), Column::new());
         header(batch, &mut tau, &mut u);
-        whole_blocks::<Encrypt>(batch, KeySchedule::encrypting, &mut u);
+        whole_blocks::<Encrypt>(batch, encrypting, &mut u);
 
         let mut q = Column::new();
         if any_partial(batch) {
@@ -57,7 +57,7 @@ impl Mode for McoeG {
                 xor(&mut p, w);
                 q.push(p);
             }
-            partial_blocks::<Encrypt>(batch, KeySchedule::encrypting, &mut u, &mut q);
+            partial_blocks::<Encrypt>(batch, encrypting, &mut u, &mut q);
         }
         let mut t = Column::new();
         tag_blocks(batch, &tau, &mut u, &mut t);
@@ -76,13 +76,13 @@ impl Mode for McoeG {
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         let (mut tau, mut u) = (Column::new(), Column::new());
         header(batch, &mut tau, &mut u);
-        whole_blocks::<Decrypt>(batch, KeySchedule::decrypting, &mut u);
+        whole_blocks::<Decrypt>(batch, decrypting, &mut u);
 
         let (mut w, mut p) = (Column::new(), Column::new());
         if any_partial(batch) {
             masks(batch, &mut w);
             p.extend(batch.messages.iter().map(|message| filled(message, &message.tag)));
-            partial_blocks::<Decrypt>(batch, KeySchedule::decrypting, &mut u, &mut p);
+            partial_blocks::<Decrypt>(batch, decrypting, &mut u, &mut p);
         }
         let mut t = Column::new();
         tag_blocks(batch, &tau, &mut u, &mut t);
@@ -128,16 +128,11 @@ fn filled(message: &Message<'_>, with: &Block) -> Block {
 fn header(batch: &mut Batch<'_, '_, '_>, tau: &mut Column, u: &mut Column) {
     u.extend(batch.messages.iter().map(|message| (message.aad.len() as u128).to_be_bytes()));
     if batch.messages.iter().any(|message| !message.aad.is_empty()) {
-        chains::<Header, 1, 1, 3, 1>(
-            batch,
-            |key| link(key, KeySchedule::encrypting),
-            [u],
-            |message| Span::from(&*message.aad),
-        );
+        chains::<Header, 1, 1, 3, 1>(batch, encrypting, [u], |message| Span::from(&*message.aad));
     }
     let nonce = |message: &Message<'_>| *message.nonce.first_chunk().expect("a nonce of a block");
     tau.extend(batch.messages.iter().map(|message| nonce(message)));
-    each::step::<Encrypt, 1, 1, 3, 1>(batch, |key| link(key, KeySchedule::encrypting), [u], [tau]);
+    each::step::<Encrypt, 1, 1, 3, 1>(batch, encrypting, [u], [tau]);
 }
 
 /// Computes `W = E~(1^128, s)` of each message.
@@ -156,27 +151,22 @@ fn masks(batch: &Batch<'_, '_, '_>, w: &mut Column) {
 /// Processes the whole blocks of each message.
 fn whole_blocks<M: Chain<1, 1, 3>>(
     batch: &mut Batch<'_, '_, '_>,
-    e: fn(&KeySchedule) -> Shared<'_>,
+    link: impl for<'k> Fn(&'k Material) -> Link<'k, 1, 3>,
     u: &mut Column,
 ) {
-    chains::<M, 1, 1, 3, 1>(
-        batch,
-        |key| link(key, e),
-        [u],
-        |message| message.data.part(0, whole(message.data.len())),
-    );
+    chains::<M, 1, 1, 3, 1>(batch, link, [u], |message| message.data.part(0, whole(message.data.len())));
 }
 
 /// Processes `blocks`, the filled-up last blocks. Messages without a partial block keep their `U`.
 fn partial_blocks<M: Chain<1, 1, 3>>(
     batch: &Batch<'_, '_, '_>,
-    e: fn(&KeySchedule) -> Shared<'_>,
+    link: impl for<'k> Fn(&'k Material) -> Link<'k, 1, 3>,
     u: &mut Column,
     blocks: &mut Column,
 ) {
     let mut after = Column::new();
     after.extend(u.iter().copied());
-    each::step::<M, 1, 1, 3, 1>(batch, |key| link(key, e), [&mut after], [blocks]);
+    each::step::<M, 1, 1, 3, 1>(batch, link, [&mut after], [blocks]);
     for ((message, u), after) in batch.messages.iter().zip(u).zip(after) {
         if last(message).1 > 0 {
             *u = after;
@@ -187,13 +177,22 @@ fn partial_blocks<M: Chain<1, 1, 3>>(
 /// Computes `E~(U, τ)` of each message.
 fn tag_blocks(batch: &Batch<'_, '_, '_>, tau: &[Block], u: &mut Column, t: &mut Column) {
     t.extend(tau.iter().copied());
-    each::step::<Encrypt, 1, 1, 3, 1>(batch, |key| link(key, KeySchedule::encrypting), [u], [t]);
+    each::step::<Encrypt, 1, 1, 3, 1>(batch, encrypting, [u], [t]);
 }
 
-/// Returns what the steps need of a message's key.
-fn link(key: &Material, e: fn(&KeySchedule) -> Shared<'_>) -> Link<'_, 1, 3> {
+/// Returns what the steps that encrypt need of a message's key.
+fn encrypting(key: &Material) -> Link<'_, 1, 3> {
+    link(key, key.aes.encrypting())
+}
+
+/// Returns what the steps that decrypt need of a message's key.
+fn decrypting(key: &Material) -> Link<'_, 1, 3> {
+    link(key, key.aes.decrypting())
+}
+
+fn link<'k>(key: &'k Material, aes: Shared<'k>) -> Link<'k, 1, 3> {
     let [h0, h1, h2, ..] = &key.subkeys;
-    Link { keys: [e(&key.aes)], constants: [h0, h1, h2] }
+    Link { keys: [aes], constants: [h0, h1, h2] }
 }
 
 /// Computes `U K2`.

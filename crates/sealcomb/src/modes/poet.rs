@@ -82,18 +82,13 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
         for tau in &tau {
             push(&mut states, V::start(tau));
         }
-        whole_blocks::<Encrypt<V>, V, K, C>(batch, KeySchedule::encrypting, &mut states);
+        whole_blocks::<Encrypt<V>, K, C>(batch, to_encrypt::<V, K, C>, &mut states);
 
         let (mut masks, mut z) = (Column::new(), Column::new());
         length_masks(batch, &mut masks);
         z.extend(batch.messages.iter().zip(&tau).map(|(message, tau)| filled(message, tau)));
         add(&mut z, &masks);
-        each::step::<Encrypt<V>, 2, K, C, 1>(
-            batch,
-            |key| link::<V, K, C>(key, KeySchedule::encrypting),
-            states.each_mut(),
-            [&mut z],
-        );
+        each::step::<Encrypt<V>, 2, K, C, 1>(batch, to_encrypt::<V, K, C>, states.each_mut(), [&mut z]);
         add(&mut z, &masks);
         let mut t = Column::new();
         tag_blocks::<V, K, C>(batch, &tau, &mut states, &mut t);
@@ -111,18 +106,13 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
         for tau in &tau {
             push(&mut states, V::start(tau));
         }
-        whole_blocks::<Decrypt<V>, V, K, C>(batch, KeySchedule::decrypting, &mut states);
+        whole_blocks::<Decrypt<V>, K, C>(batch, to_decrypt::<V, K, C>, &mut states);
 
         let (mut masks, mut z) = (Column::new(), Column::new());
         length_masks(batch, &mut masks);
         z.extend(batch.messages.iter().map(|message| filled(message, &message.tag)));
         add(&mut z, &masks);
-        each::step::<Decrypt<V>, 2, K, C, 1>(
-            batch,
-            |key| link::<V, K, C>(key, KeySchedule::decrypting),
-            states.each_mut(),
-            [&mut z],
-        );
+        each::step::<Decrypt<V>, 2, K, C, 1>(batch, to_decrypt::<V, K, C>, states.each_mut(), [&mut z]);
         add(&mut z, &masks);
         let mut t = Column::new();
         tag_blocks::<V, K, C>(batch, &tau, &mut states, &mut t);
@@ -160,25 +150,24 @@ fn length_masks(batch: &Batch<'_, '_, '_>, masks: &mut Column) {
 }
 
 /// Processes all blocks but the last of each message.
-fn whole_blocks<M: Chain<2, K, C>, V: Version<K, C>, const K: usize, const C: usize>(
+fn whole_blocks<M: Chain<2, K, C>, const K: usize, const C: usize>(
     batch: &mut Batch<'_, '_, '_>,
-    e: fn(&KeySchedule) -> Shared<'_>,
+    link: impl for<'k> Fn(&'k Material) -> Link<'k, K, C>,
     states: &mut States,
 ) {
-    chains::<M, 2, K, C, 1>(
-        batch,
-        |key| link::<V, K, C>(key, e),
-        states.each_mut(),
-        |message| message.data.part(0, before_last(message.data.len())),
-    );
+    chains::<M, 2, K, C, 1>(batch, link, states.each_mut(), |message| {
+        message.data.part(0, before_last(message.data.len()))
+    });
 }
 
-/// Returns what the steps need of a message's key.
-fn link<V: Version<K, C>, const K: usize, const C: usize>(
-    key: &Material,
-    e: fn(&KeySchedule) -> Shared<'_>,
-) -> Link<'_, K, C> {
-    Link { keys: V::keys(key, e(&key.aes)), constants: V::constants(key) }
+/// Returns what the steps that encrypt need of a message's key.
+fn to_encrypt<V: Version<K, C>, const K: usize, const C: usize>(key: &Material) -> Link<'_, K, C> {
+    Link { keys: V::keys(key, key.aes.encrypting()), constants: V::constants(key) }
+}
+
+/// Returns what the steps that decrypt need of a message's key.
+fn to_decrypt<V: Version<K, C>, const K: usize, const C: usize>(key: &Material) -> Link<'_, K, C> {
+    Link { keys: V::keys(key, key.aes.decrypting()), constants: V::constants(key) }
 }
 
 /// Computes `T` of each message: the result of a further step with `τ` and its masks.
@@ -193,12 +182,7 @@ fn tag_blocks<V: Version<K, C>, const K: usize, const C: usize>(
         xor(&mut block, tau);
         t.push(block);
     }
-    each::step::<Encrypt<V>, 2, K, C, 1>(
-        batch,
-        |key| link::<V, K, C>(key, KeySchedule::encrypting),
-        states.each_mut(),
-        [&mut *t],
-    );
+    each::step::<Encrypt<V>, 2, K, C, 1>(batch, to_encrypt::<V, K, C>, states.each_mut(), [&mut *t]);
     for ((message, tau), t) in batch.messages.iter().zip(tau).zip(t) {
         xor(t, &V::tag_masks(message.key, tau)[1]);
     }

@@ -196,9 +196,26 @@ impl<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, const
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        for place in self.order.places() {
-            single::<M, B, S, K, C, T>(b, &mut self.strands[place]);
-        }
+        one_by_one::<M, B, S, K, C, T>(b, self.strands, self.order);
+    }
+}
+
+/// Processes the strands one after the other.
+#[inline(always)]
+fn one_by_one<
+    M: Chain<S, K, C, T>,
+    B: Isa,
+    const S: usize,
+    const K: usize,
+    const C: usize,
+    const T: usize,
+>(
+    b: B,
+    strands: &mut [Strand<'_, S, K, C>],
+    order: &Order,
+) {
+    for place in order.places() {
+        single::<M, B, S, K, C, T>(b, &mut strands[place]);
     }
 }
 
@@ -228,6 +245,11 @@ where
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
+        // The portable cipher processes blocks together only if they share a key. Wide registers still use lanes, so
+        // that tests cover them.
+        if const { !SHARED && B::SOFT && B::BLOCKS == 1 } {
+            return one_by_one::<M, B, S, K, C, T>(b, self.strands, self.order);
+        }
         self.order.sort();
         let first = self.order.places().next().expect("a strand");
         let link = self.strands[first].link;

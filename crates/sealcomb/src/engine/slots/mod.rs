@@ -175,6 +175,10 @@ impl<M: SlotChain, const SHARED: bool> Kernel for InSlots<'_, '_, M, SHARED> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
+        // `pay` selects the comb there.
+        if const { B::SOFT } {
+            unreachable!("slots need AES instructions");
+        }
         let Self { strands, states, .. } = self;
         if !strands.order.is_sorted() || strands.order.len() < strands.keys.len() {
             strands.order.sort();
