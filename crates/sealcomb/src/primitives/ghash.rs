@@ -127,7 +127,9 @@ pub(crate) fn fill<F: Field, B: Isa>(b: B, h: B::V, tables: &mut [&mut Table]) {
         if k < B::BLOCKS && let Some(table) = tables.get_mut(k) {
             let mut powers = [lowest[k]; REGISTERS + 1];
             each_register!(4, 0 1 2 3, n => {
-                let (known, p) = (1 << n, b.transpose([p[n]; 4])[k]);
+                let known = 1 << n;
+                // Too few keys of narrow registers would share the squares. Their highest power is `p` as well.
+                let p = if B::BLOCKS < 4 { b.spread(powers[known - 1]) } else { b.transpose([p[n]; 4])[k] };
                 for r in known..(2 * known).min(REGISTERS + 1) {
                     powers[r] = product::<F, B>(b, powers[r - known], p);
                 }
