@@ -120,7 +120,7 @@ pub(crate) fn fill<F: Field, B: Isa>(b: B, h: B::V, tables: &mut [&mut Table]) {
         p[0] = square::<F, B>(b, second);
         lowest = b.transpose([p[0], third, second, h]);
     }
-    for n in 1..4 {
+    for n in 1..if B::BLOCKS < 4 { 1 } else { 4 } {
         p[n] = square::<F, B>(b, p[n - 1]);
     }
     each_register!(4, 0 1 2 3, k => {
@@ -131,7 +131,11 @@ pub(crate) fn fill<F: Field, B: Isa>(b: B, h: B::V, tables: &mut [&mut Table]) {
                 // Too few keys of narrow registers would share the squares. Their highest power is `p` as well.
                 let p = if B::BLOCKS < 4 { b.spread(powers[known - 1]) } else { b.transpose([p[n]; 4])[k] };
                 for r in known..(2 * known).min(REGISTERS + 1) {
-                    powers[r] = product::<F, B>(b, powers[r - known], p);
+                    powers[r] = if B::BLOCKS < 4 {
+                        haswell::<F, B>(b, powers[r - known], p)
+                    } else {
+                        product::<F, B>(b, powers[r - known], p)
+                    };
                 }
             });
             table.fill(b, powers);
