@@ -4,6 +4,7 @@
 //!   lanes.
 //! - `blocks`: consecutive blocks of one message per register.
 //! - `each`: operations that occur once per message.
+//! - `groups`: short messages, one per lane.
 //! - `layers`: two cipher layers with a mixing between them.
 #![forbid(unsafe_code)]
 
@@ -11,6 +12,7 @@ pub(crate) mod blocks;
 mod cipher;
 pub(crate) mod comb;
 pub(crate) mod each;
+pub(crate) mod groups;
 mod lanes;
 pub(crate) mod layers;
 mod message;
