@@ -1,5 +1,5 @@
-//! Short messages under one key, which GCM and CTR process in groups of equal numbers of registers: their results must be
-//! those of single messages, whatever their lengths, their order, and the backend.
+//! Short messages under one key, which GCM, GCM-SIV, CCM and CTR process in groups: their results must be those of single
+//! messages, whatever their lengths, their order, and the backend.
 
 use sealcomb::{Algorithm, Backend, Burst, Error, Key, Verdict};
 
@@ -90,17 +90,17 @@ fn keys(id: &str) -> Vec<Key> {
 /// Numbers of bytes around the ends of blocks and of registers of every width, up to more than a group takes.
 fn borders() -> Vec<usize> {
     let mut lens: Vec<usize> =
-        (0..=26).flat_map(|n| [(16usize * n).saturating_sub(1), 16 * n, 16 * n + 1]).collect();
+        (0..=34).flat_map(|n| [(16usize * n).saturating_sub(1), 16 * n, 16 * n + 1]).collect();
     lens.dedup();
     lens
 }
 
 #[test]
 fn equal_lengths_give_the_results_of_single_messages() {
-    for id in ["aes128-gcm", "aes192-gcm", "aes256-gcm"] {
+    for id in ["aes128-gcm", "aes192-gcm", "aes256-gcm", "aes128-gcm-siv", "aes256-gcm-siv", "aes128-ccm"] {
         for key in keys(id) {
             for len in borders() {
-                for count in [4, 5, 11] {
+                for count in [4, 5, 11, 27] {
                     let what = format!("{id} on {:?}, {len} bytes", key.backend());
                     Messages::new(&vec![len; count], &[13], 12).check(&key, &what);
                 }
@@ -111,11 +111,22 @@ fn equal_lengths_give_the_results_of_single_messages() {
 
 #[test]
 fn additional_data_of_every_length_gives_the_results_of_single_messages() {
-    for key in keys("aes128-gcm") {
-        for aad in [&[0][..], &[1], &[15, 16, 17], &[31, 32, 33, 0], &[63, 64], &[65], &[0, 200]] {
+    for key in ["aes128-gcm", "aes128-gcm-siv", "aes128-ccm"].into_iter().flat_map(keys) {
+        for aad in [
+            &[0][..],
+            &[1],
+            &[0, 1, 13, 14],
+            &[14, 15],
+            &[15, 16, 17],
+            &[31, 32, 33, 0],
+            &[63, 64],
+            &[65],
+            &[0, 200],
+        ] {
             for len in [1, 16, 63, 64, 65, 192, 320] {
-                let what = format!("{:?}, {len} bytes, additional data of {aad:?}", key.backend());
-                Messages::new(&[len; 9], aad, 12).check(&key, &what);
+                let (id, backend) = (key.algorithm().id, key.backend());
+                let what = format!("{id} on {backend:?}, {len} bytes, additional data of {aad:?}");
+                Messages::new(&[len; 21], aad, 12).check(&key, &what);
             }
         }
     }
@@ -123,12 +134,13 @@ fn additional_data_of_every_length_gives_the_results_of_single_messages() {
 
 #[test]
 fn mixed_lengths_in_any_order_give_the_results_of_single_messages() {
-    for key in keys("aes128-gcm") {
+    for key in ["aes128-gcm", "aes128-gcm-siv", "aes128-ccm"].into_iter().flat_map(keys) {
         for count in [4, 16, 47, 48, 63, 64, 65, 130] {
             for step in [1, 37, 101] {
                 let lens: Vec<usize> = (0..count).map(|i| i * step * 13 % 700).collect();
-                let what = format!("{:?}, {count} messages, step {step}", key.backend());
-                Messages::new(&lens, &[0, 5, 16, 70], 12).check(&key, &what);
+                let (id, backend) = (key.algorithm().id, key.backend());
+                let what = format!("{id} on {backend:?}, {count} messages, step {step}");
+                Messages::new(&lens, &[0, 5, 14, 16, 70], 12).check(&key, &what);
             }
         }
     }
@@ -146,7 +158,7 @@ fn nonces_of_other_lengths_give_the_results_of_single_messages() {
 
 #[test]
 fn an_error_in_a_group_leaves_all_messages_untouched() {
-    for key in keys("aes128-gcm") {
+    for key in keys("aes128-gcm").into_iter().chain(keys("aes256-gcm-siv")) {
         let messages = Messages::new(&[64; 8], &[0], 12);
         let mut nonces = messages.nonces.clone();
         nonces[6].clear();

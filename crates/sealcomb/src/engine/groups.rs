@@ -37,13 +37,13 @@ pub(crate) trait Grouped {
 }
 
 /// Number of messages of a set: one bit of a `u64` each.
-const SET: usize = u64::BITS as usize;
+pub(crate) const SET: usize = u64::BITS as usize;
 
 /// Number of messages that are examined first. If none of them can be part of a group, the others are not examined.
 const SAMPLE: usize = 4;
 
-/// From this number of messages on, enough of them have equal numbers of registers if their lengths are mixed.
-const MIXED: usize = 48;
+/// From this number of messages on, enough of them have similar lengths if their lengths are mixed.
+pub(super) const MIXED: usize = 48;
 
 /// Processes a batch. In small ones and on registers of one block, there are no groups.
 #[inline(always)]

@@ -101,6 +101,7 @@ pub(crate) fn share_key(messages: &[&mut Message<'_>]) -> bool {
 pub(crate) struct Batch<'b, 'm, 'a> {
     pub(crate) backend: Backend,
     pub(crate) schedule: Schedule,
+    /// The messages, which must stay in this order.
     pub(crate) messages: &'b mut [&'m mut Message<'a>],
 }
 

@@ -5,6 +5,7 @@
 //! - `blocks`: consecutive blocks of one message per register.
 //! - `each`: operations that occur once per message.
 //! - `groups`: short messages of equal numbers of registers.
+//! - `lane_groups`: short messages, one per lane.
 //! - `layers`: two cipher layers with a mixing between them.
 #![forbid(unsafe_code)]
 
@@ -13,6 +14,7 @@ mod cipher;
 pub(crate) mod comb;
 pub(crate) mod each;
 pub(crate) mod groups;
+pub(crate) mod lane_groups;
 mod lanes;
 pub(crate) mod layers;
 mod message;

@@ -9,30 +9,193 @@
 //!
 //! The formats of `B_0`, the additional data and the counter blocks are those of appendix A.
 
+use arrayvec::ArrayVec;
+
 use super::Mode;
 use super::omac::cbc_mac;
-use crate::backend::{BLOCK, Block, Span};
+use crate::backend::{BLOCK, Block, Isa, Kernel, LINE, Span};
 use crate::engine::blocks::keystream;
-use crate::engine::{Batch, Column, Message, each};
+use crate::engine::lane_groups::{
+    COLUMNS, Group, LINES, SET, Sorted, bits_of_data, classify, columns, if_present, lanes, references,
+    xor_columns,
+};
+use crate::engine::{Batch, Column, FLIGHT, Message, Schedule, each, share_key};
 use crate::primitives::block::xor;
-use crate::primitives::counter::{Be128, Counter};
+use crate::primitives::counter::{Be128, Counter, LAST_BYTES};
 
 pub(crate) struct Ccm;
 
 impl Mode for Ccm {
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        let mut y = Column::new();
-        authenticate::<false>(batch, &mut y);
-        encrypt(batch);
-        set_tags(batch, &y);
+        crypt::<false>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        encrypt(batch);
-        let mut y = Column::new();
-        authenticate::<true>(batch, &mut y);
-        set_tags(batch, &y);
+        crypt::<true>(batch);
     }
+}
+
+/// Minimum number of messages for which a group takes less time than chains.
+const FEW: usize = 8;
+
+/// Maximum number of bytes of additional data in a group: those of one block.
+const MOST_AAD: usize = BLOCK - 2;
+
+/// Processes short messages in groups, as long as a set consists of them, and all others as chains: few long messages
+/// would leave lanes idle.
+fn crypt<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
+    if batch.messages.len() < FEW
+        || batch.backend.blocks() < 4
+        || batch.schedule != Schedule::Auto
+        || !share_key(batch.messages)
+    {
+        return crypt_chains::<OPENS>(batch);
+    }
+    let Batch { backend, schedule, messages } = batch;
+    // Groups sort references of their own: the messages of a batch stay in order.
+    let mut references = ArrayVec::<&mut Message<'_>, FLIGHT>::new();
+    references.extend(messages.iter_mut().map(|message| &mut **message));
+    let mut messages = references.as_mut_slice();
+    while !messages.is_empty() {
+        let set = messages.len().min(SET);
+        // The first long message ends the search.
+        if messages[..set].iter().any(|message| message.data.len() > LINES * LINE) {
+            break;
+        }
+        let sorted = classify(&messages[..set], FEW, MOST_AAD).filter(Sorted::has_all);
+        let Some(sorted) = sorted else { break };
+        let done = backend.run(Groups::<OPENS> { messages: &mut messages[..set], sorted });
+        if done == 0 {
+            break;
+        }
+        messages = &mut messages[done..];
+    }
+    if !messages.is_empty() {
+        crypt_chains::<OPENS>(&mut Batch { backend: *backend, schedule: *schedule, messages });
+    }
+}
+
+fn crypt_chains<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
+    let mut y = Column::new();
+    if OPENS {
+        encrypt(batch);
+    }
+    authenticate::<OPENS>(batch, &mut y);
+    if !OPENS {
+        encrypt(batch);
+    }
+    set_tags(batch, &y);
+}
+
+/// Registers of a group's messages, one message per lane.
+const R: usize = 4;
+
+/// Messages under one key, at most a set.
+struct Groups<'b, 'm, 'a, const OPENS: bool> {
+    messages: &'b mut [&'m mut Message<'a>],
+    sorted: Sorted,
+}
+
+impl<const OPENS: bool> Kernel for Groups<'_, '_, '_, OPENS> {
+    type Output = usize;
+
+    /// Processes short messages in groups. Returns their number; all others come after them.
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) -> usize {
+        // Elsewhere, nothing of this is compiled.
+        assert!(B::BLOCKS == 4);
+        let Self { messages, mut sorted } = self;
+        let count = sorted.sort(b, messages);
+        let size = R * B::BLOCKS;
+        let odd = count % size;
+        let count = count - if odd < FEW { odd } else { 0 };
+        for (n, messages) in messages[..count].chunks_mut(size).enumerate() {
+            let mut group = sorted.group(n * size, messages);
+            if OPENS {
+                encrypt_group(b, &mut group);
+            }
+            let tags = authenticate_group::<B, OPENS>(b, &group);
+            if !OPENS {
+                encrypt_group(b, &mut group);
+            }
+            for (message, tag) in group.messages.iter_mut().zip(tags.as_flattened()) {
+                message.tag = *tag;
+            }
+        }
+        count
+    }
+}
+
+/// Computes `C_j = P_j ⊕ E_K(Ctr_j)` for a group.
+#[inline(always)]
+fn encrypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) {
+    let keys = group.messages[0].key.aes.encrypting();
+    let counters: [B::V; R] = lanes(b, group.messages, |message| b.one(&counter(message.nonce)));
+    for line in 0..group.lines {
+        let mut x = [b.zero(); R * COLUMNS];
+        each_register!(R, 0 1 2 3, q => {
+            each_register!(COLUMNS, 0 1 2 3, i => {
+                x[q * COLUMNS + i] = b.xor(counters[q], b.splat(&LAST_BYTES[line * COLUMNS + i + 1]));
+            });
+        });
+        b.encrypt(keys, &mut x);
+        let mut columns = [[b.zero(); COLUMNS]; R];
+        each_register!(R, 0 1 2 3, q => {
+            each_register!(COLUMNS, 0 1 2 3, i => {
+                columns[q][i] = x[q * COLUMNS + i];
+            });
+        });
+        xor_columns(b, group.messages, line * LINE, columns);
+    }
+}
+
+/// Returns the tags `Y ⊕ S_0` of a group.
+#[inline(always)]
+fn authenticate_group<B: Isa, const OPENS: bool>(b: B, group: &Group<'_, '_, '_>) -> [[Block; 4]; R] {
+    let keys = group.messages[0].key.aes.encrypting();
+    let b0: [B::V; R] = lanes(b, group.messages, |message| b.one(&first_block(message)));
+    let s0: [B::V; R] = lanes(b, group.messages, |message| b.one(&counter(message.nonce)));
+    let lengths: [B::V; R] = lanes(b, group.messages, |message| {
+        let bits = u128::from(8 * message.aad.len() as u64) | u128::from(8 * message.data.len() as u64) << 64;
+        b.one(&bits.to_le_bytes())
+    });
+    let mut x = [b.zero(); 2 * R];
+    each_register!(R, 0 1 2 3, q => {
+        (x[q], x[R + q]) = (b0[q], s0[q]);
+    });
+    b.encrypt(keys, &mut x);
+    let [mut y, s0] = [[x[0], x[1], x[2], x[3]], [x[4], x[5], x[6], x[7]]];
+    if group.aad {
+        let a: [B::V; R] = lanes(b, group.messages, |message| b.one(&first_of_aad(&message.aad).0));
+        let mut next = y;
+        each_register!(R, 0 1 2 3, q => {
+            next[q] = b.xor(y[q], a[q]);
+        });
+        b.encrypt(keys, &mut next);
+        each_register!(R, 0 1 2 3, q => {
+            let bits = b.xor(lengths[q], b.low_to_high(b.xor(lengths[q], b.high_to_low(lengths[q]))));
+            y[q] = if_present(b, bits, 0, next[q], y[q]);
+        });
+    }
+    let bits = bits_of_data(b, lengths);
+    for line in 0..group.lines {
+        let x: [[B::V; COLUMNS]; R] = columns(b, group.messages, line * LINE, plaintext::<OPENS>);
+        for i in 0..COLUMNS {
+            let mut next = y;
+            each_register!(R, 0 1 2 3, q => {
+                next[q] = b.xor(y[q], x[q][i]);
+            });
+            b.encrypt(keys, &mut next);
+            each_register!(R, 0 1 2 3, q => {
+                y[q] = if group.whole { next[q] } else { if_present(b, bits[q], line * COLUMNS + i, next[q], y[q]) };
+            });
+        }
+    }
+    let mut tags = [[[0; BLOCK]; 4]; R];
+    each_register!(R, 0 1 2 3, q => {
+        b.store(b.xor(y[q], s0[q]), &mut tags.as_flattened_mut()[q * B::BLOCKS..]);
+    });
+    tags
 }
 
 // Functions with a block or more per message are not inlined, so that only one of them occupies the stack at a time.

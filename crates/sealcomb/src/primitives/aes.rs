@@ -493,6 +493,9 @@ impl<B: Isa, const N: usize> RoundKeys<B> for &LaneKeys<'_, N> {
 /// Number of messages whose keys are expanded together.
 pub(crate) const GROUP: usize = 8;
 
+/// Number of consecutive blocks of each message that are encrypted together.
+pub(crate) const COLUMNS: usize = 4;
+
 /// One key per message for a group of messages, for modes that derive such keys. They are expanded in parallel lanes.
 pub(crate) struct GroupKeys {
     rounds: usize,
@@ -537,6 +540,34 @@ impl GroupKeys {
                 _ => self.expand_lanes::<B, 2>(b, halves),
             }
         }
+    }
+
+    /// Sets the first or the second 16 bytes of the keys in the lanes of register `reg`, to be expanded.
+    #[inline(always)]
+    pub(crate) fn set_lanes<B: Isa>(&mut self, b: B, reg: usize, half: usize, keys: B::V) {
+        b.store(keys, &mut self.keys[half].0[reg * B::BLOCKS..]);
+    }
+
+    /// Expands the keys in the first two registers of lanes. A key has one or two halves.
+    #[inline(always)]
+    pub(crate) fn expand_pair<B: Isa>(&mut self, b: B, halves: usize) {
+        if B::SOFT {
+            return self.expand(b, 2 * B::BLOCKS, halves);
+        }
+        self.rounds = if halves == 1 { 10 } else { 14 };
+        self.expand_lanes::<B, 2>(b, halves);
+    }
+
+    /// Encrypts a block per message, in two registers of lanes.
+    #[inline(always)]
+    pub(crate) fn encrypt_lanes<B: Isa>(&self, b: B, x: &mut [B::V; 2]) {
+        b.encrypt(OfLanes { group: self, at: 0 }, x);
+    }
+
+    /// Encrypts [`COLUMNS`] blocks per message, in as many registers for each of two registers of lanes.
+    #[inline(always)]
+    pub(crate) fn encrypt_columns<B: Isa>(&self, b: B, x: &mut [B::V; 2 * COLUMNS]) {
+        b.encrypt(OfColumns { group: self }, x);
     }
 
     /// Expands the keys of all lanes, which are in `R` registers.
@@ -638,6 +669,31 @@ impl<B: Isa> RoundKeys<B> for OfLanes<'_> {
 
     fn soft(&self, lane: usize) -> Option<&SoftAes> {
         self.group.soft.get(self.at + lane)
+    }
+}
+
+/// The keys of two registers of lanes, [`COLUMNS`] times each.
+#[derive(Clone, Copy)]
+struct OfColumns<'a> {
+    group: &'a GroupKeys,
+}
+
+impl<B: Isa> RoundKeys<B> for OfColumns<'_> {
+    const SHARED: bool = false;
+
+    #[inline(always)]
+    fn rounds(self) -> usize {
+        self.group.rounds.min(ROUND_KEYS - 1)
+    }
+
+    #[inline(always)]
+    fn key(self, b: B, round: usize, reg: usize) -> B::V {
+        b.load(&self.group.keys[round].0[reg / COLUMNS * B::BLOCKS..])
+    }
+
+    fn soft(&self, lane: usize) -> Option<&SoftAes> {
+        let (reg, lane) = (lane / B::BLOCKS, lane % B::BLOCKS);
+        self.group.soft.get(reg / COLUMNS * B::BLOCKS + lane)
     }
 }
 

@@ -88,9 +88,9 @@ impl Counter for Le32 {
 
 /// The numbers from 0 on as little-endian blocks.
 #[repr(align(64))]
-struct Numbers([Block; 4 * REGISTERS]);
+pub(crate) struct Numbers(pub(crate) [Block; 4 * REGISTERS]);
 
-static NUMBERS: Numbers = {
+pub(crate) static NUMBERS: Numbers = {
     let mut numbers = [[0; BLOCK]; 4 * REGISTERS];
     let mut i = 0;
     while i < numbers.len() {

@@ -14,7 +14,7 @@
 use zeroize::ZeroizeOnDrop;
 
 use super::aes::GROUP;
-use super::gf128::{GcmOrder, Unreduced, haswell, square};
+use super::gf128::{GcmOrder, Unreduced, haswell, short, square};
 use super::wipe;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, Weave};
 
@@ -220,6 +220,89 @@ impl<B: Isa> Weave<B> for Polyval<'_, '_, B> {
         if piece == REGISTERS - 1 {
             self.go(REGISTERS);
         }
+    }
+}
+
+/// The states of the hashes of short strings, one per lane of two registers.
+pub(crate) struct LaneHash<B: Isa> {
+    /// `H`, and after [`LaneHash::prepare`] `H^4`, …, `H`.
+    powers: [[B::V; 2]; COLUMNS],
+    y: [B::V; 2],
+}
+
+/// Number of blocks of each message between two reductions.
+const COLUMNS: usize = super::aes::COLUMNS;
+
+impl<B: Isa> LaneHash<B> {
+    /// Begins strings with a key each.
+    #[inline(always)]
+    pub(crate) fn new(b: B, keys: &[Block; GROUP]) -> Self {
+        let h = [b.load(keys), b.load(&keys[B::BLOCKS..])];
+        Self { powers: [h; COLUMNS], y: [b.zero(); 2] }
+    }
+
+    /// Computes the powers that [`LaneHash::absorb_four`] needs.
+    #[inline(always)]
+    pub(crate) fn prepare(&mut self, b: B) {
+        each_register!(2, 0 1, q => {
+            let h = self.powers[COLUMNS - 1][q];
+            let square_of_h = square::<GcmOrder, B>(b, h);
+            self.powers[2][q] = square_of_h;
+            self.powers[1][q] = haswell::<GcmOrder, B>(b, square_of_h, h);
+            self.powers[0][q] = square::<GcmOrder, B>(b, square_of_h);
+        });
+    }
+
+    /// Absorbs four blocks of each message.
+    #[inline(always)]
+    pub(crate) fn absorb_four(&mut self, b: B, x: &[[B::V; COLUMNS]; 2]) {
+        let mut sums = [Unreduced::zero(b); 2];
+        each_register!(2, 0 1, q => {
+            each_register!(COLUMNS, 0 1 2 3, i => {
+                let power = self.powers[i][q];
+                let x = if i == 0 { b.xor(self.y[q], x[q][0]) } else { x[q][i] };
+                sums[q].add(b, x, power, b.xor(power, b.swap(power)));
+            });
+        });
+        each_register!(2, 0 1, q => {
+            self.y[q] = sums[q].reduce::<GcmOrder>(b);
+        });
+    }
+
+    /// Absorbs four blocks of each message, without the powers.
+    #[inline(always)]
+    pub(crate) fn absorb_all(&mut self, b: B, x: &[[B::V; COLUMNS]; 2]) {
+        each_register!(COLUMNS, 0 1 2 3, i => {
+            each_register!(2, 0 1, q => {
+                self.y[q] = self.step(b, q, x[q][i]);
+            });
+        });
+    }
+
+    /// Absorbs up to four blocks of each message, from block `first` on: those that begin within the string. Both
+    /// halves of each lane of `bits` are the string's length in bits.
+    #[inline(always)]
+    pub(crate) fn absorb_some(&mut self, b: B, x: &[[B::V; COLUMNS]; 2], bits: [B::V; 2], first: usize) {
+        each_register!(COLUMNS, 0 1 2 3, i => {
+            let at = b.splat(&short(8 * (BLOCK * (first + i)) as u64));
+            each_register!(2, 0 1, q => {
+                // All bits are 1 if the difference is negative.
+                let mask = b.sub64(b.zero(), b.shift_right(b.sub64(at, bits[q]), 63));
+                let changed = b.xor(self.step(b, q, x[q][i]), self.y[q]);
+                self.y[q] = b.xor(self.y[q], b.and(changed, mask));
+            });
+        });
+    }
+
+    /// Absorbs the last block of each message, and returns the hashes.
+    #[inline(always)]
+    pub(crate) fn finish(self, b: B, x: [B::V; 2]) -> [B::V; 2] {
+        [self.step(b, 0, x[0]), self.step(b, 1, x[1])]
+    }
+
+    #[inline(always)]
+    fn step(&self, b: B, q: usize, x: B::V) -> B::V {
+        haswell::<GcmOrder, B>(b, b.xor(self.y[q], x), self.powers[COLUMNS - 1][q])
     }
 }
 
