@@ -53,7 +53,7 @@ use crate::engine::{Batch, Material};
 pub(crate) struct $Type;
 
 impl Mode for $Type {
-    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+    fn expand_key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         // $gap: what the mode derives from a key in advance. If that is nothing, remove the function.
         $Base.key(backend, key, material);
     }

@@ -64,7 +64,7 @@ impl Key {
         let expand = |expanded: &mut Expanded| {
             let Expanded { material, .. } = expanded;
             material.aes.expand(backend, algorithm.code.aes_key(key));
-            algorithm.code.key(backend, key, material);
+            algorithm.code.expand_key(backend, key, material);
             material.tag_bytes = algorithm.tag_bytes;
         };
         Ok(Self(Wiped::in_place(empty, expand)))
@@ -103,7 +103,7 @@ impl Key {
             KeySchedule::expand_group(backend, aes_keys.zip(schedules).collect());
             let materials = expanded.iter_mut().map(|expanded| &mut expanded.0.material);
             let mut pairs: ArrayVec<_, GROUP> = keys.iter().map(AsRef::as_ref).zip(materials).collect();
-            algorithm.code.keys(backend, &mut pairs);
+            algorithm.code.expand_keys(backend, &mut pairs);
             pairs.iter_mut().for_each(|(_, material)| material.tag_bytes = algorithm.tag_bytes);
         }
         Ok(expanded)

@@ -13,12 +13,12 @@ mod aesni;
 #[cfg(target_arch = "x86_64")]
 mod features;
 mod isa;
-mod kept;
+mod lane_pointers;
 mod lines;
+mod mode_state;
 mod part;
 mod portable;
 mod probe;
-mod rows;
 mod span;
 #[cfg(target_arch = "x86_64")]
 mod vaes256;
@@ -30,12 +30,12 @@ mod wiped;
 use core::fmt;
 
 pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, Weave, hidden};
-pub(crate) use kept::Kept;
+pub(crate) use lane_pointers::{LINE, LanePointers, Scratch, SquareAt};
 pub(crate) use lines::{LANES, Line, Lines, STEPS, Texts, add_to_row};
+pub(crate) use mode_state::ModeState;
 pub(crate) use part::{read_part, write_part};
 pub(crate) use portable::SoftAes;
 pub(crate) use probe::{Probe, TopBit};
-pub(crate) use rows::{LINE, Rows, Scratch, SquareAt};
 pub(crate) use span::{Chunk, Span, Spans};
 pub(crate) use vendor::has_two_wide_aes_units;
 pub(crate) use wiped::Wiped;

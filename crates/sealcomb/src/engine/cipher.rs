@@ -1,7 +1,7 @@
 //! The block cipher as a parameter of modes that are generic over it.
 
 use super::message::Material;
-use crate::backend::{Backend, Isa, Kept};
+use crate::backend::{Backend, Isa, ModeState};
 use crate::primitives::aes;
 use crate::primitives::permutation::Permutation;
 
@@ -15,31 +15,31 @@ pub(crate) trait BlockCipher: Sync + Sized + 'static {
 
     /// Adds to `material` what the cipher needs in addition to AES's round keys for encryption, for modes that never
     /// decrypt with it.
-    fn key(backend: Backend, key: &[u8], material: &mut Material);
+    fn expand_key(backend: Backend, key: &[u8], material: &mut Material);
 
     /// Adds to `material` what the cipher needs for encryption and decryption.
-    fn key_with_inverse(backend: Backend, key: &[u8], material: &mut Material) {
-        Self::key(backend, key, material);
+    fn expand_key_with_inverse(backend: Backend, key: &[u8], material: &mut Material) {
+        Self::expand_key(backend, key, material);
     }
 
     /// Returns the key schedule stored in `key`.
     fn of(key: &Material) -> &Self;
 
     /// Stores the mode's own key material.
-    fn keep(material: &mut Material, kept: Kept) {
-        *Self::kept_mut(material) = kept;
+    fn set_mode_state(material: &mut Material, mode_state: ModeState) {
+        *Self::kept_mut(material) = mode_state;
     }
 
     /// Returns the mode's own key material, for modification.
     #[inline(always)]
-    fn kept_mut(material: &mut Material) -> &mut Kept {
-        &mut material.kept
+    fn kept_mut(material: &mut Material) -> &mut ModeState {
+        &mut material.mode_state
     }
 
     /// Returns the mode's own key material.
     #[inline(always)]
-    fn kept(key: &Material) -> &Kept {
-        &key.kept
+    fn mode_state(key: &Material) -> &ModeState {
+        &key.mode_state
     }
 
     /// Returns the cipher for encryption.
@@ -56,9 +56,9 @@ impl BlockCipher for aes::KeySchedule {
         key
     }
 
-    fn key(_: Backend, _: &[u8], _: &mut Material) {}
+    fn expand_key(_: Backend, _: &[u8], _: &mut Material) {}
 
-    fn key_with_inverse(backend: Backend, _: &[u8], material: &mut Material) {
+    fn expand_key_with_inverse(backend: Backend, _: &[u8], material: &mut Material) {
         material.aes.invert(backend);
     }
 

@@ -13,7 +13,7 @@ use core::ops::Range;
 
 use arrayvec::ArrayVec;
 
-use super::comb::{Chain, Link, encrypting};
+use super::comb::{Chain, ChainKey, encrypting};
 use super::lanes::{Constants, Lanes, Registers};
 use super::message::{Batch, Column, Material, Message, share_key};
 use crate::backend::{Block, Isa, Kernel, REGISTERS};
@@ -60,7 +60,7 @@ impl<M: Once<N>, const N: usize> Chain<N, 1, 0, 0> for AsChain<M> {
 /// before and afterwards.
 pub(crate) fn step<M, const S: usize, const K: usize, const C: usize, const T: usize>(
     batch: &Batch<'_, '_, '_>,
-    link: impl for<'k> Fn(&'k Material) -> Link<'k, K, C>,
+    chain_key: impl for<'k> Fn(&'k Material) -> ChainKey<'k, K, C>,
     states: [&mut Column; S],
     blocks: [&mut Column; T],
 ) where
@@ -70,7 +70,7 @@ pub(crate) fn step<M, const S: usize, const K: usize, const C: usize, const T: u
     let blocks = blocks.map(ArrayVec::as_mut_slice);
     batch.backend.run(Step::<M, _, S, T> {
         messages: batch.messages,
-        link,
+        chain_key,
         states,
         blocks,
         chain: PhantomData,
@@ -79,7 +79,7 @@ pub(crate) fn step<M, const S: usize, const K: usize, const C: usize, const T: u
 
 struct Step<'s, 'm, 'a, M, L, const S: usize, const T: usize> {
     messages: &'s [&'m mut Message<'a>],
-    link: L,
+    chain_key: L,
     states: [&'s mut [Block]; S],
     blocks: [&'s mut [Block]; T],
     chain: PhantomData<M>,
@@ -89,24 +89,24 @@ impl<M, L, const S: usize, const K: usize, const C: usize, const T: usize> Kerne
     for Step<'_, '_, '_, M, L, S, T>
 where
     M: Chain<S, K, C, T>,
-    L: for<'k> Fn(&'k Material) -> Link<'k, K, C>,
+    L: for<'k> Fn(&'k Material) -> ChainKey<'k, K, C>,
 {
     type Output = ();
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        let Self { messages, link, mut states, mut blocks, .. } = self;
+        let Self { messages, chain_key, mut states, mut blocks, .. } = self;
         if !share_key(messages) {
-            return apart::<B, M, S, K, C, T>(b, messages, link, &mut states, &mut blocks);
+            return apart::<B, M, S, K, C, T>(b, messages, chain_key, &mut states, &mut blocks);
         }
-        let link = link(messages[0].key);
+        let chain_key = chain_key(messages[0].key);
         let lanes = REGISTERS * B::BLOCKS;
         for from in (0..messages.len()).step_by(lanes) {
             let to = messages.len().min(from + lanes);
             if to - from <= B::BLOCKS {
-                advance::<B, M, 1, S, K, C, T>(b, link, from..to, &mut states, &mut blocks);
+                advance::<B, M, 1, S, K, C, T>(b, chain_key, from..to, &mut states, &mut blocks);
             } else {
-                advance::<B, M, REGISTERS, S, K, C, T>(b, link, from..to, &mut states, &mut blocks);
+                advance::<B, M, REGISTERS, S, K, C, T>(b, chain_key, from..to, &mut states, &mut blocks);
             }
         }
     }
@@ -117,7 +117,7 @@ where
 fn apart<B: Isa, M, const S: usize, const K: usize, const C: usize, const T: usize>(
     b: B,
     messages: &[&mut Message<'_>],
-    link: impl for<'k> Fn(&'k Material) -> Link<'k, K, C>,
+    chain_key: impl for<'k> Fn(&'k Material) -> ChainKey<'k, K, C>,
     states: &mut [&mut [Block]; S],
     blocks: &mut [&mut [Block]; T],
 ) where
@@ -126,8 +126,8 @@ fn apart<B: Isa, M, const S: usize, const K: usize, const C: usize, const T: usi
     for from in (0..messages.len()).step_by(REGISTERS) {
         let to = messages.len().min(from + REGISTERS);
         // Unused registers get the last message's key.
-        let links = core::array::from_fn(|r| link(messages[(from + r).min(to - 1)].key));
-        let links = ApartLinks::<K, C>::new(&links);
+        let chain_keys = core::array::from_fn(|r| chain_key(messages[(from + r).min(to - 1)].key));
+        let chain_keys = ApartLinks::<K, C>::new(&chain_keys);
         let (mut state, mut x) = ([[b.zero(); REGISTERS]; S], [[b.zero(); REGISTERS]; T]);
         for r in 0..to - from {
             for s in 0..S {
@@ -137,7 +137,8 @@ fn apart<B: Isa, M, const S: usize, const K: usize, const C: usize, const T: usi
                 x[t][r] = b.one(&blocks[t][from + r]);
             }
         }
-        let lanes = Registers::<B, _, REGISTERS, K, _>::new(b, links.keys.each_ref(), &links.constants);
+        let lanes =
+            Registers::<B, _, REGISTERS, K, _>::new(b, chain_keys.keys.each_ref(), &chain_keys.constants);
         M::step(lanes, &mut state, &mut x);
         for r in 0..to - from {
             for s in 0..S {
@@ -150,7 +151,7 @@ fn apart<B: Isa, M, const S: usize, const K: usize, const C: usize, const T: usi
     }
 }
 
-/// The links of messages that have a register each.
+/// The chain keys of messages that have a register each.
 struct ApartLinks<'a, const K: usize, const C: usize> {
     keys: [RegisterKeys<'a, REGISTERS>; K],
     constants: [[&'a Block; REGISTERS]; C],
@@ -158,10 +159,10 @@ struct ApartLinks<'a, const K: usize, const C: usize> {
 
 impl<'a, const K: usize, const C: usize> ApartLinks<'a, K, C> {
     #[inline(always)]
-    fn new(links: &[Link<'a, K, C>; REGISTERS]) -> Self {
+    fn new(chain_keys: &[ChainKey<'a, K, C>; REGISTERS]) -> Self {
         Self {
-            keys: core::array::from_fn(|k| RegisterKeys(core::array::from_fn(|r| links[r].keys[k]))),
-            constants: core::array::from_fn(|c| core::array::from_fn(|r| links[r].constants[c])),
+            keys: core::array::from_fn(|k| RegisterKeys(core::array::from_fn(|r| chain_keys[r].keys[k]))),
+            constants: core::array::from_fn(|c| core::array::from_fn(|r| chain_keys[r].constants[c])),
         }
     }
 }
@@ -179,7 +180,7 @@ impl<B: Isa, const C: usize> Constants<B> for &[[&Block; REGISTERS]; C] {
 #[inline(always)]
 fn advance<B: Isa, M, const R: usize, const S: usize, const K: usize, const C: usize, const T: usize>(
     b: B,
-    link: Link<'_, K, C>,
+    chain_key: ChainKey<'_, K, C>,
     group: Range<usize>,
     states: &mut [&mut [Block]; S],
     blocks: &mut [&mut [Block]; T],
@@ -193,7 +194,7 @@ fn advance<B: Isa, M, const R: usize, const S: usize, const K: usize, const C: u
     for t in 0..T {
         load(b, &blocks[t][group.clone()], &mut x[t]);
     }
-    M::step(Registers::<B, _, R, K, _>::new(b, link.keys, &link.constants), &mut state, &mut x);
+    M::step(Registers::<B, _, R, K, _>::new(b, chain_key.keys, &chain_key.constants), &mut state, &mut x);
     // Loops over indices, because closures of `map` and similar functions are not always inlined.
     for s in 0..S {
         store(b, &state[s], &mut states[s][group.clone()]);

@@ -49,20 +49,20 @@ pub(crate) trait Lanes: Copy {
 }
 
 /// Work that is interleaved with a step's first encryption, or none.
-pub(super) trait Beside<B: Isa>: Copy {
+pub(super) trait Interleaved<B: Isa>: Copy {
     type Work: Weave<B>;
     /// Returns the work in the first call, and no work in later calls.
     fn take(self) -> Self::Work;
 }
 
-impl<B: Isa> Beside<B> for () {
+impl<B: Isa> Interleaved<B> for () {
     type Work = ();
 
     #[inline(always)]
     fn take(self) {}
 }
 
-impl<B: Isa, W: Weave<B>> Beside<B> for &Cell<Option<W>> {
+impl<B: Isa, W: Weave<B>> Interleaved<B> for &Cell<Option<W>> {
     type Work = Option<W>;
 
     #[inline(always)]
@@ -99,7 +99,7 @@ pub(super) struct Registers<B: Isa, A, const R: usize, const K: usize = 1, C = N
     // Index of the key in use.
     key: usize,
     constants: C,
-    beside: W,
+    interleaved: W,
     width: PhantomData<[B; R]>,
 }
 
@@ -114,13 +114,13 @@ impl<B: Isa, A, const R: usize, const K: usize, C: Constants<B>, W> Registers<B,
     /// Returns registers with constants that stay in memory. Without the barrier, the compiler would load the
     /// constants into registers, run out of those, and spill.
     #[inline(always)]
-    pub(super) fn with(b: B, keys: [A; K], constants: C, beside: W) -> Self {
+    pub(super) fn with(b: B, keys: [A; K], constants: C, interleaved: W) -> Self {
         let constants = if C::COUNT == 0 { constants } else { black_box(constants) };
-        Self { b, keys, key: 0, constants, beside, width: PhantomData }
+        Self { b, keys, key: 0, constants, interleaved, width: PhantomData }
     }
 }
 
-impl<B: Isa, A: RoundKeys<B>, const R: usize, const K: usize, C: Constants<B>, W: Beside<B>> Lanes
+impl<B: Isa, A: RoundKeys<B>, const R: usize, const K: usize, C: Constants<B>, W: Interleaved<B>> Lanes
     for Registers<B, A, R, K, C, W>
 {
     type Blocks = [B::V; R];
@@ -167,7 +167,7 @@ impl<B: Isa, A: RoundKeys<B>, const R: usize, const K: usize, C: Constants<B>, W
 
     #[inline(always)]
     fn encrypt(self, x: &mut Self::Blocks) {
-        self.b.encrypt_with(self.keys[self.key], x, &mut self.beside.take());
+        self.b.encrypt_with(self.keys[self.key], x, &mut self.interleaved.take());
     }
 
     #[inline(always)]

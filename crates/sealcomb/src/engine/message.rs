@@ -6,7 +6,7 @@ use core::ops::Deref;
 use arrayvec::ArrayVec;
 
 use super::{FLIGHT, Schedule};
-use crate::backend::{Backend, Block, Kept, Span};
+use crate::backend::{Backend, Block, ModeState, Span};
 use crate::primitives::aes::KeySchedule;
 
 /// Maximum number of blocks that a mode can store in [`Material::subkeys`].
@@ -19,15 +19,19 @@ pub(crate) struct Material {
     /// Blocks derived from the key, as defined by each mode.
     pub(crate) subkeys: [Block; SUBKEYS],
     /// Other state of the mode.
-    pub(crate) kept: Kept,
+    pub(crate) mode_state: ModeState,
     /// Size of a tag in bytes under this key.
     pub(crate) tag_bytes: usize,
 }
 
 impl Material {
     /// Material without a key. Copying a constant is faster than constructing its fields.
-    pub(crate) const EMPTY: Self =
-        Self { aes: KeySchedule::empty(), subkeys: [[0; 16]; SUBKEYS], kept: Kept::nothing(), tag_bytes: 0 };
+    pub(crate) const EMPTY: Self = Self {
+        aes: KeySchedule::empty(),
+        subkeys: [[0; 16]; SUBKEYS],
+        mode_state: ModeState::none(),
+        tag_bytes: 0,
+    };
 }
 
 /// The additional data of a message: one byte string, to which it dereferences, or any number of separate strings for a

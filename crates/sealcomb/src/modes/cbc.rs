@@ -15,7 +15,7 @@ use crate::engine::{Batch, Lanes, Material};
 pub(crate) struct Cbc;
 
 impl Mode for Cbc {
-    fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
+    fn expand_key(&self, backend: Backend, _: &[u8], material: &mut Material) {
         material.aes.invert(backend);
     }
 

@@ -16,8 +16,7 @@ use super::omac::cbc_mac;
 use crate::backend::{BLOCK, Block, Isa, Kernel, LINE, Span};
 use crate::engine::blocks::keystream;
 use crate::engine::lane_groups::{
-    COLUMNS, Group, LINES, SET, Sorted, bits_of_data, classify, columns, if_present, lanes, references,
-    xor_columns,
+    COLUMNS, Group, LINES, SET, Sorted, bits_of_data, classify, columns, if_present, lanes, xor_columns,
 };
 use crate::engine::{Batch, Column, FLIGHT, Message, Schedule, each, share_key};
 use crate::primitives::block::xor;

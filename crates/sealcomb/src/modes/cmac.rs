@@ -10,7 +10,7 @@ use crate::engine::{Batch, Column, Material};
 pub(crate) struct Cmac;
 
 impl Mode for Cmac {
-    fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
+    fn expand_key(&self, backend: Backend, _: &[u8], material: &mut Material) {
         let [zero] = encrypt_alone(backend, &material.aes, [[0; BLOCK]]);
         material.subkeys[..2].copy_from_slice(&Omac::subkeys(&zero));
     }

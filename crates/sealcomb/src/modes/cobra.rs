@@ -29,9 +29,9 @@ use arrayvec::ArrayVec;
 
 use super::Mode;
 use super::poet::sum_blocks;
-use crate::backend::{BLOCK, Backend, Block, Kept, Wiped};
+use crate::backend::{BLOCK, Backend, Block, ModeState, Wiped};
 use crate::engine::blocks::encrypt_alone;
-use crate::engine::comb::{Chain, Link, chains};
+use crate::engine::comb::{Chain, ChainKey, chains};
 use crate::engine::{Batch, Column, FLIGHT, Lanes, Material, Message, each};
 use crate::primitives::block::{PADDING, add, before_last, head, padded, xor};
 use crate::primitives::gf128::{BigEndian, Field, double_number, factor};
@@ -51,12 +51,12 @@ struct Masks {
 
 impl Mode for Cobra {
     /// Computes `L = E_K(1)`, stored after its three blocks as a factor, and [`Masks`].
-    fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
+    fn expand_key(&self, backend: Backend, _: &[u8], material: &mut Material) {
         let [l] = encrypt_alone(backend, &material.aes, [(1u128).to_be_bytes()]);
         let [l0, l1, l2] = factor::<BigEndian>(backend, &l);
         material.subkeys = [l0, l1, l2, l];
         let masks = Masks { first: times::<4>(&l), first_of_aad: times::<60>(&l) };
-        material.kept = Kept::new(Box::new(Wiped::new(masks)));
+        material.mode_state = ModeState::new(Box::new(Wiped::new(masks)));
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -108,7 +108,7 @@ fn hash_aad(batch: &mut Batch<'_, '_, '_>, a: &mut Column) {
     let mut sums = [Column::new(), Column::new()];
     for message in batch.messages.iter() {
         sums[0].push([0; BLOCK]);
-        sums[1].push(message.key.kept.get::<Masks>().first_of_aad);
+        sums[1].push(message.key.mode_state.get::<Masks>().first_of_aad);
     }
     sum_blocks::<BigEndian>(batch, &mut sums, |message| &message.aad[..before_last(message.aad.len())]);
     let [acc, mask] = &sums;
@@ -134,7 +134,7 @@ fn first_values(batch: &Batch<'_, '_, '_>, v: &mut Column) {
         v.push(message.key.subkeys[3]);
         nonces.push(*nonce(message));
     }
-    each::step::<Hash, 1, 0, 3, 1>(batch, link, [v], [&mut nonces]);
+    each::step::<Hash, 1, 0, 3, 1>(batch, chain_key, [v], [&mut nonces]);
 }
 
 fn nonce<'a>(message: &Message<'a>) -> &'a Block {
@@ -142,9 +142,9 @@ fn nonce<'a>(message: &Message<'a>) -> &'a Block {
 }
 
 /// Returns what a step of the hash needs of a key.
-fn link(key: &Material) -> Link<'_, 0, 3> {
+fn chain_key(key: &Material) -> ChainKey<'_, 0, 3> {
     let [l0, l1, l2, ..] = &key.subkeys;
-    Link { keys: [], constants: [l0, l1, l2] }
+    ChainKey { keys: [], constants: [l0, l1, l2] }
 }
 
 /// Returns the number of bytes of a message's whole pairs.
@@ -165,16 +165,16 @@ type Sums = ArrayVec<Sum, FLIGHT>;
 
 /// Processes the whole pairs of each message.
 fn pairs<M: Chain<3, 1, 4, 2>>(batch: &mut Batch<'_, '_, '_>, v: &mut Column, sums: &mut Sums) {
-    fn link(key: &Material) -> Link<'_, 1, 4> {
+    fn chain_key(key: &Material) -> ChainKey<'_, 1, 4> {
         let [l0, l1, l2, l] = &key.subkeys;
-        Link { keys: [key.aes.encrypting()], constants: [l0, l1, l2, l] }
+        ChainKey { keys: [key.aes.encrypting()], constants: [l0, l1, l2, l] }
     }
     let (mut d, mut sigma) = (Column::new(), Column::new());
     for message in batch.messages.iter() {
-        d.push(message.key.kept.get::<Masks>().first);
+        d.push(message.key.mode_state.get::<Masks>().first);
         sigma.push([0; BLOCK]);
     }
-    chains::<M, 3, 1, 4, 2>(batch, link, [v, &mut d, &mut sigma], |message| {
+    chains::<M, 3, 1, 4, 2>(batch, chain_key, [v, &mut d, &mut sigma], |message| {
         let bytes = whole_pairs(message);
         message.data.part(0, bytes)
     });
@@ -340,8 +340,8 @@ fn hash_rests(
         x.push(f1);
         phi.push(f2);
     }
-    each::step::<Hash, 1, 0, 3, 1>(batch, link, [v], [&mut x]);
-    each::step::<Hash, 1, 0, 3, 1>(batch, link, [v], [phi]);
+    each::step::<Hash, 1, 0, 3, 1>(batch, chain_key, [v], [&mut x]);
+    each::step::<Hash, 1, 0, 3, 1>(batch, chain_key, [v], [phi]);
     for (y, sum) in phi.iter_mut().zip(sums) {
         xor(y, &BigEndian::double_block(&sum.s));
     }

@@ -26,8 +26,8 @@ pub(crate) struct Copa;
 
 impl Mode for Copa {
     /// Computes `L = E_K(0)` and its doublings.
-    fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
-        layers::key::<Encrypt>(backend, 1, material);
+    fn expand_key(&self, backend: Backend, _: &[u8], material: &mut Material) {
+        layers::expand_key::<Encrypt>(backend, 1, material);
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {

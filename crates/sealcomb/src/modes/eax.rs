@@ -13,7 +13,7 @@ use alloc::boxed::Box;
 
 use super::Mode;
 use super::omac::{Omac, omac};
-use crate::backend::{Backend, Block, Kept, Span, Wiped};
+use crate::backend::{Backend, Block, ModeState, Span, Wiped};
 use crate::engine::blocks::{encrypt_alone, keystream};
 use crate::engine::{Batch, Column, Material, Message};
 use crate::primitives::block::{add, xor};
@@ -28,13 +28,13 @@ struct Starts {
 }
 
 impl Mode for Eax {
-    fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
+    fn expand_key(&self, backend: Backend, _: &[u8], material: &mut Material) {
         let numbers = [0, 1, 2u128].map(u128::to_be_bytes);
         let begin = encrypt_alone(backend, &material.aes, numbers);
         let [k1, k2] = Omac::subkeys(&begin[0]);
         material.subkeys[..2].copy_from_slice(&[k1, k2]);
         let empty = encrypt_alone(backend, &material.aes, numbers.map(|number| add(number, k1)));
-        material.kept = Kept::new(Box::new(Wiped::new(Starts { begin, empty })));
+        material.mode_state = ModeState::new(Box::new(Wiped::new(Starts { begin, empty })));
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -101,11 +101,11 @@ fn tagged<'a, const T: usize>(
     macs: &mut Column,
     string: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
 ) {
-    macs.extend(batch.messages.iter().map(|message| message.key.kept.get::<Starts>().begin[T]));
+    macs.extend(batch.messages.iter().map(|message| message.key.mode_state.get::<Starts>().begin[T]));
     omac(batch, Omac::of, macs, &string);
     for (message, mac) in batch.messages.iter().zip(macs) {
         if string(message).len() == 0 {
-            *mac = message.key.kept.get::<Starts>().empty[T];
+            *mac = message.key.mode_state.get::<Starts>().empty[T];
         }
     }
 }

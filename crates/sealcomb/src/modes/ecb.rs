@@ -25,8 +25,8 @@ impl<C: BlockCipher> Mode for Ecb<C> {
         C::aes_key(key)
     }
 
-    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        C::key_with_inverse(backend, key, material);
+    fn expand_key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        C::expand_key_with_inverse(backend, key, material);
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {

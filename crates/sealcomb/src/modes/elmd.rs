@@ -89,8 +89,8 @@ impl<C: Rounds, const GAP: usize> Elmd<C, GAP> {
 
 impl<C: Rounds, const GAP: usize> Mode for Elmd<C, GAP> {
     /// Computes `L = E_K(0)`, or `E_K(E_K(0))` with reduced rounds, and its doublings.
-    fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
-        layers::key::<C::Encrypt>(backend, C::CALLS, material);
+    fn expand_key(&self, backend: Backend, _: &[u8], material: &mut Material) {
+        layers::expand_key::<C::Encrypt>(backend, C::CALLS, material);
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {

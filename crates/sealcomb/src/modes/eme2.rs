@@ -21,7 +21,7 @@
 //! zero if there is no `Q`. The first pass stores `B_i` in the output, and the second pass reads them there.
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kept, Kernel, Span};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, ModeState, Span};
 use crate::engine::blocks::{Loose, Pass, pass};
 use crate::engine::{Batch, Column, Material, Message};
 use crate::primitives::aes::Shared;
@@ -42,10 +42,10 @@ impl Mode for Eme2 {
     }
 
     /// Stores `K_AD` and `K_ECB`, and the doublings of `K_ECB`.
-    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+    fn expand_key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         material.aes.invert(backend);
         material.subkeys[..2].as_flattened_mut().copy_from_slice(&key[..2 * BLOCK]);
-        material.kept = Kept::new(Doublings::little_endian(&material.subkeys[1]));
+        material.mode_state = ModeState::new(Doublings::little_endian(&material.subkeys[1]));
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -101,7 +101,7 @@ fn fits_table(message: &Message<'_>) -> bool {
 /// Returns the masks `2^i K_ECB`, from `i = 0` on. They come from the key's table, which has those of a group.
 #[inline(always)]
 fn table<'a>(message: &Message<'a>) -> Masks<'a> {
-    Masks::short(message.key.kept.get::<Doublings>())
+    Masks::short(message.key.mode_state.get::<Doublings>())
 }
 
 /// A sequence of masks, from a table or computed.

@@ -16,7 +16,7 @@ use core::marker::PhantomData;
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Chunk, Isa, Kept, Kernel, REGISTERS, Span, Weave};
+use crate::backend::{BLOCK, Backend, Block, Chunk, Isa, Kernel, ModeState, REGISTERS, Span, Weave};
 use crate::engine::blocks::encrypt_each_by;
 use crate::engine::groups::{self, Grouped};
 use crate::engine::{Batch, BlockCipher, Column, Material, Message};
@@ -38,17 +38,17 @@ impl<C: BlockCipher> Mode for Gcm<C> {
         C::aes_key(key)
     }
 
-    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        self.keys(backend, &mut [(key, material)]);
+    fn expand_key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        self.expand_keys(backend, &mut [(key, material)]);
     }
 
-    fn keys(&self, backend: Backend, pairs: &mut [(&[u8], &mut Material)]) {
+    fn expand_keys(&self, backend: Backend, pairs: &mut [(&[u8], &mut Material)]) {
         // One key per lane: the CPU allocates and zeroes tables while it waits for products of the keys before.
         for pairs in pairs.chunks_mut(backend.blocks()) {
             for (key, material) in &mut *pairs {
-                C::key(backend, key, material);
+                C::expand_key(backend, key, material);
                 // No kernel should allocate: a call makes it store its registers, which have secrets, on the stack.
-                C::keep(material, Kept::new(Table::empty()));
+                C::set_mode_state(material, ModeState::new(Table::empty()));
             }
             backend.run(HashKeys::<C> { pairs, cipher: PhantomData });
         }
@@ -192,7 +192,7 @@ fn add_and_hash<B: Isa, const OPENS: bool, const R: usize>(
 
 #[inline(always)]
 fn table<C: BlockCipher>(key: &Material) -> &Table {
-    C::kept(key).get()
+    C::mode_state(key).get()
 }
 
 /// Returns `J0` in the first lane: an IV of 96 bits followed by the number 1, or the hash of any other IV.

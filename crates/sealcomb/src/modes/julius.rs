@@ -22,9 +22,9 @@ use alloc::boxed::Box;
 use core::slice;
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kept, Kernel, REGISTERS, Span, Weave, Wiped};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, ModeState, REGISTERS, Span, Weave, Wiped};
 use crate::engine::blocks::{Pass, encrypt_alone, pass};
-use crate::engine::comb::{Chain, Link};
+use crate::engine::comb::{Chain, ChainKey};
 use crate::engine::{Batch, Column, Lanes, Material, Message, each};
 use crate::primitives::aes::{KeySchedule, Shared};
 use crate::primitives::block::{head, join, skip, xor};
@@ -36,11 +36,11 @@ pub(crate) struct JuliusEcb;
 
 impl Mode for JuliusEcb {
     /// Computes `δ`, stored as the factor of a multiplication, and its powers.
-    fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
+    fn expand_key(&self, backend: Backend, _: &[u8], material: &mut Material) {
         material.aes.invert(backend);
         let [mut delta] = encrypt_alone(backend, &material.aes, [[0; BLOCK]]);
         material.subkeys[..3].copy_from_slice(&factor::<BigEndian>(backend, &delta));
-        material.kept = Kept::new(backend.run(PowersOf { delta: &delta }));
+        material.mode_state = ModeState::new(backend.run(PowersOf { delta: &delta }));
         wipe(slice::from_mut(&mut delta));
     }
 
@@ -125,7 +125,7 @@ impl Kernel for PowersOf<'_> {
 }
 
 fn table(key: &Material) -> &Table {
-    key.kept.get()
+    key.mode_state.get()
 }
 
 /// Returns the number of zero bytes between `B[0]` and the message in the body.
@@ -329,18 +329,18 @@ impl<B: Isa, const OPENS: bool> Weave<B> for Crypt<'_, B, OPENS> {
 }
 
 /// Returns what the step that encrypts a message's first blocks needs of its key.
-fn encrypting(key: &Material) -> Link<'_, 1, 3> {
-    link(key, key.aes.encrypting())
+fn encrypting(key: &Material) -> ChainKey<'_, 1, 3> {
+    chain_key(key, key.aes.encrypting())
 }
 
 /// Returns what the step that decrypts a message's first blocks needs of its key.
-fn decrypting(key: &Material) -> Link<'_, 1, 3> {
-    link(key, key.aes.decrypting())
+fn decrypting(key: &Material) -> ChainKey<'_, 1, 3> {
+    chain_key(key, key.aes.decrypting())
 }
 
-fn link<'k>(key: &'k Material, aes: Shared<'k>) -> Link<'k, 1, 3> {
+fn chain_key<'k>(key: &'k Material, aes: Shared<'k>) -> ChainKey<'k, 1, 3> {
     let [d0, d1, d2, ..] = &key.subkeys;
-    Link { keys: [aes], constants: [d0, d1, d2] }
+    ChainKey { keys: [aes], constants: [d0, d1, d2] }
 }
 
 /// Computes `mask ← mask δ`.

@@ -20,7 +20,7 @@
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Span};
-use crate::engine::comb::{Chain, Link, chains};
+use crate::engine::comb::{Chain, ChainKey, chains};
 use crate::engine::each;
 use crate::engine::{Batch, Column, Lanes, Material, Message};
 use crate::primitives::aes::Shared;
@@ -36,7 +36,7 @@ impl Mode for McoeG {
     }
 
     /// Stores the factor `K2`, and the product of `K2` and the tweak of `W`, whose bits are all ones.
-    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+    fn expand_key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         material.aes.invert(backend);
         let k2 = factor::<GcmOrder>(backend, key[BLOCK..].try_into().expect("a block"));
         material.subkeys[..3].copy_from_slice(&k2);
@@ -151,22 +151,22 @@ fn masks(batch: &Batch<'_, '_, '_>, w: &mut Column) {
 /// Processes the whole blocks of each message.
 fn whole_blocks<M: Chain<1, 1, 3>>(
     batch: &mut Batch<'_, '_, '_>,
-    link: impl for<'k> Fn(&'k Material) -> Link<'k, 1, 3>,
+    chain_key: impl for<'k> Fn(&'k Material) -> ChainKey<'k, 1, 3>,
     u: &mut Column,
 ) {
-    chains::<M, 1, 1, 3, 1>(batch, link, [u], |message| message.data.part(0, whole(message.data.len())));
+    chains::<M, 1, 1, 3, 1>(batch, chain_key, [u], |message| message.data.part(0, whole(message.data.len())));
 }
 
 /// Processes `blocks`, the filled-up last blocks. Messages without a partial block keep their `U`.
 fn partial_blocks<M: Chain<1, 1, 3>>(
     batch: &Batch<'_, '_, '_>,
-    link: impl for<'k> Fn(&'k Material) -> Link<'k, 1, 3>,
+    chain_key: impl for<'k> Fn(&'k Material) -> ChainKey<'k, 1, 3>,
     u: &mut Column,
     blocks: &mut Column,
 ) {
     let mut after = Column::new();
     after.extend(u.iter().copied());
-    each::step::<M, 1, 1, 3, 1>(batch, link, [&mut after], [blocks]);
+    each::step::<M, 1, 1, 3, 1>(batch, chain_key, [&mut after], [blocks]);
     for ((message, u), after) in batch.messages.iter().zip(u).zip(after) {
         if last(message).1 > 0 {
             *u = after;
@@ -181,18 +181,18 @@ fn tag_blocks(batch: &Batch<'_, '_, '_>, tau: &[Block], u: &mut Column, t: &mut 
 }
 
 /// Returns what the steps that encrypt need of a message's key.
-fn encrypting(key: &Material) -> Link<'_, 1, 3> {
-    link(key, key.aes.encrypting())
+fn encrypting(key: &Material) -> ChainKey<'_, 1, 3> {
+    chain_key(key, key.aes.encrypting())
 }
 
 /// Returns what the steps that decrypt need of a message's key.
-fn decrypting(key: &Material) -> Link<'_, 1, 3> {
-    link(key, key.aes.decrypting())
+fn decrypting(key: &Material) -> ChainKey<'_, 1, 3> {
+    chain_key(key, key.aes.decrypting())
 }
 
-fn link<'k>(key: &'k Material, aes: Shared<'k>) -> Link<'k, 1, 3> {
+fn chain_key<'k>(key: &'k Material, aes: Shared<'k>) -> ChainKey<'k, 1, 3> {
     let [h0, h1, h2, ..] = &key.subkeys;
-    Link { keys: [aes], constants: [h0, h1, h2] }
+    ChainKey { keys: [aes], constants: [h0, h1, h2] }
 }
 
 /// Computes `U K2`.

@@ -60,11 +60,11 @@ pub(crate) trait Mode: Sync {
     }
 
     /// Adds the mode's own key material. The round keys for encryption with [`Mode::aes_key`] have been computed.
-    fn key(&self, _backend: Backend, _key: &[u8], _material: &mut Material) {}
+    fn expand_key(&self, _backend: Backend, _key: &[u8], _material: &mut Material) {}
 
     /// Adds the mode's own key material of several keys, at most [`GROUP`](crate::primitives::aes::GROUP).
-    fn keys(&self, backend: Backend, pairs: &mut [(&[u8], &mut Material)]) {
-        pairs.iter_mut().for_each(|(key, material)| self.key(backend, key, material));
+    fn expand_keys(&self, backend: Backend, pairs: &mut [(&[u8], &mut Material)]) {
+        pairs.iter_mut().for_each(|(key, material)| self.expand_key(backend, key, material));
     }
 
     /// Encrypts the messages, and leaves in each its tag.

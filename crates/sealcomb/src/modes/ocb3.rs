@@ -17,7 +17,7 @@ use alloc::boxed::Box;
 use core::marker::PhantomData;
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kept, Kernel, Span, Wiped};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, ModeState, Span, Wiped};
 use crate::engine::blocks::{Loose, Pass, encrypt_block, encrypt_each_by, pass};
 use crate::engine::{Batch, BlockCipher, Column, Material, Message};
 use crate::primitives::aes;
@@ -38,10 +38,10 @@ impl<C: BlockCipher> Mode for Ocb3<C> {
         C::aes_key(key)
     }
 
-    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        C::key_with_inverse(backend, key, material);
+    fn expand_key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        C::expand_key_with_inverse(backend, key, material);
         let table = backend.run(KeyDependent::<C> { key: material, cipher: PhantomData });
-        C::keep(material, Kept::new(table));
+        C::set_mode_state(material, ModeState::new(table));
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -75,7 +75,7 @@ impl<C: BlockCipher> Kernel for KeyDependent<'_, C> {
 /// Returns the key's table of `L` values.
 #[inline(always)]
 fn table<C: BlockCipher>(key: &Material) -> &OffsetTable {
-    C::kept(key).get()
+    C::mode_state(key).get()
 }
 
 struct Crypt<'b, 'm, 'a, C, const OPENS: bool> {

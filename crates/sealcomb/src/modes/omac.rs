@@ -12,7 +12,7 @@
 use arrayvec::ArrayVec;
 
 use crate::backend::{BLOCK, Block, Span};
-use crate::engine::comb::{self, Chain, Link};
+use crate::engine::comb::{self, Chain, ChainKey};
 use crate::engine::slots::{self, Added, Ends, SlotChain};
 use crate::engine::{Batch, Column, FLIGHT, Lanes, Material, Message, each};
 use crate::primitives::aes::KeySchedule;
@@ -99,7 +99,7 @@ pub(super) fn omac<'a>(
     if batch.messages.iter().any(|message| string(message).len() > BLOCK) {
         comb::chains::<CbcMac, 1, 1, 0, 1>(
             batch,
-            |material| Link::under(key(material).aes),
+            |material| ChainKey::under(key(material).aes),
             [c],
             |message| {
                 let string = string(message);
@@ -112,7 +112,7 @@ pub(super) fn omac<'a>(
 }
 
 /// Computes the MACs with one chain per message, which adds the padding and `K1` or `K2` to its last block.
-// Not inlined, so that the strands occupy the stack only while they are needed.
+// Not inlined, so that the chain jobs occupy the stack only while they are needed.
 #[inline(never)]
 fn whole_chains<'a>(
     batch: &mut Batch<'_, '_, 'a>,
@@ -128,7 +128,7 @@ fn whole_chains<'a>(
     slots::run::<CbcMac>(batch, |material| key(material).aes, c, &ends, |message| string(message));
 }
 
-// Not inlined, so that its blocks and the chains' strands do not occupy the stack at the same time.
+// Not inlined, so that its blocks and the chain jobs do not occupy the stack at the same time.
 #[inline(never)]
 fn last_calls<'a>(
     batch: &Batch<'_, '_, 'a>,
@@ -142,5 +142,5 @@ fn last_calls<'a>(
         let at = before_last(string.len());
         last.push(key(message.key).last(&string.block(at), string.len() - at));
     }
-    each::step::<CbcMac, 1, 1, 0, 1>(batch, |material| Link::under(key(material).aes), [c], [&mut last]);
+    each::step::<CbcMac, 1, 1, 0, 1>(batch, |material| ChainKey::under(key(material).aes), [c], [&mut last]);
 }

@@ -53,7 +53,7 @@ const CHUNK: usize = 2 * BLOCK;
 
 impl Mode for Otr {
     /// Computes `Q = E_K(0)`.
-    fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
+    fn expand_key(&self, backend: Backend, _: &[u8], material: &mut Material) {
         [material.subkeys[0]] = encrypt_alone(backend, &material.aes, [[0; BLOCK]]);
     }
 

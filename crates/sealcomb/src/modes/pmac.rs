@@ -11,7 +11,7 @@
 
 use super::Mode;
 use super::ocb3::sum_of_blocks;
-use crate::backend::{BLOCK, Backend, Isa, Kept, Kernel, Wiped};
+use crate::backend::{BLOCK, Backend, Isa, Kernel, ModeState, Wiped};
 use crate::engine::blocks::{encrypt_block, encrypt_each};
 use crate::engine::{Batch, Column, Material, Message};
 use crate::primitives::aes::KeySchedule;
@@ -25,8 +25,8 @@ pub(crate) struct Pmac;
 impl Mode for Pmac {
     /// Computes `L = E_K(0)` and its multiples. The offset table has 4, 8, … times OCB3's `L_*`, so PMAC passes
     /// `L x^-2` as `L_*`.
-    fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
-        material.kept = Kept::new(backend.run(Multiples { aes: &material.aes }));
+    fn expand_key(&self, backend: Backend, _: &[u8], material: &mut Material) {
+        material.mode_state = ModeState::new(backend.run(Multiples { aes: &material.aes }));
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -71,7 +71,7 @@ impl Kernel for Tags<'_, '_, '_> {
         let mut sums = Column::new();
         for message in &*messages {
             let (key, m) = (message.key, &*message.aad);
-            let multiples = key.kept.get::<OffsetTable>();
+            let multiples = key.mode_state.get::<OffsetTable>();
             let (before, last) = m.split_at(before_last(m.len()));
             let (sum, _) = sum_of_blocks(b, key.aes.encrypting(), multiples, before);
             let sum = b.xor3(sum, b.load_bytes(last), b.one(&PADDING[last.len()]));

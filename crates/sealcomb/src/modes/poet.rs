@@ -21,9 +21,9 @@
 use core::marker::PhantomData;
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Kept, Span};
+use crate::backend::{BLOCK, Backend, Block, ModeState, Span};
 use crate::engine::blocks::encrypt_alone;
-use crate::engine::comb::{Chain, Link, chains, encrypting};
+use crate::engine::comb::{Chain, ChainKey, chains, encrypting};
 use crate::engine::{Batch, Column, Lanes, Material, Message, each};
 use crate::primitives::aes::{KeySchedule, Shared};
 use crate::primitives::block::{before_last, join, skip, split, whole, xor};
@@ -49,7 +49,7 @@ impl<V, const K: usize, const C: usize> Poet<V, K, C> {
 /// The differences between the versions of POET.
 pub(crate) trait Version<const K: usize, const C: usize>: Sync {
     /// Derives the mode's keys from the caller's key.
-    fn key(backend: Backend, key: &[u8], material: &mut Material);
+    fn expand_key(backend: Backend, key: &[u8], material: &mut Material);
     /// Returns the round keys for the steps. The first is `e`: the round keys of `K`.
     fn keys<'a>(key: &'a Material, e: Shared<'a>) -> [Shared<'a>; K];
     /// Returns the constants for the steps.
@@ -72,8 +72,8 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
         &[]
     }
 
-    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        V::key(backend, key, material);
+    fn expand_key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        V::expand_key(backend, key, material);
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -152,22 +152,22 @@ fn length_masks(batch: &Batch<'_, '_, '_>, masks: &mut Column) {
 /// Processes all blocks but the last of each message.
 fn whole_blocks<M: Chain<2, K, C>, const K: usize, const C: usize>(
     batch: &mut Batch<'_, '_, '_>,
-    link: impl for<'k> Fn(&'k Material) -> Link<'k, K, C>,
+    chain_key: impl for<'k> Fn(&'k Material) -> ChainKey<'k, K, C>,
     states: &mut States,
 ) {
-    chains::<M, 2, K, C, 1>(batch, link, states.each_mut(), |message| {
+    chains::<M, 2, K, C, 1>(batch, chain_key, states.each_mut(), |message| {
         message.data.part(0, before_last(message.data.len()))
     });
 }
 
 /// Returns what the steps that encrypt need of a message's key.
-fn to_encrypt<V: Version<K, C>, const K: usize, const C: usize>(key: &Material) -> Link<'_, K, C> {
-    Link { keys: V::keys(key, key.aes.encrypting()), constants: V::constants(key) }
+fn to_encrypt<V: Version<K, C>, const K: usize, const C: usize>(key: &Material) -> ChainKey<'_, K, C> {
+    ChainKey { keys: V::keys(key, key.aes.encrypting()), constants: V::constants(key) }
 }
 
 /// Returns what the steps that decrypt need of a message's key.
-fn to_decrypt<V: Version<K, C>, const K: usize, const C: usize>(key: &Material) -> Link<'_, K, C> {
-    Link { keys: V::keys(key, key.aes.decrypting()), constants: V::constants(key) }
+fn to_decrypt<V: Version<K, C>, const K: usize, const C: usize>(key: &Material) -> ChainKey<'_, K, C> {
+    ChainKey { keys: V::keys(key, key.aes.decrypting()), constants: V::constants(key) }
 }
 
 /// Computes `T` of each message: the result of a further step with `τ` and its masks.
@@ -240,7 +240,7 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Chain<2, K, C> for Decryp
 
 /// Returns the first `N` derived keys, `E_SK(0)` to `E_SK(N - 1)`.
 pub(super) fn derive<const N: usize>(backend: Backend, key: &[u8]) -> [Block; N] {
-    let sk = KeySchedule::kept(backend, key);
+    let sk = KeySchedule::mode_state(backend, key);
     encrypt_alone(backend, &sk, core::array::from_fn(|i| (i as u128).to_be_bytes()))
 }
 
@@ -275,19 +275,19 @@ impl Hash for Aes4 {
 impl<F: Hash> Version<2, 0> for Version2<F> {
     /// Derives `K`, `L` and `K_F`. From `L`, it stores the first mask `2 L`, and `E_K(L)`, with which the header's
     /// sum begins because no parameter set here has intermediate tags.
-    fn key(backend: Backend, key: &[u8], material: &mut Material) {
+    fn expand_key(backend: Backend, key: &[u8], material: &mut Material) {
         let mut keys = derive::<3>(backend, key);
         let [k, l, k_f] = &keys;
         material.aes.expand(backend, k);
         material.aes.invert(backend);
-        material.kept = Kept::new(KeySchedule::kept(backend, k_f));
+        material.mode_state = ModeState::new(KeySchedule::mode_state(backend, k_f));
         let [begin] = encrypt_alone(backend, &material.aes, [*l]);
         material.subkeys[..2].copy_from_slice(&[begin, GcmOrder::double_block(l)]);
         wipe(&mut keys);
     }
 
     fn keys<'a>(key: &'a Material, e: Shared<'a>) -> [Shared<'a>; 2] {
-        [e, key.kept.get::<KeySchedule>().encrypting()]
+        [e, key.mode_state.get::<KeySchedule>().encrypting()]
     }
 
     fn constants(_: &Material) -> [&Block; 0] {

@@ -14,7 +14,7 @@
 use alloc::boxed::Box;
 
 use super::poet::{Poet, Version, derive, ends_of_headers, sum_aad, sum_block};
-use crate::backend::{BLOCK, Backend, Block, Kept, Wiped};
+use crate::backend::{BLOCK, Backend, Block, ModeState, Wiped};
 use crate::engine::{Batch, Column, Lanes, Material, Message, each};
 use crate::primitives::aes::Shared;
 use crate::primitives::block::xor;
@@ -35,7 +35,7 @@ struct Own {
 
 impl Version<1, 6> for Version1 {
     /// Derives `K`, `L`, `K_t`, `K_b` and `TM`.
-    fn key(backend: Backend, key: &[u8], material: &mut Material) {
+    fn expand_key(backend: Backend, key: &[u8], material: &mut Material) {
         let mut keys = derive::<5>(backend, key);
         let [k, l, k_t, k_b, tm] = &keys;
         material.aes.expand(backend, k);
@@ -43,7 +43,7 @@ impl Version<1, 6> for Version1 {
         let [t0, t1, t2] = factor::<GcmOrder>(backend, k_t);
         let [b0, b1, b2] = factor::<GcmOrder>(backend, k_b);
         let own = Own { factors: [t0, t1, t2, b0, b1, b2], l: *l, tm: *tm };
-        material.kept = Kept::new(Box::new(Wiped::new(own)));
+        material.mode_state = ModeState::new(Box::new(Wiped::new(own)));
         wipe(&mut keys);
     }
 
@@ -52,7 +52,7 @@ impl Version<1, 6> for Version1 {
     }
 
     fn constants(key: &Material) -> [&Block; 6] {
-        key.kept.get::<Own>().factors.each_ref()
+        key.mode_state.get::<Own>().factors.each_ref()
     }
 
     /// Computes `F_t(x) = x K_t`.
@@ -72,7 +72,7 @@ impl Version<1, 6> for Version1 {
     fn header(batch: &mut Batch<'_, '_, '_>, tau: &mut Column) {
         let is_ragged = |message: &Message<'_>| !message.aad.len().is_multiple_of(BLOCK);
         let mut sums = [Column::new(), Column::new()];
-        sum_aad(batch, |key| [[0; BLOCK], key.kept.get::<Own>().l], &mut sums);
+        sum_aad(batch, |key| [[0; BLOCK], key.mode_state.get::<Own>().l], &mut sums);
         let mut ends = [Column::new(), Column::new()];
         ends_of_headers(batch, &mut ends);
         let [firsts, seconds] = &mut ends;
@@ -103,6 +103,6 @@ impl Version<1, 6> for Version1 {
     }
 
     fn tag_masks(key: &Material, _: &Block) -> [Block; 2] {
-        [key.kept.get::<Own>().tm; 2]
+        [key.mode_state.get::<Own>().tm; 2]
     }
 }

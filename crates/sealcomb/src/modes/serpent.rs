@@ -2,12 +2,12 @@
 
 use alloc::boxed::Box;
 
-use crate::backend::{Backend, Isa, Kept, Wiped};
+use crate::backend::{Backend, Isa, ModeState, Wiped};
 use crate::engine::{BlockCipher, Material};
 use crate::primitives::serpent::{KeySchedule, Shared};
 
 /// The key material: the cipher's key schedule, and the mode's own material.
-type Both = (KeySchedule, Kept);
+type Both = (KeySchedule, ModeState);
 
 impl BlockCipher for KeySchedule {
     type Shared<'a, B: Isa> = Shared<'a>;
@@ -16,23 +16,23 @@ impl BlockCipher for KeySchedule {
         &[]
     }
 
-    fn key(_: Backend, key: &[u8], material: &mut Material) {
-        let both: Both = (Self::new(key), Kept::nothing());
-        material.kept = Kept::new(Box::new(Wiped::new(both)));
+    fn expand_key(_: Backend, key: &[u8], material: &mut Material) {
+        let both: Both = (Self::new(key), ModeState::none());
+        material.mode_state = ModeState::new(Box::new(Wiped::new(both)));
     }
 
     #[inline(always)]
     fn of(key: &Material) -> &Self {
-        &key.kept.get::<Both>().0
+        &key.mode_state.get::<Both>().0
     }
 
-    fn kept_mut(material: &mut Material) -> &mut Kept {
-        &mut material.kept.get_mut::<Both>().1
+    fn kept_mut(material: &mut Material) -> &mut ModeState {
+        &mut material.mode_state.get_mut::<Both>().1
     }
 
     #[inline(always)]
-    fn kept(key: &Material) -> &Kept {
-        &key.kept.get::<Both>().1
+    fn mode_state(key: &Material) -> &ModeState {
+        &key.mode_state.get::<Both>().1
     }
 
     #[inline(always)]

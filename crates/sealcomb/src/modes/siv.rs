@@ -13,7 +13,7 @@
 
 use super::Mode;
 use super::omac::{Omac, cbc_mac, omac};
-use crate::backend::{BLOCK, Backend, Block, Kept, Span};
+use crate::backend::{BLOCK, Backend, Block, ModeState, Span};
 use crate::engine::blocks::{Loose, encrypt_alone, keystream};
 use crate::engine::{Batch, Column, Material, Message, share_key};
 use crate::primitives::aes::KeySchedule;
@@ -30,14 +30,14 @@ impl Mode for Siv {
     }
 
     /// Expands `K1` for the MAC, and computes CMAC's subkeys and the first `D`.
-    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        let mac = KeySchedule::kept(backend, &key[..key.len() / 2]);
+    fn expand_key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        let mac = KeySchedule::mode_state(backend, &key[..key.len() / 2]);
         let [zero] = encrypt_alone(backend, &mac, [[0; BLOCK]]);
         let [whole, padded] = Omac::subkeys(&zero);
         // `0^128` is a whole block, so CMAC adds the first subkey to it.
         let [d] = encrypt_alone(backend, &mac, [whole]);
         material.subkeys[..3].copy_from_slice(&[whole, padded, d]);
-        material.kept = Kept::new(mac);
+        material.mode_state = ModeState::new(mac);
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -56,7 +56,7 @@ impl Mode for Siv {
 /// Returns what CMAC needs of a key: its part `K1`.
 fn mac(key: &Material) -> Omac<'_> {
     let [whole, padded, ..] = &key.subkeys;
-    Omac { aes: key.kept.get(), subkeys: [whole, padded] }
+    Omac { aes: key.mode_state.get(), subkeys: [whole, padded] }
 }
 
 // Functions with a block or more per message are not inlined, so that only one of them occupies the stack at a time.

@@ -3,7 +3,7 @@
 use zeroize::Zeroize;
 
 use crate::backend::{BLOCK, Block};
-use crate::engine::comb::{Chain, Strand, encrypting};
+use crate::engine::comb::{Chain, ChainJob, encrypting};
 use crate::modes::omac::{CbcMac, Omac};
 use crate::primitives::block::head;
 use crate::{Key, Schedule};
@@ -36,10 +36,10 @@ impl Cmac {
 
     /// Chains whole blocks.
     fn chain(&mut self, key: &Key, blocks: &[u8]) {
-        let mut strands =
-            [Strand { link: encrypting(key.material()), state: [self.state], data: blocks.into() }];
-        CbcMac::run(key.backend(), Schedule::Single, &mut strands);
-        [self.state] = strands[0].state;
+        let mut jobs =
+            [ChainJob { chain_key: encrypting(key.material()), state: [self.state], data: blocks.into() }];
+        CbcMac::run(key.backend(), Schedule::Single, &mut jobs);
+        [self.state] = jobs[0].state;
     }
 
     fn keep(&mut self, bytes: &[u8]) {

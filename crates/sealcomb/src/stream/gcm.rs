@@ -282,7 +282,7 @@ fn absorb(key: &Key, y: &Block, string: &[u8]) -> Block {
     if string.is_empty() {
         return *y;
     }
-    key.backend().run(Absorb { table: key.material().kept.get(), y, string })
+    key.backend().run(Absorb { table: key.material().mode_state.get(), y, string })
 }
 
 struct Absorb<'a> {

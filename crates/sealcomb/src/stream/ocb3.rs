@@ -168,7 +168,7 @@ impl Ocb3 {
 }
 
 fn table(key: &Key) -> &OffsetTable {
-    key.material().kept.get()
+    key.material().mode_state.get()
 }
 
 /// Encrypts or decrypts at most [`CHUNK`] whole blocks, which follow the first `blocks` blocks of the message.

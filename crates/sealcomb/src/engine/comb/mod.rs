@@ -31,26 +31,26 @@
 //!     assign the next message to each lane that has ended
 //! ```
 //!
-//! Between windows, the lanes' states are in memory, and a lane that has ended returns its state: see [`strands`].
+//! Between windows, the lanes' states are in memory, and a lane that has ended returns its state: see [`jobs`].
 //! Within a window they are in registers: see [`steps`].
 
-mod links;
+mod jobs;
+mod keys;
 mod steps;
-mod strands;
 mod windows;
 
 use core::marker::PhantomData;
 
 use arrayvec::ArrayVec;
 
-use links::{LaneLinks, Links};
-use strands::{Comb, LaneBlocks};
+use jobs::{Comb, LaneBlocks};
+use keys::{ChainKeys, LaneChainKeys};
 
 use super::lanes::{Lanes, Registers};
 use super::message::{Batch, Column, Material, Message};
 use super::order::Order;
 use super::{FLIGHT, Schedule};
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, LINE, Rows, Scratch, Span, Square};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, LINE, LanePointers, Scratch, Span, Square};
 use crate::primitives::aes::{KeySchedule, Shared};
 
 /// A mode's step from block to block, with `S` blocks of state per message, `K` keys and `C` constants. A step
@@ -61,130 +61,131 @@ pub(crate) trait Chain<const S: usize, const K: usize = 1, const C: usize = 0, c
     /// Advances every lane by `T` blocks.
     fn step<L: Lanes>(lanes: L, state: &mut [L::Blocks; S], x: &mut [L::Blocks; T]);
 
-    /// Processes up to [`FLIGHT`] strands. Strands must consist of whole steps if a step is more than one block.
-    fn run(backend: Backend, schedule: Schedule, strands: &mut [Strand<'_, S, K, C>])
+    /// Processes up to [`FLIGHT`] chain jobs. Chain jobs must consist of whole steps if a step is more than one block.
+    fn run(backend: Backend, schedule: Schedule, jobs: &mut [ChainJob<'_, S, K, C>])
     where
         Self: Sized,
     {
-        run::<Self, S, K, C, T>(backend, schedule, strands);
+        run::<Self, S, K, C, T>(backend, schedule, jobs);
     }
 }
 
 /// One message in a chain: its bytes, zero-padded to whole blocks, and its state, before and afterwards.
-pub(crate) struct Strand<'a, const S: usize, const K: usize = 1, const C: usize = 0> {
-    pub(crate) link: Link<'a, K, C>,
+pub(crate) struct ChainJob<'a, const S: usize, const K: usize = 1, const C: usize = 0> {
+    pub(crate) chain_key: ChainKey<'a, K, C>,
     pub(crate) state: [Block; S],
     pub(crate) data: Span<'a>,
 }
 
 /// What the step needs of a message's key.
 #[derive(Clone, Copy)]
-pub(crate) struct Link<'a, const K: usize = 1, const C: usize = 0> {
+pub(crate) struct ChainKey<'a, const K: usize = 1, const C: usize = 0> {
     /// Round keys, each for the direction in which the step uses it.
     pub(crate) keys: [Shared<'a>; K],
     /// Constant blocks; see [`Lanes::constant`].
     pub(crate) constants: [&'a Block; C],
 }
 
-impl<'a> Link<'a> {
-    /// Returns the link of a chain that only encrypts.
+impl<'a> ChainKey<'a> {
+    /// Returns the chain key of a chain that only encrypts.
     pub(crate) fn under(aes: &'a KeySchedule) -> Self {
         Self { keys: [aes.encrypting()], constants: [] }
     }
 }
 
-/// Returns the link of a chain that only encrypts, with the key's AES.
-pub(crate) fn encrypting(key: &Material) -> Link<'_> {
-    Link::under(&key.aes)
+/// Returns the chain key of a chain that only encrypts, with the key's AES.
+pub(crate) fn encrypting(key: &Material) -> ChainKey<'_> {
+    ChainKey::under(&key.aes)
 }
 
 /// Processes a part of each message. The columns `states` have the states before and afterwards.
-// Not inlined, so that the strands occupy the stack only while they are needed.
+// Not inlined, so that the chain jobs occupy the stack only while they are needed.
 #[inline(never)]
 pub(crate) fn chains<'a, M, const S: usize, const K: usize, const C: usize, const T: usize>(
     batch: &mut Batch<'_, '_, 'a>,
-    link: impl for<'k> Fn(&'k Material) -> Link<'k, K, C>,
+    chain_key: impl for<'k> Fn(&'k Material) -> ChainKey<'k, K, C>,
     states: [&mut Column; S],
     part: impl for<'m> Fn(&'m mut Message<'a>) -> Span<'m>,
 ) where
     M: Chain<S, K, C, T>,
 {
-    let mut strands = ArrayVec::<Strand<'_, S, K, C>, FLIGHT>::new();
+    let mut jobs = ArrayVec::<ChainJob<'_, S, K, C>, FLIGHT>::new();
     for (i, message) in batch.messages.iter_mut().enumerate() {
         let mut state = [[0; BLOCK]; S];
         for s in 0..S {
             state[s] = states[s][i];
         }
-        strands.push(Strand { link: link(message.key), state, data: part(message) });
+        jobs.push(ChainJob { chain_key: chain_key(message.key), state, data: part(message) });
     }
-    M::run(batch.backend, batch.schedule, &mut strands);
+    M::run(batch.backend, batch.schedule, &mut jobs);
     for (s, column) in states.into_iter().enumerate() {
-        for (state, strand) in column.iter_mut().zip(&strands) {
-            *state = strand.state[s];
+        for (state, job) in column.iter_mut().zip(&jobs) {
+            *state = job.state[s];
         }
     }
 }
 
-/// Returns the minimum number of blocks in addition to those of the longest strand for which lanes are worth setting
-/// up. Below it, out-of-order execution overlaps the end of a short strand with the beginning of the next.
-pub(super) const fn least_blocks(longest: usize) -> usize {
+/// Returns the minimum number of blocks in addition to those of the longest chain job for which lanes are worth setting
+/// up. Below it, out-of-order execution overlaps the end of a short chain job with the beginning of the next.
+pub(super) const fn min_blocks(longest: usize) -> usize {
     if longest <= 8 { 28 } else { 12 }
 }
 
-/// Lanes share a link if their keys are equal. That is correct because constants differ only where keys differ, but
+/// Lanes share a chain key if their keys are equal. That is correct because constants differ only where keys differ, but
 /// it requires a key.
 fn run<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, const T: usize>(
     backend: Backend,
     schedule: Schedule,
-    strands: &mut [Strand<'_, S, K, C>],
+    jobs: &mut [ChainJob<'_, S, K, C>],
 ) {
-    // Lanes share a link if their keys are equal. That is correct because constants differ only where keys differ.
+    // Lanes share a chain key if their keys are equal. That is correct because constants differ only where keys differ.
     const { assert!(K > 0) };
     let mut order = Order::new();
     let mut shared = true;
     let (mut blocks, mut longest) = (0, 0);
-    for (i, strand) in strands.iter().enumerate() {
-        debug_assert!(T == 1 || strand.data.len().is_multiple_of(T * BLOCK));
-        if strand.data.len() > 0 {
-            shared &= strand.link.keys.iter().zip(&strands[0].link.keys).all(|(key, first)| key.is(first));
-            order.push(i, strand.data.len());
-            let strand_blocks = strand.data.len().div_ceil(BLOCK);
+    for (i, job) in jobs.iter().enumerate() {
+        debug_assert!(T == 1 || job.data.len().is_multiple_of(T * BLOCK));
+        if job.data.len() > 0 {
+            shared &=
+                job.chain_key.keys.iter().zip(&jobs[0].chain_key.keys).all(|(key, first)| key.is(first));
+            order.push(i, job.data.len());
+            let strand_blocks = job.data.len().div_ceil(BLOCK);
             blocks += strand_blocks;
             longest = strand_blocks.max(longest);
         }
     }
-    let laid = match schedule {
+    let policy = match schedule {
         Schedule::Single | Schedule::Blocks => None,
-        Schedule::Auto | Schedule::Refill if blocks - longest < least_blocks(longest) => None,
-        Schedule::Auto | Schedule::Refill => Some(Laid::Refilled),
-        Schedule::Comb(p) => Some(Laid::Comb(p.clamp(1, backend.lanes()))),
+        Schedule::Auto | Schedule::Refill if blocks - longest < min_blocks(longest) => None,
+        Schedule::Auto | Schedule::Refill => Some(Policy::Refilled),
+        Schedule::Comb(p) => Some(Policy::Comb(p.clamp(1, backend.lanes()))),
     };
     let chain = PhantomData::<M>;
     // Separate kernels, so that the stack has the lanes of only one of them at a time.
-    match laid {
+    match policy {
         _ if order.is_empty() => {}
-        Some(laid) if shared => {
-            backend.run(SideBySide::<M, S, K, C, T, true> { strands, order: &mut order, laid, chain });
+        Some(policy) if shared => {
+            backend.run(SideBySide::<M, S, K, C, T, true> { jobs, order: &mut order, policy, chain });
         }
-        Some(laid) => {
-            backend.run(SideBySide::<M, S, K, C, T, false> { strands, order: &mut order, laid, chain });
+        Some(policy) => {
+            backend.run(SideBySide::<M, S, K, C, T, false> { jobs, order: &mut order, policy, chain });
         }
-        None => backend.run(OneByOne::<M, S, K, C, T> { strands, order: &order, chain }),
+        None => backend.run(OneByOne::<M, S, K, C, T> { jobs, order: &order, chain }),
     }
 }
 
-/// The assignment of strands to lanes.
+/// The assignment of chain jobs to lanes.
 #[derive(Clone, Copy, PartialEq)]
-enum Laid {
-    /// In groups of this many strands.
+enum Policy {
+    /// In groups of this many chain jobs.
     Comb(usize),
-    /// A lane takes the next strand as soon as its strand has ended.
+    /// A lane takes the next chain job as soon as its chain job has ended.
     Refilled,
 }
 
-/// Strands processed one after the other.
+/// Chain jobs processed one after the other.
 struct OneByOne<'s, 'a, M, const S: usize, const K: usize, const C: usize, const T: usize> {
-    strands: &'s mut [Strand<'a, S, K, C>],
+    jobs: &'s mut [ChainJob<'a, S, K, C>],
     order: &'s Order,
     chain: PhantomData<M>,
 }
@@ -196,11 +197,11 @@ impl<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, const
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        one_by_one::<M, B, S, K, C, T>(b, self.strands, self.order);
+        one_by_one::<M, B, S, K, C, T>(b, self.jobs, self.order);
     }
 }
 
-/// Processes the strands one after the other.
+/// Processes the chain jobs one after the other.
 #[inline(always)]
 fn one_by_one<
     M: Chain<S, K, C, T>,
@@ -211,15 +212,15 @@ fn one_by_one<
     const T: usize,
 >(
     b: B,
-    strands: &mut [Strand<'_, S, K, C>],
+    jobs: &mut [ChainJob<'_, S, K, C>],
     order: &Order,
 ) {
     for place in order.places() {
-        single::<M, B, S, K, C, T>(b, &mut strands[place]);
+        single::<M, B, S, K, C, T>(b, &mut jobs[place]);
     }
 }
 
-/// Strands processed in lanes, with one key for all (`SHARED`) or per-lane keys.
+/// Chain jobs processed in lanes, with one key for all (`SHARED`) or per-lane keys.
 struct SideBySide<
     's,
     'a,
@@ -230,9 +231,9 @@ struct SideBySide<
     const T: usize,
     const SHARED: bool,
 > {
-    strands: &'s mut [Strand<'a, S, K, C>],
+    jobs: &'s mut [ChainJob<'a, S, K, C>],
     order: &'s mut Order,
-    laid: Laid,
+    policy: Policy,
     chain: PhantomData<M>,
 }
 
@@ -248,38 +249,38 @@ where
         // The portable cipher processes blocks together only if they share a key. Wide registers still use lanes, so
         // that tests cover them.
         if const { !SHARED && B::SOFT && B::BLOCKS == 1 } {
-            return one_by_one::<M, B, S, K, C, T>(b, self.strands, self.order);
+            return one_by_one::<M, B, S, K, C, T>(b, self.jobs, self.order);
         }
         self.order.sort();
-        let first = self.order.places().next().expect("a strand");
-        let link = self.strands[first].link;
+        let first = self.order.places().next().expect("a job");
+        let chain_key = self.jobs[first].chain_key;
         // The number of registers of chains, and the number of lanes in them.
         if const { SHARED && B::CHAINS == 8 } {
-            self.lay::<B, _, 8, 32>(b, link);
+            self.lay::<B, _, 8, 32>(b, chain_key);
         } else if const { SHARED && B::CHAINS == 12 } {
-            self.lay::<B, _, 12, 16>(b, link);
+            self.lay::<B, _, 12, 16>(b, chain_key);
         } else if const { B::CHAINS == 8 } {
-            self.lay::<B, _, 8, 32>(b, LaneLinks::<K, C, 32>::like(&link));
+            self.lay::<B, _, 8, 32>(b, LaneChainKeys::<K, C, 32>::like(&chain_key));
         } else {
             const { assert!(B::CHAINS == 12 && B::BLOCKS == 1 || B::CHAINS == 8) };
-            self.lay::<B, _, 12, 16>(b, LaneLinks::<K, C, 16>::like(&link));
+            self.lay::<B, _, 12, 16>(b, LaneChainKeys::<K, C, 16>::like(&chain_key));
         }
     }
 }
 
-/// Processes one strand.
+/// Processes one chain job.
 #[inline(always)]
 fn single<M: Chain<S, K, C, T>, B: Isa, const S: usize, const K: usize, const C: usize, const T: usize>(
     b: B,
-    strand: &mut Strand<'_, S, K, C>,
+    job: &mut ChainJob<'_, S, K, C>,
 ) {
-    let data = &mut strand.data.reborrow();
-    let Link { keys, constants } = strand.link;
+    let data = &mut job.data.reborrow();
+    let ChainKey { keys, constants } = job.chain_key;
     let lanes = Registers::<B, _, 1, K, _>::new(b, keys, &constants);
     // A loop, because closures of `map` are not always inlined.
     let mut state = [[b.zero()]; S];
     for s in 0..S {
-        state[s] = [b.one(&strand.state[s])];
+        state[s] = [b.one(&job.state[s])];
     }
     for at in (0..data.len()).step_by(T * BLOCK) {
         let mut x = [[b.zero()]; T];
@@ -294,7 +295,7 @@ fn single<M: Chain<S, K, C, T>, B: Isa, const S: usize, const K: usize, const C:
         }
     }
     for s in 0..S {
-        strand.state[s] = b.first(state[s][0]);
+        job.state[s] = b.first(state[s][0]);
     }
 }
 
@@ -303,9 +304,9 @@ impl<'a, M, const S: usize, const K: usize, const C: usize, const T: usize, cons
 where
     M: Chain<S, K, C, T>,
 {
-    /// Processes the strands in up to `N` lanes, in at most `W` registers.
+    /// Processes the chain jobs in up to `N` lanes, in at most `W` registers.
     #[inline(always)]
-    fn lay<B: Isa, A: Links<'a, B, K, C>, const W: usize, const N: usize>(self, b: B, links: A) {
+    fn lay<B: Isa, A: ChainKeys<'a, B, K, C>, const W: usize, const N: usize>(self, b: B, chain_keys: A) {
         let mut scratch = Scratch::new();
         let mut memory;
         let squares: &mut [Square<B, W>] = if const { M::WRITES && B::BLOCKS > 1 } {
@@ -316,16 +317,16 @@ where
         };
         let mut comb = Comb::<B, M, A, S, K, C, T, W, N> {
             b,
-            rows: Rows::new(M::WRITES, &mut scratch),
+            pointers: LanePointers::new(M::WRITES, &mut scratch),
             state: [LaneBlocks([[0; 16]; N]); S],
-            trail: [[LaneBlocks([[0; 16]; N]); S]; LINE / BLOCK],
-            strand: [0; N],
-            unit: if M::WRITES && self.laid == Laid::Refilled { LINE } else { BLOCK },
-            in_rest: 0,
+            line_states: [[LaneBlocks([[0; 16]; N]); S]; LINE / BLOCK],
+            job: [0; N],
+            quantum: if M::WRITES && self.policy == Policy::Refilled { LINE } else { BLOCK },
+            in_tail: 0,
             squares,
-            links,
+            chain_keys,
             chain: PhantomData,
         };
-        comb.take(self.strands, self.order, self.laid);
+        comb.take(self.jobs, self.order, self.policy);
     }
 }

@@ -23,8 +23,8 @@
 use core::cell::Cell;
 
 use super::Chain;
-use super::links::Links;
-use super::strands::{Comb, LaneBlocks};
+use super::jobs::{Comb, LaneBlocks};
+use super::keys::ChainKeys;
 use crate::backend::{Isa, Square, SquareAt, Weave};
 use crate::engine::lanes::Registers;
 
@@ -33,7 +33,7 @@ impl<
     'r,
     B: Isa,
     M: Chain<S, K, C, T>,
-    A: Links<'a, B, K, C>,
+    A: ChainKeys<'a, B, K, C>,
     const S: usize,
     const K: usize,
     const C: usize,
@@ -45,22 +45,22 @@ impl<
     /// Whether windows can be written in squares.
     const SQUARES: bool = M::WRITES && B::BLOCKS > 1;
 
-    /// Advances all lanes that have a strand by as many blocks as each of them has, at most `most`. Returns this
+    /// Advances all lanes that have a chain job by as many blocks as each of them has, at most `most`. Returns this
     /// number.
     ///
     /// A step takes almost the same time however few lanes are live, and every number of registers adds a kernel.
     /// Therefore there are only three numbers of registers.
     #[inline(always)]
     pub(super) fn window(&mut self, most: usize) -> usize {
-        let registers = match self.rows.live().div_ceil(B::BLOCKS) {
+        let registers = match self.pointers.live().div_ceil(B::BLOCKS) {
             0 | 1 if !B::SOFT => 1,
             2..=4 if !B::SOFT => 4,
             _ => W,
         };
-        let steps = self.rows.window(registers * B::BLOCKS).min(most);
+        let steps = self.pointers.window(registers * B::BLOCKS).min(most);
         // With four registers or fewer, squares pay off only if lines evict each other.
         let room = const { S <= 2 } && registers > 4;
-        let squares = Self::SQUARES && registers > 1 && self.rows.writes_squares(room);
+        let squares = Self::SQUARES && registers > 1 && self.pointers.writes_squares(room);
         match (registers, W) {
             (1, _) if const { !B::SOFT } => self.advance::<1, 1>(steps),
             (4, _) if const { !B::SOFT && Self::SQUARES } && squares => self.advance_in_squares::<4>(steps),
@@ -77,29 +77,33 @@ impl<
     /// of one group, which wait for each other, with the rounds or products of the other.
     #[inline(always)]
     fn advance<const G: usize, const R: usize>(&mut self, steps: usize) {
-        let Self { b, rows, state: memory, trail, in_rest, links, .. } = self;
+        let Self { b, pointers, state: memory, line_states, in_tail, chain_keys, .. } = self;
         let b = *b;
         let mut state = [[[b.zero(); R]; S]; G];
         for g in 0..G {
             load_lanes(b, memory, g * R, &mut state[g]);
         }
-        // If a strand ends within the line, its state is taken from the step at which it ends.
-        let leave_trail = *in_rest != 0;
+        // If a chain job ends within the line, its state is taken from the step at which it ends.
+        let leave_trail = *in_tail != 0;
         for i in (0..steps).step_by(T) {
             // A loop would keep the states of the groups in memory.
             macro_rules! step {
                 ($g:expr) => {
                     let (mut x, first) = ([[b.zero(); R]; T], $g * R);
                     for t in 0..T {
-                        rows.gather(b, i + t, first, &mut x[t]);
+                        pointers.gather(b, i + t, first, &mut x[t]);
                     }
-                    M::step(Registers::new(b, links.keys(), links.constants()), &mut state[$g], &mut x);
+                    M::step(
+                        Registers::new(b, chain_keys.keys(), chain_keys.constants()),
+                        &mut state[$g],
+                        &mut x,
+                    );
                     if leave_trail {
-                        store_lanes(b, &state[$g], first, &mut trail[i + T - 1]);
+                        store_lanes(b, &state[$g], first, &mut line_states[i + T - 1]);
                     }
                     if M::WRITES {
                         for t in 0..T {
-                            rows.scatter(b, i + t, first, &x[t]);
+                            pointers.scatter(b, i + t, first, &x[t]);
                         }
                     }
                 };
@@ -109,7 +113,7 @@ impl<
                 step!(G - 1);
             }
         }
-        rows.go(steps);
+        pointers.go(steps);
         for g in 0..G {
             store_lanes(b, &state[g], g * R, memory);
         }
@@ -121,52 +125,56 @@ impl<
     /// square is written after all steps or, where a square saves few stores, block by block.
     #[inline(always)]
     fn advance_in_squares<const R: usize>(&mut self, steps: usize) {
-        let Self { b, rows, state: memory, trail, in_rest, squares, links, .. } = self;
+        let Self { b, pointers, state: memory, line_states, in_tail, squares, chain_keys, .. } = self;
         let (b, blocks) = (*b, B::BLOCKS);
         let squares: &mut [_; 2] = squares.first_chunk_mut().expect("memory for squares");
         let mut state = [[b.zero(); R]; S];
         load_lanes(b, memory, 0, &mut state);
-        let leave_trail = *in_rest != 0;
+        let leave_trail = *in_tail != 0;
         let whole = steps / blocks;
         let at_once = const { B::BLOCKS == 4 };
         let squared = if at_once { whole } else { whole.saturating_sub(1) };
         for i in (0..steps).step_by(T) {
             let mut x = [[b.zero(); R]; T];
             for t in 0..T {
-                rows.gather(b, i + t, 0, &mut x[t]);
+                pointers.gather(b, i + t, 0, &mut x[t]);
             }
             let (square, step) = (i / blocks, i % blocks);
             let mut part = (square > 0 && square < whole).then(|| Part::<B, T, R, W> {
-                at: rows.square((square - 1) * blocks),
+                at: pointers.square((square - 1) * blocks),
                 square: &squares[(square - 1) % 2],
                 first: step * R.div_ceil(blocks),
             });
-            let beside = Cell::new(if const { B::BLOCKS == 4 } { part.take() } else { None });
-            M::step(Registers::with(b, links.keys(), links.constants(), &beside), &mut state, &mut x);
+            let interleaved = Cell::new(if const { B::BLOCKS == 4 } { part.take() } else { None });
+            M::step(
+                Registers::with(b, chain_keys.keys(), chain_keys.constants(), &interleaved),
+                &mut state,
+                &mut x,
+            );
             // What the step did not interleave, because it has no encryption by all rounds or too few registers.
-            let mut left = beside.take().or(part);
+            let mut left = interleaved.take().or(part);
             for piece in 0..R {
                 left.thread(b, piece);
             }
             if leave_trail {
-                store_lanes(b, &state, 0, &mut trail[i + T - 1]);
+                store_lanes(b, &state, 0, &mut line_states[i + T - 1]);
             }
             for t in 0..T {
                 if square < squared {
                     squares[square % 2][step + t][..R].copy_from_slice(&x[t]);
                 } else {
-                    rows.scatter(b, i + t, 0, &x[t]);
+                    pointers.scatter(b, i + t, 0, &x[t]);
                 }
             }
         }
         if at_once && whole > 0 {
             let last = whole - 1;
-            let at = rows.square::<B, R>(last * blocks);
+            let at = pointers.square::<B, R>(last * blocks);
             for r in 0..R {
                 at.write(b, &squares[last % 2], r);
             }
         }
-        rows.go(steps);
+        pointers.go(steps);
         store_lanes(b, &state, 0, memory);
     }
 }

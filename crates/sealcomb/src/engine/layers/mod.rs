@@ -37,7 +37,7 @@ use mixing::Mixing;
 pub(crate) use mixing::{Rho, Sum};
 
 use super::{Batch, FLIGHT, Material, Message, Schedule, share_key};
-use crate::backend::{BLOCK, Backend, Block, Isa, Kept, Kernel, REGISTERS, Wiped};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, ModeState, REGISTERS, Wiped};
 use crate::primitives::doublings::Doublings;
 pub(crate) use crate::primitives::doublings::Room;
 use crate::primitives::rounds::LayerCipher;
@@ -95,14 +95,14 @@ pub(crate) trait Layers {
 /// Returns the doublings of a key's `L`.
 #[inline(always)]
 pub(crate) fn doublings(key: &Material) -> &Doublings {
-    key.kept.get()
+    key.mode_state.get()
 }
 
 /// Computes the key material of a two-layer mode. `L` is the zero block after `calls` calls of the cipher.
-pub(crate) fn key<C: LayerCipher>(backend: Backend, calls: usize, material: &mut Material) {
+pub(crate) fn expand_key<C: LayerCipher>(backend: Backend, calls: usize, material: &mut Material) {
     material.aes.invert(backend);
     let doublings = backend.run(Derive::<C> { key: material, calls, cipher: PhantomData });
-    material.kept = Kept::new(doublings);
+    material.mode_state = ModeState::new(doublings);
 }
 
 struct Derive<'k, C> {

@@ -14,7 +14,7 @@
 use core::marker::PhantomData;
 
 use super::keys::Keys;
-use super::{Added, SlotChain, Strands, TEXTS};
+use super::{Added, ChainJobs, SlotChain, TEXTS};
 use crate::backend::{BLOCK, Block, Isa, Kernel, LANES, Line, Lines, RoundKeys, STEPS, add_to_row};
 
 /// `S` slots with their groups, with the keys `A`.
@@ -31,7 +31,7 @@ pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize> {
     next: usize,
     /// The slots that have a group or may get one, as a bit mask.
     awake: u32,
-    strands: &'d Strands<'s>,
+    jobs: &'d ChainJobs<'s>,
     states: &'d mut [Block],
     keys: A,
     chain: PhantomData<M>,
@@ -39,24 +39,24 @@ pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize> {
 
 impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's, B, M, A, S> {
     #[inline(always)]
-    pub(super) fn new(b: B, strands: &'d Strands<'s>, states: &'d mut [Block], keys: A) -> Self {
+    pub(super) fn new(b: B, jobs: &'d ChainJobs<'s>, states: &'d mut [Block], keys: A) -> Self {
         const { assert!(S.is_multiple_of(STEPS) && S < u32::BITS as usize) };
         Self {
             b,
-            lines: Lines::new(&strands.texts),
+            lines: Lines::new(&jobs.texts),
             line: [[b.zero(); STEPS]; S],
             first: [0; S],
             live: [0; S],
             next: 0,
             awake: (1 << S) - 1,
-            strands,
+            jobs,
             states,
             keys,
             chain: PhantomData,
         }
     }
 
-    /// Processes all strands.
+    /// Processes all chain jobs.
     #[inline(always)]
     pub(super) fn run(mut self) {
         let mut s = [self.b.zero(); S];
@@ -192,7 +192,7 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'_, 's, B,
                     b.store(b.xor(self.line[slot][step], first_key), &mut blocks);
                     stored = step;
                 }
-                self.states[self.strands.order.place(self.first[slot] + lane)] = blocks[lane];
+                self.states[self.jobs.order.place(self.first[slot] + lane)] = blocks[lane];
             }
         }
     }
@@ -200,7 +200,7 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'_, 's, B,
     /// Reads a slot's line, and adds the end blocks of the messages that end in it.
     #[inline(always)]
     fn read_line(&mut self, slot: usize) {
-        let (b, ends) = (self.b, self.strands.ends);
+        let (b, ends) = (self.b, self.jobs.ends);
         let mut rows = self.lines.rows(b, slot);
         if ends.is_empty() {
             self.line[slot] = b.transpose(rows);
@@ -215,7 +215,7 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'_, 's, B,
                 if lane < self.live[slot]
                     && let Some(step) = self.lines.last_step(slot, lane)
                 {
-                    let place = self.strands.order.place(self.first[slot] + lane);
+                    let place = self.jobs.order.place(self.first[slot] + lane);
                     add_to_row(b, &mut rows, lane, step, ends[place]);
                 }
             }
@@ -229,7 +229,7 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'_, 's, B,
         let mut places = [0; LANES];
         for lane in 0..B::BLOCKS {
             if lane < self.live[slot] {
-                places[lane] = self.strands.order.place(self.first[slot] + lane);
+                places[lane] = self.jobs.order.place(self.first[slot] + lane);
             }
         }
         places
@@ -239,18 +239,18 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'_, 's, B,
     #[inline(always)]
     fn begin_group(&mut self, slot: usize) -> B::V {
         let b = self.b;
-        let left = self.strands.order.len() - self.next;
+        let left = self.jobs.order.len() - self.next;
         if left == 0 {
             self.awake &= !(1 << slot);
             return b.zero();
         }
         (self.first[slot], self.live[slot]) = (self.next, left.min(B::BLOCKS));
         self.next += self.live[slot];
-        self.lines.begin(b, slot, self.first[slot], !self.strands.ends.is_empty());
+        self.lines.begin(b, slot, self.first[slot], !self.jobs.ends.is_empty());
         self.read_line(slot);
         let places = self.places(slot);
         if !A::SHARED {
-            self.keys.assign(slot, places.map(|place| self.strands.keys[place]));
+            self.keys.assign(slot, places.map(|place| self.jobs.keys[place]));
         }
         let states = b.load_each(places.map(|place| &self.states[place]));
         b.xor(states, self.keys.round_keys().key(b, 0, slot))

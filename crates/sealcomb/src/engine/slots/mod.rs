@@ -24,7 +24,7 @@ use core::marker::PhantomData;
 
 use arrayvec::ArrayVec;
 
-use super::comb::{self, Chain, Link};
+use super::comb::{self, Chain, ChainKey};
 use super::message::{Batch, Column, Material, Message, share_key};
 use super::order::Order;
 use super::{FLIGHT, Schedule};
@@ -56,7 +56,7 @@ pub(crate) type Ends<'a> = [&'a Block; 2];
 const TEXTS: usize = FLIGHT + LANES;
 
 /// The messages of a flight in a chain.
-struct Strands<'s> {
+struct ChainJobs<'s> {
     order: Order,
     /// The messages, in order.
     texts: Texts<'s, TEXTS>,
@@ -78,7 +78,7 @@ pub(crate) fn chains<'a, M: SlotChain>(
     if pay::<M>(batch, false, &part) {
         run::<M>(batch, aes, states, &[], part);
     } else {
-        comb::chains::<M, 1, 1, 0, 1>(batch, |key| Link::under(aes(key)), [states], part);
+        comb::chains::<M, 1, 1, 0, 1>(batch, |key| ChainKey::under(aes(key)), [states], part);
     }
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn pay<'a, M: SlotChain>(
         blocks += message_blocks;
         longest = longest.max(message_blocks);
     }
-    if blocks * count / SAMPLE < longest + comb::least_blocks(longest) {
+    if blocks * count / SAMPLE < longest + comb::min_blocks(longest) {
         return false;
     }
     // Whether lines share sets of the L1 data cache, so that some are evicted between the comb's accesses to their
@@ -123,7 +123,7 @@ pub(crate) fn pay<'a, M: SlotChain>(
 
 /// Processes a part of each message in slots; see [`chains`]. If `ends` is not empty, it has the blocks that each
 /// message adds to its last block, zero-padded; an empty message then consists of one block.
-// Not inlined, so that the strands occupy the stack only while they are needed.
+// Not inlined, so that the chain jobs occupy the stack only while they are needed.
 #[inline(never)]
 pub(crate) fn run<'a, M: SlotChain>(
     batch: &mut Batch<'_, '_, 'a>,
@@ -132,24 +132,24 @@ pub(crate) fn run<'a, M: SlotChain>(
     ends: &[Ends<'_>],
     part: impl for<'m> Fn(&'m mut Message<'a>) -> Span<'m>,
 ) {
-    let mut strands =
-        Strands { order: Order::new(), texts: Texts::new(M::WRITES), keys: ArrayVec::new(), ends };
+    let mut jobs =
+        ChainJobs { order: Order::new(), texts: Texts::new(M::WRITES), keys: ArrayVec::new(), ends };
     let mut shared = true;
     for (i, message) in batch.messages.iter_mut().enumerate() {
         let (key, data) = (aes(message.key), part(message));
         if data.len() > 0 || !ends.is_empty() {
-            strands.order.push(i, data.len());
+            jobs.order.push(i, data.len());
         }
-        shared &= strands.keys.first().is_none_or(|first| core::ptr::eq(*first, key));
-        strands.keys.push(key);
-        strands.texts.push(&data);
+        shared &= jobs.keys.first().is_none_or(|first| core::ptr::eq(*first, key));
+        jobs.keys.push(key);
+        jobs.texts.push(&data);
     }
-    let strands = &mut strands;
+    let jobs = &mut jobs;
     let chain = PhantomData::<M>;
     if shared {
-        batch.backend.run(InSlots::<M, true> { strands, states, chain });
+        batch.backend.run(InSlots::<M, true> { jobs, states, chain });
     } else {
-        batch.backend.run(InSlots::<M, false> { strands, states, chain });
+        batch.backend.run(InSlots::<M, false> { jobs, states, chain });
     }
 }
 
@@ -163,9 +163,9 @@ pub(crate) fn from_nonces<M: SlotChain>(batch: &mut Batch<'_, '_, '_>) {
     chains::<M>(batch, |key| &key.aes, &mut states, |message| message.data.reborrow());
 }
 
-/// The kernel: strands with one key, or one key each.
+/// The kernel: chain jobs with one key, or one key each.
 struct InSlots<'d, 's, M, const SHARED: bool> {
-    strands: &'d mut Strands<'s>,
+    jobs: &'d mut ChainJobs<'s>,
     states: &'d mut [Block],
     chain: PhantomData<M>,
 }
@@ -179,24 +179,24 @@ impl<M: SlotChain, const SHARED: bool> Kernel for InSlots<'_, '_, M, SHARED> {
         if const { B::SOFT } {
             unreachable!("slots need AES instructions");
         }
-        let Self { strands, states, .. } = self;
-        if !strands.order.is_sorted() || strands.order.len() < strands.keys.len() {
-            strands.order.sort();
-            strands.texts.arrange(strands.order.places());
+        let Self { jobs, states, .. } = self;
+        if !jobs.order.is_sorted() || jobs.order.len() < jobs.keys.len() {
+            jobs.order.sort();
+            jobs.texts.arrange(jobs.order.places());
         }
-        strands.texts.fill_up(B::BLOCKS);
-        let few = strands.order.len() <= 4 * B::BLOCKS || !has_two_wide_aes_units();
-        let key = strands.keys[0];
+        jobs.texts.fill_up(B::BLOCKS);
+        let few = jobs.order.len() <= 4 * B::BLOCKS || !has_two_wide_aes_units();
+        let key = jobs.keys[0];
         if const { SHARED && B::BLOCKS == 4 } && few {
-            Driver::<B, M, _, 4>::new(b, strands, states, OneKey::of(key)).run();
+            Driver::<B, M, _, 4>::new(b, jobs, states, OneKey::of(key)).run();
         } else if const { SHARED } {
-            Driver::<B, M, _, 8>::new(b, strands, states, OneKey::of(key)).run();
+            Driver::<B, M, _, 8>::new(b, jobs, states, OneKey::of(key)).run();
         } else if const { B::BLOCKS == 4 } && few {
-            Driver::<B, M, _, 4>::new(b, strands, states, SlotKeys::<16>::like(key)).run();
+            Driver::<B, M, _, 4>::new(b, jobs, states, SlotKeys::<16>::like(key)).run();
         } else if const { B::BLOCKS == 4 } {
-            Driver::<B, M, _, 8>::new(b, strands, states, SlotKeys::<32>::like(key)).run();
+            Driver::<B, M, _, 8>::new(b, jobs, states, SlotKeys::<32>::like(key)).run();
         } else {
-            Driver::<B, M, _, 8>::new(b, strands, states, SlotKeys::<16>::like(key)).run();
+            Driver::<B, M, _, 8>::new(b, jobs, states, SlotKeys::<16>::like(key)).run();
         }
     }
 }

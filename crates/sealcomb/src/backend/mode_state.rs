@@ -6,7 +6,7 @@ use core::any::{Any, TypeId};
 use super::Wiped;
 
 /// An optional heap object of a mode-specific type, zeroized on drop.
-pub(crate) struct Kept(Option<Object>);
+pub(crate) struct ModeState(Option<Object>);
 
 struct Object {
     object: Box<dyn Any + Send + Sync>,
@@ -14,8 +14,8 @@ struct Object {
     kind: TypeId,
 }
 
-impl Kept {
-    pub(crate) const fn nothing() -> Self {
+impl ModeState {
+    pub(crate) const fn none() -> Self {
         Self(None)
     }
 
@@ -64,19 +64,19 @@ mod tests {
 
     #[test]
     fn what_was_kept_is_found_by_its_type() {
-        let kept = Kept::new(Box::new(Wiped::new([7u8; 5])));
+        let kept = ModeState::new(Box::new(Wiped::new([7u8; 5])));
         assert_eq!(kept.get::<[u8; 5]>(), &[7; 5]);
     }
 
     #[test]
     #[should_panic(expected = "a key of another mode")]
     fn another_type_is_not_found() {
-        Kept::new(Box::new(Wiped::new([7u8; 5]))).get::<[u8; 4]>();
+        ModeState::new(Box::new(Wiped::new([7u8; 5]))).get::<[u8; 4]>();
     }
 
     #[test]
     #[should_panic(expected = "a key of another mode")]
     fn nothing_is_not_found() {
-        Kept::nothing().get::<()>();
+        ModeState::none().get::<()>();
     }
 }

@@ -34,7 +34,7 @@ impl<const N: usize> Scratch<N> {
 /// The positions of `N` lanes, at most 64, in their messages. One comparison checks the accesses of all lanes: a
 /// window is as long as the shortest lane, and no access exceeds it. Idle lanes, which have no message, use the
 /// scratch buffer.
-pub(crate) struct Rows<'a, const N: usize> {
+pub(crate) struct LanePointers<'a, const N: usize> {
     // Whether the messages are written as well as read.
     writes: bool,
     // Whether per-block stores are the bottleneck on this CPU.
@@ -46,7 +46,7 @@ pub(crate) struct Rows<'a, const N: usize> {
     end: [usize; N],
     // The destination of each lane's scratch line, and the number of its bytes that belong to the message.
     home: [*mut u8; N],
-    rest: [usize; N],
+    tail: [usize; N],
     // The lanes that have a message, as a bit mask.
     busy: u64,
     // The value of `at` at which idle lanes reach the end of the scratch buffer.
@@ -60,7 +60,7 @@ pub(crate) struct Rows<'a, const N: usize> {
     memory: PhantomData<(Span<'a>, &'a mut Scratch<N>)>,
 }
 
-impl<'a, const N: usize> Rows<'a, N> {
+impl<'a, const N: usize> LanePointers<'a, N> {
     #[inline(always)]
     pub(crate) fn new(writes: bool, scratch: &'a mut Scratch<N>) -> Self {
         const { assert!(N <= 64) };
@@ -71,7 +71,7 @@ impl<'a, const N: usize> Rows<'a, N> {
             dst: [core::ptr::null_mut(); N],
             end: [usize::MAX; N],
             home: [core::ptr::null_mut(); N],
-            rest: [0; N],
+            tail: [0; N],
             busy: 0,
             idle_end: 0,
             at: 0,
@@ -92,23 +92,23 @@ impl<'a, const N: usize> Rows<'a, N> {
     }
 
     /// Assigns the tail of a message, its bytes from `from` on, to a lane. The tail must be shorter than a line. It
-    /// is copied to the lane's scratch line, zero-padded; [`Rows::put_back`] writes the result to the message.
+    /// is copied to the lane's scratch line, zero-padded; [`LanePointers::put_back`] writes the result to the message.
     #[inline(always)]
-    pub(crate) fn begin_rest<B: Isa>(&mut self, b: B, lane: usize, span: &Span<'a>, from: usize) {
+    pub(crate) fn begin_tail<B: Isa>(&mut self, b: B, lane: usize, span: &Span<'a>, from: usize) {
         assert!(lane < N && from <= span.len() && span.len() - from < LINE);
         assert!(span.len() <= span.room() || !self.writes);
-        let rest = span.len() - from;
+        let tail = span.len() - from;
         let (src, dst) = span.pointers();
-        // SAFETY: each lane has its own line in the scratch memory, and the message has `rest` bytes from `from` on.
+        // SAFETY: each lane has its own line in the scratch memory, and the message has `tail` bytes from `from` on.
         unsafe {
             let line = (&raw mut (*self.scratch).lines).cast::<[u8; LINE]>().add(lane).cast::<u8>();
             for at in (0..LINE).step_by(BLOCK * B::BLOCKS) {
-                let bytes = rest.saturating_sub(at).min(BLOCK * B::BLOCKS);
+                let bytes = tail.saturating_sub(at).min(BLOCK * B::BLOCKS);
                 let x = b.load_part_from(src.wrapping_add(from + at), bytes);
                 b.store_to(x, line.add(at));
             }
             self.home[lane] = dst.wrapping_add(from);
-            self.rest[lane] = rest;
+            self.tail[lane] = tail;
             self.go_through(lane, line, line, LINE);
         }
     }
@@ -117,11 +117,11 @@ impl<'a, const N: usize> Rows<'a, N> {
     #[inline(always)]
     pub(crate) fn put_back<B: Isa>(&mut self, b: B, lane: usize) {
         assert!(lane < N && self.writes);
-        // SAFETY: `begin_rest` checked that `rest` bytes are writable at `home`; before its first call, `rest` is 0.
+        // SAFETY: `begin_tail` checked that `tail` bytes are writable at `home`; before its first call, `tail` is 0.
         unsafe {
             let line = (&raw const (*self.scratch).lines).cast::<[u8; LINE]>().add(lane).cast::<u8>();
             for at in (0..LINE).step_by(BLOCK * B::BLOCKS) {
-                let bytes = self.rest[lane].saturating_sub(at).min(BLOCK * B::BLOCKS);
+                let bytes = self.tail[lane].saturating_sub(at).min(BLOCK * B::BLOCKS);
                 b.store_part_to(b.load_from(line.add(at)), self.home[lane].wrapping_add(at), bytes);
             }
         }
@@ -282,7 +282,7 @@ impl<B: Isa, const R: usize> SquareAt<'_, B, R> {
     #[inline(always)]
     pub(crate) fn write<const W: usize>(&self, b: B, x: &Square<B, W>, r: usize) {
         let dst = &self.dst[r * B::BLOCKS..(r + 1) * B::BLOCKS];
-        // SAFETY: `Rows::square` checked that the window contains these blocks of each lane, and all spans are
+        // SAFETY: `LanePointers::square` checked that the window contains these blocks of each lane, and all spans are
         // writable.
         unsafe { b.scatter_square(x, r, dst.as_ptr(), self.at) };
     }
