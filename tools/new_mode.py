@@ -55,7 +55,7 @@ pub(crate) struct $Type;
 impl Mode for $Type {
     fn expand_key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         // $gap: what the mode derives from a key in advance. If that is nothing, remove the function.
-        $Base.key(backend, key, material);
+        $Base.expand_key(backend, key, material);
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {

@@ -64,7 +64,9 @@ pub(crate) trait Mode: Sync {
 
     /// Adds the mode's own key material of several keys, at most [`GROUP`](crate::primitives::aes::GROUP).
     fn expand_keys(&self, backend: Backend, pairs: &mut [(&[u8], &mut Material)]) {
-        pairs.iter_mut().for_each(|(key, material)| self.expand_key(backend, key, material));
+        for (key, material) in pairs {
+            self.expand_key(backend, key, material);
+        }
     }
 
     /// Encrypts the messages, and leaves in each its tag.
