@@ -61,6 +61,7 @@ impl SoftAes {
         }
     }
 
+    #[inline]
     fn encrypt(&self, blocks: &mut [CipherBlock<aes::Aes128>]) {
         match self {
             Self::Aes128(aes) => aes.encrypt_blocks(blocks),
@@ -69,6 +70,7 @@ impl SoftAes {
         }
     }
 
+    #[inline]
     fn decrypt(&self, blocks: &mut [CipherBlock<aes::Aes128>]) {
         match self {
             Self::Aes128(aes) => aes.decrypt_blocks(blocks),
@@ -80,6 +82,7 @@ impl SoftAes {
 
 impl<const N: usize> Portable<N> {
     /// Applies `cipher` to all blocks of `x`: in one call if they share a key, otherwise block by block.
+    #[inline]
     fn with_soft<K: RoundKeys<Self>, const R: usize>(
         keys: K,
         x: &mut [[u128; N]; R],
@@ -101,6 +104,7 @@ impl<const N: usize> Portable<N> {
 }
 
 /// Applies one of RustCrypto's constant-time round functions to a block.
+#[inline]
 fn round(x: u128, step: impl Fn(&mut aes::Block)) -> u128 {
     let mut block = Array(x.to_le_bytes());
     step(&mut block);
@@ -122,6 +126,7 @@ fn shuffle(x: u128, order: &Block) -> u128 {
 
 /// Returns the low 64 bits of a carry-less product. Computed from integer products of operands in which only every
 /// fourth bit is set, so that carries do not reach the next significant bit.
+#[inline]
 fn mul_low_half(a: u64, b: u64) -> u64 {
     const EVERY_FOURTH: u64 = 0x1111_1111_1111_1111;
     let mut product = 0;
@@ -144,59 +149,72 @@ fn mul(a: u64, b: u64) -> u128 {
     u128::from(mul_low_half(a, b)) | u128::from(high) << 64
 }
 
+#[inline]
 fn low(x: u128) -> u64 {
     x as u64
 }
 
+#[inline]
 fn high(x: u128) -> u64 {
     (x >> 64) as u64
 }
 
+#[inline]
 fn halves(low: u64, high: u64) -> u128 {
     u128::from(low) | u128::from(high) << 64
 }
 
+#[inline]
 fn map2<const N: usize>(a: [u128; N], b: [u128; N], f: impl Fn(u128, u128) -> u128) -> [u128; N] {
     core::array::from_fn(|i| f(a[i], b[i]))
 }
 
+// Kernels are translated in many units. `#[inline]` gives each of them a copy of the operations.
 impl<const N: usize> Isa for Portable<N> {
     const BLOCKS: usize = N;
     const CHAINS: usize = 8;
     const SOFT: bool = true;
     type V = [u128; N];
 
+    #[inline]
     fn zero(self) -> Self::V {
         [0; N]
     }
 
+    #[inline]
     fn splat(self, block: &Block) -> Self::V {
         [u128::from_le_bytes(*block); N]
     }
 
+    #[inline]
     fn one(self, block: &Block) -> Self::V {
         core::array::from_fn(|i| if i == 0 { u128::from_le_bytes(*block) } else { 0 })
     }
 
+    #[inline]
     fn first(self, v: Self::V) -> Block {
         v[0].to_le_bytes()
     }
 
+    #[inline]
     fn spread(self, v: Self::V) -> Self::V {
         [v[0]; N]
     }
 
+    #[inline]
     unsafe fn load_from(self, from: *const u8) -> Self::V {
         // SAFETY: the caller upholds the method's contract.
         let blocks = unsafe { from.cast::<[Block; N]>().read_unaligned() };
         blocks.map(u128::from_le_bytes)
     }
 
+    #[inline]
     unsafe fn store_to(self, v: Self::V, to: *mut u8) {
         // SAFETY: the caller upholds the method's contract.
         unsafe { to.cast::<[Block; N]>().write_unaligned(v.map(u128::to_le_bytes)) }
     }
 
+    #[inline]
     unsafe fn load_part_from(self, from: *const u8, bytes: usize) -> Self::V {
         let mut blocks = [[0; BLOCK]; N];
         assert!(bytes <= BLOCK * N);
@@ -205,6 +223,7 @@ impl<const N: usize> Isa for Portable<N> {
         blocks.map(u128::from_le_bytes)
     }
 
+    #[inline]
     unsafe fn store_part_to(self, v: Self::V, to: *mut u8, bytes: usize) {
         let blocks = v.map(u128::to_le_bytes);
         assert!(bytes <= BLOCK * N);
@@ -212,6 +231,7 @@ impl<const N: usize> Isa for Portable<N> {
         unsafe { core::ptr::copy_nonoverlapping(blocks.as_ptr().cast(), to, bytes) };
     }
 
+    #[inline]
     unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
         core::array::from_fn(|i| {
             // SAFETY: the caller upholds the method's contract.
@@ -220,6 +240,7 @@ impl<const N: usize> Isa for Portable<N> {
         })
     }
 
+    #[inline]
     unsafe fn scatter(self, v: Self::V, to: *const *mut u8, at: usize) {
         for (i, block) in v.iter().enumerate() {
             // SAFETY: the caller upholds the method's contract.
@@ -227,18 +248,22 @@ impl<const N: usize> Isa for Portable<N> {
         }
     }
 
+    #[inline]
     fn xor(self, a: Self::V, b: Self::V) -> Self::V {
         map2(a, b, |a, b| a ^ b)
     }
 
+    #[inline]
     fn and(self, a: Self::V, b: Self::V) -> Self::V {
         map2(a, b, |a, b| a & b)
     }
 
+    #[inline]
     fn or(self, a: Self::V, b: Self::V) -> Self::V {
         map2(a, b, |a, b| a | b)
     }
 
+    #[inline]
     fn add32(self, a: Self::V, b: Self::V) -> Self::V {
         map2(a, b, |a, b| {
             (0..4).fold(0, |sum, i| {
@@ -248,28 +273,34 @@ impl<const N: usize> Isa for Portable<N> {
         })
     }
 
+    #[inline]
     fn add64(self, a: Self::V, b: Self::V) -> Self::V {
         map2(a, b, |a, b| halves(low(a).wrapping_add(low(b)), high(a).wrapping_add(high(b))))
     }
 
+    #[inline]
     fn sub64(self, a: Self::V, b: Self::V) -> Self::V {
         map2(a, b, |a, b| halves(low(a).wrapping_sub(low(b)), high(a).wrapping_sub(high(b))))
     }
 
+    #[inline]
     fn splat32(self, word: u32) -> Self::V {
         [u128::from(word) * EVERY_WORD; N]
     }
 
+    #[inline]
     fn shift_left32(self, a: Self::V, n: u32) -> Self::V {
         let kept = u128::from(u32::MAX >> n) * EVERY_WORD;
         a.map(|a| (a & kept) << n)
     }
 
+    #[inline]
     fn rotate_left32(self, a: Self::V, n: u32) -> Self::V {
         let low = u128::from(u32::MAX >> n) * EVERY_WORD;
         a.map(|a| (a & low) << n | (a & !low) >> (32 - n))
     }
 
+    #[inline]
     fn transpose32(self, rows: [Self::V; 4]) -> [Self::V; 4] {
         core::array::from_fn(|j| {
             core::array::from_fn(|block| {
@@ -286,73 +317,90 @@ impl<const N: usize> Isa for Portable<N> {
         self.enter(kernel)
     }
 
+    #[inline]
     fn shift_left(self, a: Self::V, n: u32) -> Self::V {
         a.map(|a| halves(low(a) << n, high(a) << n))
     }
 
+    #[inline]
     fn shift_right(self, a: Self::V, n: u32) -> Self::V {
         a.map(|a| halves(low(a) >> n, high(a) >> n))
     }
 
+    #[inline]
     fn shuffle(self, a: Self::V, order: &Block) -> Self::V {
         a.map(|a| shuffle(a, order))
     }
 
+    #[inline]
     fn reverse(self, a: Self::V) -> Self::V {
         a.map(u128::swap_bytes)
     }
 
+    #[inline]
     fn swap(self, a: Self::V) -> Self::V {
         a.map(|a| a.rotate_left(64))
     }
 
+    #[inline]
     fn low_to_high(self, a: Self::V) -> Self::V {
         a.map(|a| a << 64)
     }
 
+    #[inline]
     fn high_to_low(self, a: Self::V) -> Self::V {
         a.map(|a| a >> 64)
     }
 
+    #[inline]
     fn mul_low(self, a: Self::V, b: Self::V) -> Self::V {
         map2(a, b, |a, b| mul(low(a), low(b)))
     }
 
+    #[inline]
     fn mul_high(self, a: Self::V, b: Self::V) -> Self::V {
         map2(a, b, |a, b| mul(high(a), high(b)))
     }
 
+    #[inline]
     fn mul_cross(self, a: Self::V, b: Self::V) -> Self::V {
         map2(a, b, |a, b| mul(low(a), high(b)))
     }
 
+    #[inline]
     fn push(self, before: Self::V, v: Self::V) -> Self::V {
         core::array::from_fn(|i| if i == 0 { before[N - 1] } else { v[i - 1] })
     }
 
+    #[inline]
     fn unzip(self, a: Self::V, b: Self::V) -> (Self::V, Self::V) {
         let run = |i| if i < N { a[i] } else { b[i - N] };
         (core::array::from_fn(|i| run(2 * i)), core::array::from_fn(|i| run(2 * i + 1)))
     }
 
+    #[inline]
     fn zip(self, first: Self::V, second: Self::V) -> (Self::V, Self::V) {
         let run = |i| if i % 2 == 0 { first[i / 2] } else { second[i / 2] };
         (core::array::from_fn(run), core::array::from_fn(|i| run(N + i)))
     }
 
+    #[inline]
     fn reverse_blocks(self, v: Self::V) -> Self::V {
         core::array::from_fn(|i| v[N - 1 - i])
     }
 
+    #[inline]
     fn fold(self, v: Self::V) -> Self::V {
         let sum = v.iter().fold(0, |sum, block| sum ^ block);
         core::array::from_fn(|i| if i == 0 { sum } else { 0 })
     }
 
+    #[inline]
     fn aes_round(self, x: Self::V, key: Self::V) -> Self::V {
         map2(x, key, |x, key| round(x, |block| hazmat::cipher_round(block, &Array(key.to_le_bytes()))))
     }
 
+    #[inline]
     fn aes_last(self, x: Self::V, key: Self::V) -> Self::V {
         map2(x, key, |x, key| {
             key ^ round(x, |block| {
@@ -362,12 +410,14 @@ impl<const N: usize> Isa for Portable<N> {
         })
     }
 
+    #[inline]
     fn aes_inv_round(self, x: Self::V, key: Self::V) -> Self::V {
         map2(x, key, |x, key| {
             round(x, |block| hazmat::equiv_inv_cipher_round(block, &Array(key.to_le_bytes())))
         })
     }
 
+    #[inline]
     fn aes_inv_last(self, x: Self::V, key: Self::V) -> Self::V {
         map2(x, key, |x, key| {
             key ^ round(x, |block| {
@@ -377,10 +427,12 @@ impl<const N: usize> Isa for Portable<N> {
         })
     }
 
+    #[inline]
     fn aes_inv_mix(self, x: Self::V) -> Self::V {
         x.map(|x| round(x, hazmat::inv_mix_columns))
     }
 
+    #[inline]
     fn encrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
         self,
         keys: K,
@@ -393,6 +445,7 @@ impl<const N: usize> Isa for Portable<N> {
         }
     }
 
+    #[inline]
     fn decrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
         Self::with_soft(keys, x, SoftAes::decrypt);
     }

@@ -316,12 +316,6 @@ impl Algorithm {
         Ok(())
     }
 
-    /// Returns whether nonce, additional data and message have common sizes, which need no further check.
-    #[inline(always)]
-    pub(crate) fn takes_ordinary(&self, nonce_bytes: usize, aad_bytes: usize, message_bytes: usize) -> bool {
-        self.ordinary(0).takes(nonce_bytes, 0, aad_bytes, message_bytes)
-    }
-
     /// Returns a copy of what common sizes are compared with, under a key with tags of `tag_bytes` bytes.
     #[inline(always)]
     pub(crate) fn ordinary(&self, tag_bytes: usize) -> Ordinary {

@@ -293,7 +293,7 @@ impl Running {
 #[inline(always)]
 fn check(algorithm: &Algorithm, nonce_bytes: usize, aad_bytes: u64, message_bytes: u64) -> Result<(), Error> {
     let [aad, message] = [aad_bytes, message_bytes].map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-    if algorithm.takes_ordinary(nonce_bytes, aad, message) {
+    if algorithm.ordinary(0).takes(nonce_bytes, 0, aad, message) {
         return Ok(());
     }
     algorithm.check(nonce_bytes, algorithm.tag_bytes, aad_bytes, message_bytes)
