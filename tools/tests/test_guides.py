@@ -91,11 +91,15 @@ class Guides(unittest.TestCase):
 
 class Operations(unittest.TestCase):
     def test_the_guide_lists_the_operations_that_a_backend_implements(self):
-        declaration = (BACKENDS / "isa.rs").read_text().split("pub(crate) trait Isa:")[1].split("\n}\n")[0]
-        methods = dict(METHOD.findall(declaration))
+        methods = {}
+        for file, trait in (("isa.rs", "Isa"), ("probe.rs", "Probe")):
+            declaration = (
+                (BACKENDS / file).read_text().split(f"pub(crate) trait {trait}:")[1].split("\n}\n")[0]
+            )
+            methods |= dict(METHOD.findall(declaration))
         table = text_of("adding-a-backend").split("| group | operations |")[1].split("\n\n")[0]
         listed = set(re.findall(r"`(\w+)`", table))
-        self.assertEqual(listed - set(methods), set(), "these are not methods of `Isa`")
+        self.assertEqual(listed - set(methods), set(), "these are not methods of `Isa` or `Probe`")
         required = {name for name, end in methods.items() if end == ";"}
         self.assertEqual(required - listed, set(), "the guide lacks these methods, which have no default")
 
