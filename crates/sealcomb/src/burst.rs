@@ -111,7 +111,8 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
     /// A [`BatchError`] with the first message whose sizes the algorithm does not take. [`Error::UnevenColumns`],
     /// with the index of the first message that lacks an entry, if a column does not have one entry per message.
     /// [`Error::CiphertextIsLonger`] if the algorithm's ciphertexts are longer than their messages. Nothing was
-    /// written to any message in these cases.
+    /// written to any message in these cases, unless [`AsMut::as_mut`] or [`AsRef::as_ref`] of an entry returns a
+    /// slice of another length than before.
     pub fn seal<D: AsMut<[u8]>, T: AsMut<[u8]>>(
         &self,
         data: &mut [D],

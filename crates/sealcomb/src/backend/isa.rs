@@ -351,8 +351,8 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         });
     }
 
-    /// Encrypts the blocks of `extra`, and those of the first `BLOCKS` rows of `rows`, in one pass. All of them must fit
-    /// into the CPU's registers.
+    /// Encrypts the blocks of `extra`, and those of the first `BLOCKS` rows of `rows`, in one pass. All of them must
+    /// fit into the CPU's registers.
     #[inline(always)]
     fn encrypt_rows<K: RoundKeys<Self>, const E: usize, const R: usize>(
         self,

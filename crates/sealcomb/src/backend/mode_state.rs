@@ -64,8 +64,8 @@ mod tests {
 
     #[test]
     fn what_was_kept_is_found_by_its_type() {
-        let kept = ModeState::new(Box::new(Wiped::new([7u8; 5])));
-        assert_eq!(kept.get::<[u8; 5]>(), &[7; 5]);
+        let state = ModeState::new(Box::new(Wiped::new([7u8; 5])));
+        assert_eq!(state.get::<[u8; 5]>(), &[7; 5]);
     }
 
     #[test]

@@ -31,7 +31,8 @@ pub(crate) trait Probe: Isa {
         self.aes_round(x, key)
     }
 
-    /// One round of the inverse cipher in the order of the CPU's own instructions. [`Isa::aes_inv_round`]; on `neon` `AESD`, `AESIMC`.
+    /// One round of the inverse cipher in the order of the CPU's own instructions. [`Isa::aes_inv_round`]; on `neon`
+    /// `AESD`, `AESIMC`.
     #[inline(always)]
     fn aes_own_inv_round(self, x: Self::V, key: Self::V) -> Self::V {
         self.aes_inv_round(x, key)

@@ -121,8 +121,8 @@ pub(crate) fn pass<B: Isa, P: Pass<B>>(b: B, data: &mut Span<'_>, pass: &mut P) 
 
 /// A pass over pairs of consecutive blocks, whose first and second blocks are in separate registers.
 pub(crate) trait PairPass<B: Isa> {
-    /// Processes the next registers of input. The last ones begin with `pairs` blocks of the message, followed by zeros;
-    /// output in place of the zeros is not written.
+    /// Processes the next registers of input. The last ones begin with `pairs` blocks of the message, followed by
+    /// zeros; output in place of the zeros is not written.
     fn step<const R: usize>(&mut self, b: B, first: &mut [B::V; R], second: &mut [B::V; R], pairs: usize);
 }
 

@@ -25,14 +25,9 @@ pub(crate) trait BlockCipher: Sync + Sized + 'static {
     /// Returns the key schedule stored in `key`.
     fn of(key: &Material) -> &Self;
 
-    /// Stores the mode's own key material.
-    fn set_mode_state(material: &mut Material, mode_state: ModeState) {
-        *Self::kept_mut(material) = mode_state;
-    }
-
-    /// Returns the mode's own key material, for modification.
+    /// Returns the place of the mode's own key material.
     #[inline(always)]
-    fn kept_mut(material: &mut Material) -> &mut ModeState {
+    fn mode_state_mut(material: &mut Material) -> &mut ModeState {
         &mut material.mode_state
     }
 

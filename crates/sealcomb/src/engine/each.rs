@@ -127,7 +127,7 @@ fn apart<B: Isa, M, const S: usize, const K: usize, const C: usize, const T: usi
         let to = messages.len().min(from + REGISTERS);
         // Unused registers get the last message's key.
         let chain_keys = core::array::from_fn(|r| chain_key(messages[(from + r).min(to - 1)].key));
-        let chain_keys = ApartLinks::<K, C>::new(&chain_keys);
+        let chain_keys = ApartChainKeys::<K, C>::new(&chain_keys);
         let (mut state, mut x) = ([[b.zero(); REGISTERS]; S], [[b.zero(); REGISTERS]; T]);
         for r in 0..to - from {
             for s in 0..S {
@@ -152,12 +152,12 @@ fn apart<B: Isa, M, const S: usize, const K: usize, const C: usize, const T: usi
 }
 
 /// The chain keys of messages that have a register each.
-struct ApartLinks<'a, const K: usize, const C: usize> {
+struct ApartChainKeys<'a, const K: usize, const C: usize> {
     keys: [RegisterKeys<'a, REGISTERS>; K],
     constants: [[&'a Block; REGISTERS]; C],
 }
 
-impl<'a, const K: usize, const C: usize> ApartLinks<'a, K, C> {
+impl<'a, const K: usize, const C: usize> ApartChainKeys<'a, K, C> {
     #[inline(always)]
     fn new(chain_keys: &[ChainKey<'a, K, C>; REGISTERS]) -> Self {
         Self {

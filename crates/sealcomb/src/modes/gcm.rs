@@ -48,7 +48,7 @@ impl<C: BlockCipher> Mode for Gcm<C> {
             for (key, material) in &mut *pairs {
                 C::expand_key(backend, key, material);
                 // No kernel should allocate: a call makes it store its registers, which have secrets, on the stack.
-                C::set_mode_state(material, ModeState::new(Table::empty()));
+                *C::mode_state_mut(material) = ModeState::new(Table::empty());
             }
             backend.run(HashKeys::<C> { pairs, cipher: PhantomData });
         }
@@ -81,7 +81,7 @@ impl<C: BlockCipher> Kernel for HashKeys<'_, '_, '_, C> {
         }
         let [h, ..] = b.transpose(h.map(|[h]| h));
         let mut tables = ArrayVec::<_, 4>::new();
-        tables.extend(self.pairs.iter_mut().map(|(_, material)| C::kept_mut(material).get_mut()));
+        tables.extend(self.pairs.iter_mut().map(|(_, material)| C::mode_state_mut(material).get_mut()));
         ghash::fill::<GcmOrder, B>(b, h, &mut tables);
     }
 }
@@ -155,8 +155,8 @@ impl<C: BlockCipher, const OPENS: bool> Grouped for Crypt<C, OPENS> {
     }
 }
 
-/// Adds the keystream `x` to a message of a group. Returns its hash as a sum of all lanes, with the block of its lengths not
-/// yet multiplied by `H`.
+/// Adds the keystream `x` to a message of a group. Returns its hash as a sum of all lanes, with the block of its
+/// lengths not yet multiplied by `H`.
 #[inline(always)]
 fn add_and_hash<B: Isa, const OPENS: bool, const R: usize>(
     b: B,

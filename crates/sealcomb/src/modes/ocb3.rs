@@ -41,7 +41,7 @@ impl<C: BlockCipher> Mode for Ocb3<C> {
     fn expand_key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         C::expand_key_with_inverse(backend, key, material);
         let table = backend.run(KeyDependent::<C> { key: material, cipher: PhantomData });
-        C::set_mode_state(material, ModeState::new(table));
+        *C::mode_state_mut(material) = ModeState::new(table);
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {

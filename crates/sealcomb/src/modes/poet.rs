@@ -240,7 +240,7 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Chain<2, K, C> for Decryp
 
 /// Returns the first `N` derived keys, `E_SK(0)` to `E_SK(N - 1)`.
 pub(super) fn derive<const N: usize>(backend: Backend, key: &[u8]) -> [Block; N] {
-    let sk = KeySchedule::mode_state(backend, key);
+    let sk = KeySchedule::boxed(backend, key);
     encrypt_alone(backend, &sk, core::array::from_fn(|i| (i as u128).to_be_bytes()))
 }
 
@@ -280,7 +280,7 @@ impl<F: Hash> Version<2, 0> for Version2<F> {
         let [k, l, k_f] = &keys;
         material.aes.expand(backend, k);
         material.aes.invert(backend);
-        material.mode_state = ModeState::new(KeySchedule::mode_state(backend, k_f));
+        material.mode_state = ModeState::new(KeySchedule::boxed(backend, k_f));
         let [begin] = encrypt_alone(backend, &material.aes, [*l]);
         material.subkeys[..2].copy_from_slice(&[begin, GcmOrder::double_block(l)]);
         wipe(&mut keys);

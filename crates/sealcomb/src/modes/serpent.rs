@@ -26,7 +26,7 @@ impl BlockCipher for KeySchedule {
         &key.mode_state.get::<Both>().0
     }
 
-    fn kept_mut(material: &mut Material) -> &mut ModeState {
+    fn mode_state_mut(material: &mut Material) -> &mut ModeState {
         &mut material.mode_state.get_mut::<Both>().1
     }
 

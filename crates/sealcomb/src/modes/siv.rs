@@ -31,7 +31,7 @@ impl Mode for Siv {
 
     /// Expands `K1` for the MAC, and computes CMAC's subkeys and the first `D`.
     fn expand_key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        let mac = KeySchedule::mode_state(backend, &key[..key.len() / 2]);
+        let mac = KeySchedule::boxed(backend, &key[..key.len() / 2]);
         let [zero] = encrypt_alone(backend, &mac, [[0; BLOCK]]);
         let [whole, padded] = Omac::subkeys(&zero);
         // `0^128` is a whole block, so CMAC adds the first subkey to it.

@@ -55,7 +55,7 @@ impl KeySchedule {
     }
 
     /// Returns a schedule on the heap, for a mode that has a second key.
-    pub(crate) fn mode_state(backend: Backend, key: &[u8]) -> Box<Wiped<Self>> {
+    pub(crate) fn boxed(backend: Backend, key: &[u8]) -> Box<Wiped<Self>> {
         let mut schedule = Box::new(Wiped::new(Self::empty()));
         schedule.expand(backend, key);
         schedule

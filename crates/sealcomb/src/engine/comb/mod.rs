@@ -149,9 +149,9 @@ fn run<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, con
             shared &=
                 job.chain_key.keys.iter().zip(&jobs[0].chain_key.keys).all(|(key, first)| key.is(first));
             order.push(i, job.data.len());
-            let strand_blocks = job.data.len().div_ceil(BLOCK);
-            blocks += strand_blocks;
-            longest = strand_blocks.max(longest);
+            let job_blocks = job.data.len().div_ceil(BLOCK);
+            blocks += job_blocks;
+            longest = job_blocks.max(longest);
         }
     }
     let policy = match schedule {
@@ -179,7 +179,7 @@ fn run<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, con
 enum Policy {
     /// In groups of this many chain jobs.
     Comb(usize),
-    /// A lane takes the next chain job as soon as its chain job has ended.
+    /// A lane takes the next chain job as soon as its own has ended.
     Refilled,
 }
 
