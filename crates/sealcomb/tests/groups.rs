@@ -1,4 +1,4 @@
-//! Short messages under one key, which GCM, GCM-SIV, CCM and CTR process in groups: their results must be those of single
+//! Short messages under one key, which GCM, GCM-SIV, CCM, EAX, SIV and CTR process in groups: their results must be those of single
 //! messages, whatever their lengths, their order, and the backend.
 
 use sealcomb::{Algorithm, Backend, Burst, Error, Key, Verdict};
@@ -40,7 +40,7 @@ impl Messages {
         for &i in &forged {
             match i % 3 {
                 0 => tags[i][i % 16] ^= 1,
-                1 => nonces[i][i % 8] ^= 0x80,
+                1 => *nonces[i].last_mut().unwrap() ^= 0x80,
                 _ if data[i].is_empty() => tags[i][15] ^= 1,
                 _ => *data[i].last_mut().unwrap() ^= 4,
             }
@@ -97,7 +97,16 @@ fn borders() -> Vec<usize> {
 
 #[test]
 fn equal_lengths_give_the_results_of_single_messages() {
-    for id in ["aes128-gcm", "aes192-gcm", "aes256-gcm", "aes128-gcm-siv", "aes256-gcm-siv", "aes128-ccm"] {
+    for id in [
+        "aes128-gcm",
+        "aes192-gcm",
+        "aes256-gcm",
+        "aes128-gcm-siv",
+        "aes256-gcm-siv",
+        "aes128-ccm",
+        "aes128-eax",
+        "aes128-siv",
+    ] {
         for key in keys(id) {
             for len in borders() {
                 for count in [4, 5, 11, 27] {
@@ -111,7 +120,9 @@ fn equal_lengths_give_the_results_of_single_messages() {
 
 #[test]
 fn additional_data_of_every_length_gives_the_results_of_single_messages() {
-    for key in ["aes128-gcm", "aes128-gcm-siv", "aes128-ccm"].into_iter().flat_map(keys) {
+    for key in
+        ["aes128-gcm", "aes128-gcm-siv", "aes128-ccm", "aes128-eax", "aes256-siv"].into_iter().flat_map(keys)
+    {
         for aad in [
             &[0][..],
             &[1],
@@ -134,7 +145,9 @@ fn additional_data_of_every_length_gives_the_results_of_single_messages() {
 
 #[test]
 fn mixed_lengths_in_any_order_give_the_results_of_single_messages() {
-    for key in ["aes128-gcm", "aes128-gcm-siv", "aes128-ccm"].into_iter().flat_map(keys) {
+    for key in
+        ["aes128-gcm", "aes128-gcm-siv", "aes128-ccm", "aes256-eax", "aes128-siv"].into_iter().flat_map(keys)
+    {
         for count in [4, 16, 47, 48, 63, 64, 65, 130] {
             for step in [1, 37, 101] {
                 let lens: Vec<usize> = (0..count).map(|i| i * step * 13 % 700).collect();
@@ -152,6 +165,40 @@ fn nonces_of_other_lengths_give_the_results_of_single_messages() {
         for nonce_bytes in [8, 11, 13, 16, 60] {
             let what = format!("{:?}, nonces of {nonce_bytes} bytes", key.backend());
             Messages::new(&[64; 8], &[20], nonce_bytes).check(&key, &what);
+        }
+    }
+}
+
+#[test]
+fn short_strings_of_every_length_give_the_results_of_single_messages() {
+    for key in ["aes128-eax", "aes128-siv"].into_iter().flat_map(keys) {
+        // Mixed lengths around those of one block, below which SIV processes the last bytes in another way.
+        for step in [1, 3, 7] {
+            let lens: Vec<usize> = (0..64).map(|i| 1 + i * step % 64).collect();
+            for nonce_bytes in [1, 12, 15, 16, 17] {
+                let what = format!("{:?}, nonces of {nonce_bytes} bytes, step {step}", key.backend());
+                Messages::new(&lens, &[0, 3, 16, 40], nonce_bytes).check(&key, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn siv_without_nonces_gives_the_results_of_single_messages() {
+    for key in keys("aes128-siv") {
+        for len in borders() {
+            let messages = Messages::new(&[len; 17], &[13, 0, 20], 0);
+            let (mut data, mut tags) = (messages.plain.clone(), [[0; 16]; 17]);
+            Burst::new(&key, &messages.nonces).aads(&messages.aads).seal(&mut data, &mut tags).unwrap();
+            for i in 0..17 {
+                let (mut alone, mut tag) = (messages.plain[i].clone(), [0; 16]);
+                key.seal_in_place(b"", &messages.aads[i], &mut alone, &mut tag).unwrap();
+                assert!(alone == data[i] && tag == tags[i], "{:?}, {len} bytes", key.backend());
+            }
+            let mut verdicts = [Verdict::Pending; 17];
+            let burst = Burst::new(&key, &messages.nonces).aads(&messages.aads);
+            assert_eq!(burst.open(&mut data, &tags, &mut verdicts), Ok(0), "{len} bytes");
+            assert!(data == messages.plain);
         }
     }
 }

@@ -168,9 +168,9 @@ impl Isa for Aesni {
     }
 
     #[inline(always)]
-    fn shuffle(self, a: Self::V, order: &Block) -> Self::V {
+    fn shuffle_each(self, a: Self::V, orders: Self::V) -> Self::V {
         // SAFETY: the token proves SSSE3.
-        unsafe { _mm_shuffle_epi8(a, self.splat(order)) }
+        unsafe { _mm_shuffle_epi8(a, orders) }
     }
 
     #[inline(always)]

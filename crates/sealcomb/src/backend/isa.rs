@@ -238,7 +238,12 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     fn shift_right(self, a: Self::V, n: u32) -> Self::V;
     /// Permutes the bytes of each block: byte `i` of the result is byte `order[i]` of the block, or zero if
     /// `order[i]` is 128 or more. Other values above 15 are not allowed. `PSHUFB` / `TBL`.
-    fn shuffle(self, a: Self::V, order: &Block) -> Self::V;
+    #[inline(always)]
+    fn shuffle(self, a: Self::V, order: &Block) -> Self::V {
+        self.shuffle_each(a, self.splat(order))
+    }
+    /// Permutes the bytes of each block like [`Isa::shuffle`], by an order of its own. `PSHUFB` / `TBL`.
+    fn shuffle_each(self, a: Self::V, orders: Self::V) -> Self::V;
     /// Reverses the 16 bytes of each block. `PSHUFB` / `TBL`.
     #[inline(always)]
     fn reverse(self, a: Self::V) -> Self::V {

@@ -333,6 +333,11 @@ impl<const N: usize> Isa for Portable<N> {
     }
 
     #[inline]
+    fn shuffle_each(self, a: Self::V, orders: Self::V) -> Self::V {
+        core::array::from_fn(|i| shuffle(a[i], &orders[i].to_le_bytes()))
+    }
+
+    #[inline]
     fn reverse(self, a: Self::V) -> Self::V {
         a.map(u128::swap_bytes)
     }

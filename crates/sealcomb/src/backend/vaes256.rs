@@ -212,9 +212,9 @@ impl Isa for Vaes256 {
     }
 
     #[inline(always)]
-    fn shuffle(self, a: Self::V, order: &Block) -> Self::V {
+    fn shuffle_each(self, a: Self::V, orders: Self::V) -> Self::V {
         // SAFETY: the token proves AVX2.
-        unsafe { _mm256_shuffle_epi8(a, self.splat(order)) }
+        unsafe { _mm256_shuffle_epi8(a, orders) }
     }
 
     #[inline(always)]

@@ -222,9 +222,9 @@ impl Isa for Vaes512 {
     }
 
     #[inline(always)]
-    fn shuffle(self, a: Self::V, order: &Block) -> Self::V {
+    fn shuffle_each(self, a: Self::V, orders: Self::V) -> Self::V {
         // SAFETY: the token proves AVX-512BW.
-        unsafe { _mm512_shuffle_epi8(a, self.splat(order)) }
+        unsafe { _mm512_shuffle_epi8(a, orders) }
     }
 
     #[inline(always)]

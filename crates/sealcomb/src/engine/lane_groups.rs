@@ -6,15 +6,119 @@
 //!     load the lines of the messages, and transpose them: one register per block
 //! ```
 
+use core::marker::PhantomData;
+
+use arrayvec::ArrayVec;
+
 use super::groups::MIXED;
 pub(crate) use super::groups::SET;
-use super::message::Message;
-use crate::backend::{BLOCK, Isa, LINE, Span};
+use super::message::{Batch, Message, share_key};
+use super::{FLIGHT, Schedule};
+use crate::backend::{BLOCK, Isa, Kernel, LINE, Span};
 pub(crate) use crate::primitives::aes::COLUMNS;
+use crate::primitives::aes::KeySchedule;
 use crate::primitives::gf128::short;
 
 /// Maximum number of lines of a message in a group.
-pub(crate) const LINES: usize = 8;
+const LINES: usize = 8;
+
+/// Number of registers of the messages of a [`LaneGrouped`] mode.
+pub(crate) const R: usize = 4;
+
+/// One direction of a mode that processes short messages in groups of `R` registers of lanes, and all others as chains.
+pub(crate) trait LaneGrouped {
+    /// Maximum number of bytes of additional data in a group.
+    const MOST_AAD: usize;
+
+    /// Returns whether these messages can be part of groups, regardless of their lengths.
+    fn fit(_: &[&mut Message<'_>]) -> bool {
+        true
+    }
+
+    /// Processes a group of messages under one key, and returns their tags.
+    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) -> [B::V; R];
+
+    /// Processes messages of any length and with any keys.
+    fn crypt_chains(batch: &mut Batch<'_, '_, '_>);
+}
+
+/// Minimum number of messages for which a group takes less time than chains.
+const FEW: usize = 8;
+
+/// Processes short messages in groups, as long as a set consists of them, and all others as chains: few long messages
+/// would leave lanes idle.
+pub(crate) fn run<G: LaneGrouped>(batch: &mut Batch<'_, '_, '_>) {
+    if batch.messages.len() < FEW
+        || batch.backend.blocks() < 4
+        || batch.schedule != Schedule::Auto
+        || has_long(&batch.messages[..batch.messages.len().min(SET)])
+        || !share_key(batch.messages)
+    {
+        return G::crypt_chains(batch);
+    }
+    let Batch { backend, schedule, messages } = batch;
+    // Groups sort references of their own: the messages of a batch stay in order.
+    let mut references = ArrayVec::<&mut Message<'_>, FLIGHT>::new();
+    references.extend(messages.iter_mut().map(|message| &mut **message));
+    let mut messages = references.as_mut_slice();
+    while !messages.is_empty() {
+        let set = messages.len().min(SET);
+        if has_long(&messages[..set]) || !G::fit(&messages[..set]) {
+            break;
+        }
+        let sorted = classify(&messages[..set], FEW, G::MOST_AAD).filter(Sorted::has_all);
+        let Some(sorted) = sorted else { break };
+        let done = backend.run(Groups::<G> { messages: &mut messages[..set], sorted, mode: PhantomData });
+        if done == 0 {
+            break;
+        }
+        messages = &mut messages[done..];
+    }
+    if !messages.is_empty() {
+        G::crypt_chains(&mut Batch { backend: *backend, schedule: *schedule, messages });
+    }
+}
+
+/// Returns whether a message is longer than those of groups. The first one ends the search.
+#[inline(always)]
+fn has_long(messages: &[&mut Message<'_>]) -> bool {
+    messages.iter().any(|message| message.data.len() > LINES * LINE)
+}
+
+/// Messages under one key, at most a set.
+struct Groups<'b, 'm, 'a, G> {
+    messages: &'b mut [&'m mut Message<'a>],
+    sorted: Sorted,
+    mode: PhantomData<G>,
+}
+
+impl<G: LaneGrouped> Kernel for Groups<'_, '_, '_, G> {
+    type Output = usize;
+
+    /// Processes short messages in groups. Returns their number; all others come after them.
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) -> usize {
+        // Elsewhere, nothing of this is compiled.
+        assert!(B::BLOCKS == 4);
+        let Self { messages, mut sorted, .. } = self;
+        let count = sorted.sort(b, messages);
+        let size = R * B::BLOCKS;
+        let odd = count % size;
+        let count = count - if odd < FEW { odd } else { 0 };
+        for (n, messages) in messages[..count].chunks_mut(size).enumerate() {
+            let mut group = sorted.group(n * size, messages);
+            let last = G::crypt_group(b, &mut group);
+            let mut tags = [[[0; BLOCK]; 4]; R];
+            each_register!(R, 0 1 2 3, q => {
+                b.store(last[q], &mut tags.as_flattened_mut()[q * B::BLOCKS..]);
+            });
+            for (message, tag) in group.messages.iter_mut().zip(tags.as_flattened()) {
+                message.tag = *tag;
+            }
+        }
+        count
+    }
+}
 
 /// Messages by their numbers of lines.
 pub(crate) struct Sorted {
@@ -160,25 +264,47 @@ pub(crate) fn columns<B: Isa, const R: usize>(
     x
 }
 
-/// Adds columns of keystream to four blocks of each message from byte `at` on, up to its end.
+/// Encrypts columns of blocks.
+#[inline(always)]
+pub(crate) fn encrypt_columns<B: Isa>(b: B, aes: &KeySchedule, columns: &mut [[B::V; COLUMNS]; R]) {
+    let mut x = [b.zero(); R * COLUMNS];
+    each_register!(R, 0 1 2 3, q => {
+        each_register!(COLUMNS, 0 1 2 3, i => {
+            x[q * COLUMNS + i] = columns[q][i];
+        });
+    });
+    b.encrypt(aes.encrypting(), &mut x);
+    each_register!(R, 0 1 2 3, q => {
+        each_register!(COLUMNS, 0 1 2 3, i => {
+            columns[q][i] = x[q * COLUMNS + i];
+        });
+    });
+}
+
+/// Adds columns of keystream to four blocks of each message from byte `at` on, up to its end. Returns columns of the
+/// blocks read and of those written, zero-padded.
 #[inline(always)]
 pub(crate) fn xor_columns<B: Isa, const R: usize>(
     b: B,
     messages: &mut [&mut Message<'_>],
     at: usize,
     x: [[B::V; COLUMNS]; R],
-) {
+) -> [[[B::V; COLUMNS]; R]; 2] {
+    let (mut inputs, mut outputs) = (x, x);
     each_register!(R, 0 1 2 3, q => {
         let rows = b.transpose(x[q]);
+        let (mut read, mut written) = ([b.zero(); COLUMNS], [b.zero(); COLUMNS]);
         each_register!(COLUMNS, 0 1 2 3, i => {
             if let Some(message) = messages.get_mut(q * B::BLOCKS + i % B::BLOCKS) {
                 let at = at + i / B::BLOCKS * B::BLOCKS * BLOCK;
                 if at < message.data.len() {
-                    message.data.xor_part(b, at, rows[i]);
+                    (read[i], written[i]) = message.data.xor_part(b, at, rows[i]);
                 }
             }
         });
+        (inputs[q], outputs[q]) = (b.transpose(read), b.transpose(written));
     });
+    [inputs, outputs]
 }
 
 /// Returns the second halves of blocks, in both halves.

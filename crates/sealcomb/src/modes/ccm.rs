@@ -9,16 +9,15 @@
 //!
 //! The formats of `B_0`, the additional data and the counter blocks are those of appendix A.
 
-use arrayvec::ArrayVec;
-
 use super::Mode;
 use super::omac::cbc_mac;
-use crate::backend::{BLOCK, Block, Isa, Kernel, LINE, Span};
+use crate::backend::{BLOCK, Block, Isa, LINE, Span};
 use crate::engine::blocks::keystream;
 use crate::engine::lane_groups::{
-    COLUMNS, Group, LINES, SET, Sorted, bits_of_data, classify, columns, if_present, lanes, xor_columns,
+    self, COLUMNS, Group, LaneGrouped, R, bits_of_data, columns, encrypt_columns, if_present, lanes,
+    xor_columns,
 };
-use crate::engine::{Batch, Column, FLIGHT, Message, Schedule, each, share_key};
+use crate::engine::{Batch, Column, Message, each};
 use crate::primitives::block::xor;
 use crate::primitives::counter::{Be128, Counter, LAST_BYTES};
 
@@ -26,131 +25,66 @@ pub(crate) struct Ccm;
 
 impl Mode for Ccm {
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        crypt::<false>(batch);
+        lane_groups::run::<Crypt<false>>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        crypt::<true>(batch);
+        lane_groups::run::<Crypt<true>>(batch);
     }
 }
 
-/// Minimum number of messages for which a group takes less time than chains.
-const FEW: usize = 8;
+/// One direction of CCM.
+struct Crypt<const OPENS: bool>;
 
-/// Maximum number of bytes of additional data in a group: those of one block.
-const MOST_AAD: usize = BLOCK - 2;
+impl<const OPENS: bool> LaneGrouped for Crypt<OPENS> {
+    /// The bytes of one block.
+    const MOST_AAD: usize = BLOCK - 2;
 
-/// Processes short messages in groups, as long as a set consists of them, and all others as chains: few long messages
-/// would leave lanes idle.
-fn crypt<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
-    if batch.messages.len() < FEW
-        || batch.backend.blocks() < 4
-        || batch.schedule != Schedule::Auto
-        || !share_key(batch.messages)
-    {
-        return crypt_chains::<OPENS>(batch);
-    }
-    let Batch { backend, schedule, messages } = batch;
-    // Groups sort references of their own: the messages of a batch stay in order.
-    let mut references = ArrayVec::<&mut Message<'_>, FLIGHT>::new();
-    references.extend(messages.iter_mut().map(|message| &mut **message));
-    let mut messages = references.as_mut_slice();
-    while !messages.is_empty() {
-        let set = messages.len().min(SET);
-        // The first long message ends the search.
-        if messages[..set].iter().any(|message| message.data.len() > LINES * LINE) {
-            break;
-        }
-        let sorted = classify(&messages[..set], FEW, MOST_AAD).filter(Sorted::has_all);
-        let Some(sorted) = sorted else { break };
-        let done = backend.run(Groups::<OPENS> { messages: &mut messages[..set], sorted });
-        if done == 0 {
-            break;
-        }
-        messages = &mut messages[done..];
-    }
-    if !messages.is_empty() {
-        crypt_chains::<OPENS>(&mut Batch { backend: *backend, schedule: *schedule, messages });
-    }
-}
-
-fn crypt_chains<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
-    let mut y = Column::new();
-    if OPENS {
-        encrypt(batch);
-    }
-    authenticate::<OPENS>(batch, &mut y);
-    if !OPENS {
-        encrypt(batch);
-    }
-    set_tags(batch, &y);
-}
-
-/// Registers of a group's messages, one message per lane.
-const R: usize = 4;
-
-/// Messages under one key, at most a set.
-struct Groups<'b, 'm, 'a, const OPENS: bool> {
-    messages: &'b mut [&'m mut Message<'a>],
-    sorted: Sorted,
-}
-
-impl<const OPENS: bool> Kernel for Groups<'_, '_, '_, OPENS> {
-    type Output = usize;
-
-    /// Processes short messages in groups. Returns their number; all others come after them.
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> usize {
-        // Elsewhere, nothing of this is compiled.
-        assert!(B::BLOCKS == 4);
-        let Self { messages, mut sorted } = self;
-        let count = sorted.sort(b, messages);
-        let size = R * B::BLOCKS;
-        let odd = count % size;
-        let count = count - if odd < FEW { odd } else { 0 };
-        for (n, messages) in messages[..count].chunks_mut(size).enumerate() {
-            let mut group = sorted.group(n * size, messages);
-            if OPENS {
-                encrypt_group(b, &mut group);
-            }
-            let tags = authenticate_group::<B, OPENS>(b, &group);
-            if !OPENS {
-                encrypt_group(b, &mut group);
-            }
-            for (message, tag) in group.messages.iter_mut().zip(tags.as_flattened()) {
-                message.tag = *tag;
-            }
+    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) -> [B::V; R] {
+        if OPENS {
+            encrypt_group(b, group);
         }
-        count
+        let tags = authenticate_group::<B, OPENS>(b, group);
+        if !OPENS {
+            encrypt_group(b, group);
+        }
+        tags
+    }
+
+    fn crypt_chains(batch: &mut Batch<'_, '_, '_>) {
+        let mut y = Column::new();
+        if OPENS {
+            encrypt(batch);
+        }
+        authenticate::<OPENS>(batch, &mut y);
+        if !OPENS {
+            encrypt(batch);
+        }
+        set_tags(batch, &y);
     }
 }
 
 /// Computes `C_j = P_j ⊕ E_K(Ctr_j)` for a group.
 #[inline(always)]
 fn encrypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) {
-    let keys = group.messages[0].key.aes.encrypting();
+    let aes = &group.messages[0].key.aes;
     let counters: [B::V; R] = lanes(b, group.messages, |message| b.one(&counter(message.nonce)));
     for line in 0..group.lines {
-        let mut x = [b.zero(); R * COLUMNS];
+        let mut x = [[b.zero(); COLUMNS]; R];
         each_register!(R, 0 1 2 3, q => {
             each_register!(COLUMNS, 0 1 2 3, i => {
-                x[q * COLUMNS + i] = b.xor(counters[q], b.splat(&LAST_BYTES[line * COLUMNS + i + 1]));
+                x[q][i] = b.xor(counters[q], b.splat(&LAST_BYTES[line * COLUMNS + i + 1]));
             });
         });
-        b.encrypt(keys, &mut x);
-        let mut columns = [[b.zero(); COLUMNS]; R];
-        each_register!(R, 0 1 2 3, q => {
-            each_register!(COLUMNS, 0 1 2 3, i => {
-                columns[q][i] = x[q * COLUMNS + i];
-            });
-        });
-        xor_columns(b, group.messages, line * LINE, columns);
+        encrypt_columns(b, aes, &mut x);
+        xor_columns(b, group.messages, line * LINE, x);
     }
 }
 
 /// Returns the tags `Y ⊕ S_0` of a group.
 #[inline(always)]
-fn authenticate_group<B: Isa, const OPENS: bool>(b: B, group: &Group<'_, '_, '_>) -> [[Block; 4]; R] {
+fn authenticate_group<B: Isa, const OPENS: bool>(b: B, group: &Group<'_, '_, '_>) -> [B::V; R] {
     let keys = group.messages[0].key.aes.encrypting();
     let b0: [B::V; R] = lanes(b, group.messages, |message| b.one(&first_block(message)));
     let s0: [B::V; R] = lanes(b, group.messages, |message| b.one(&counter(message.nonce)));
@@ -190,11 +124,10 @@ fn authenticate_group<B: Isa, const OPENS: bool>(b: B, group: &Group<'_, '_, '_>
             });
         }
     }
-    let mut tags = [[[0; BLOCK]; 4]; R];
     each_register!(R, 0 1 2 3, q => {
-        b.store(b.xor(y[q], s0[q]), &mut tags.as_flattened_mut()[q * B::BLOCKS..]);
+        y[q] = b.xor(y[q], s0[q]);
     });
-    tags
+    y
 }
 
 // Functions with a block or more per message are not inlined, so that only one of them occupies the stack at a time.

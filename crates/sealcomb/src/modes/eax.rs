@@ -13,11 +13,15 @@ use alloc::boxed::Box;
 
 use super::Mode;
 use super::omac::{Omac, omac};
-use crate::backend::{Backend, Block, ModeState, Span, Wiped};
+use super::omac_lanes::LaneOmac;
+use crate::backend::{BLOCK, Backend, Block, Isa, LINE, ModeState, Span, Wiped};
 use crate::engine::blocks::{encrypt_alone, keystream};
+use crate::engine::lane_groups::{
+    self, COLUMNS, Group, LaneGrouped, R, columns, encrypt_columns, lanes, xor_columns,
+};
 use crate::engine::{Batch, Column, Material, Message};
-use crate::primitives::block::{add, xor};
-use crate::primitives::counter::Be128;
+use crate::primitives::block::{add, mask, xor};
+use crate::primitives::counter::{Be128, NUMBERS};
 
 pub(crate) struct Eax;
 
@@ -38,17 +42,105 @@ impl Mode for Eax {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        nonces(batch);
-        encrypt(batch);
-        add_mac::<1>(batch, |message| Span::from(&*message.aad));
-        add_mac::<2>(batch, |message| message.data.output());
+        lane_groups::run::<Crypt<false>>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        nonces(batch);
-        open_ciphertexts(batch);
-        add_mac::<1>(batch, |message| Span::from(&*message.aad));
+        lane_groups::run::<Crypt<true>>(batch);
     }
+}
+
+/// One direction of EAX.
+struct Crypt<const OPENS: bool>;
+
+impl<const OPENS: bool> LaneGrouped for Crypt<OPENS> {
+    const MOST_AAD: usize = LINE;
+
+    /// A nonce must be one block, which may be partial.
+    #[inline(always)]
+    fn fit(messages: &[&mut Message<'_>]) -> bool {
+        messages.iter().all(|message| (1..=BLOCK).contains(&message.nonce.len()))
+    }
+
+    #[inline(always)]
+    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) -> [B::V; R] {
+        let key = group.messages[0].key;
+        let (omac, Starts { begin, .. }) = (Omac::of(key), key.mode_state.get::<Starts>());
+        let mut n =
+            LaneOmac::new(b, omac.aes, group.messages, |message| message.nonce.len(), |n| omac.ends_of(n));
+        n.start(b, &begin[0]);
+        n.step(b, 0, lanes(b, group.messages, |message| b.load_bytes(message.nonce)));
+        let n = n.macs();
+        let h = headers(b, group);
+        let mut c =
+            LaneOmac::new(b, omac.aes, group.messages, |message| message.data.len(), |n| omac.ends_of(n));
+        c.start(b, &begin[2]);
+        let mut counters = n;
+        each_register!(R, 0 1 2 3, q => {
+            counters[q] = b.reverse(n[q]);
+        });
+        for line in 0..group.lines {
+            let first = line * COLUMNS;
+            let mut x = [[b.zero(); COLUMNS]; R];
+            each_register!(R, 0 1 2 3, q => {
+                each_register!(COLUMNS, 0 1 2 3, i => {
+                    x[q][i] = b.reverse(sum(b, counters[q], first + i));
+                });
+            });
+            encrypt_columns(b, omac.aes, &mut x);
+            let [input, output] = xor_columns(b, group.messages, line * LINE, x);
+            c.absorb(b, first, if OPENS { &input } else { &output });
+        }
+        let mut tags = c.macs();
+        each_register!(R, 0 1 2 3, q => {
+            tags[q] = b.xor3(tags[q], n[q], h[q]);
+        });
+        tags
+    }
+
+    fn crypt_chains(batch: &mut Batch<'_, '_, '_>) {
+        nonces(batch);
+        if OPENS {
+            open_ciphertexts(batch);
+        } else {
+            encrypt(batch);
+        }
+        add_mac::<1>(batch, |message| Span::from(&*message.aad));
+        if !OPENS {
+            add_mac::<2>(batch, |message| message.data.output());
+        }
+    }
+}
+
+/// Returns `OMAC^1(H)` of the messages of a group.
+#[inline(always)]
+fn headers<B: Isa>(b: B, group: &Group<'_, '_, '_>) -> [B::V; R] {
+    let key = group.messages[0].key;
+    let (omac, Starts { begin, empty }) = (Omac::of(key), key.mode_state.get::<Starts>());
+    let empty = b.splat(&empty[1]);
+    if !group.aad {
+        return [empty; R];
+    }
+    let mut h = LaneOmac::new(b, omac.aes, group.messages, |message| message.aad.len(), |n| omac.ends_of(n));
+    h.start(b, &begin[1]);
+    h.absorb(b, 0, &columns(b, group.messages, 0, |message| Span::from(&*message.aad)));
+    let mut macs = h.macs();
+    if group.messages.iter().any(|message| message.aad.is_empty()) {
+        let masks: [B::V; R] = lanes(b, group.messages, |message| b.one(&mask(message.aad.is_empty())));
+        each_register!(R, 0 1 2 3, q => {
+            macs[q] = b.xor(macs[q], b.and(masks[q], b.xor(macs[q], empty)));
+        });
+    }
+    macs
+}
+
+/// Adds up to 31 to byte-reversed blocks.
+#[inline(always)]
+fn sum<B: Isa>(b: B, x: B::V, n: usize) -> B::V {
+    let sum = b.add64(x, b.splat(&NUMBERS.0[n]));
+    // The low half carries if its top bit changes from 1 to 0.
+    let carries = b.shift_right(b.and(x, b.xor(x, sum)), 63);
+    b.add64(sum, b.low_to_high(carries))
 }
 
 // Functions with a block per message are not inlined. So only one of them occupies the stack at a time, and none

@@ -35,6 +35,7 @@ pub(crate) mod ocb3;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ofb;
 pub(crate) mod omac;
+mod omac_lanes;
 #[cfg(feature = "research")]
 pub(crate) mod otr;
 #[cfg(feature = "research")]

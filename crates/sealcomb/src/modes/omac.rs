@@ -73,6 +73,12 @@ impl<'k> Omac<'k> {
         [&PADDING[bytes], self.subkeys[usize::from(bytes < BLOCK)]]
     }
 
+    /// Returns the padding and the subkey that a string of `bytes` bytes adds to its last block.
+    #[inline(always)]
+    pub(super) fn ends_of(self, bytes: usize) -> Ends<'k> {
+        self.ends(bytes - before_last(bytes))
+    }
+
     /// Returns what is added to the chain before the last call: `M_n ⊕ K1`, or `(M_n ‖ 10…0) ⊕ K2` if `M_n` is
     /// partial. `M_n` has `bytes` bytes.
     #[inline]
@@ -122,8 +128,7 @@ fn whole_chains<'a>(
 ) {
     let mut ends = ArrayVec::<Ends<'_>, FLIGHT>::new();
     for message in batch.messages.iter() {
-        let bytes = string(message).len();
-        ends.push(key(message.key).ends(bytes - before_last(bytes)));
+        ends.push(key(message.key).ends_of(string(message).len()));
     }
     slots::run::<CbcMac>(batch, |material| key(material).aes, c, &ends, |message| string(message));
 }

@@ -13,13 +13,17 @@
 
 use super::Mode;
 use super::omac::{Omac, cbc_mac, omac};
-use crate::backend::{BLOCK, Backend, Block, ModeState, Span};
+use super::omac_lanes::LaneOmac;
+use crate::backend::{BLOCK, Backend, Block, Isa, LINE, ModeState, Span};
 use crate::engine::blocks::{Loose, encrypt_alone, keystream};
-use crate::engine::{Batch, Column, Material, Message, share_key};
+use crate::engine::lane_groups::{
+    self, COLUMNS, Group, LaneGrouped, R, columns, encrypt_columns, lanes, xor_columns,
+};
+use crate::engine::{AssociatedData, Batch, Column, Material, Message, share_key};
 use crate::primitives::aes::KeySchedule;
-use crate::primitives::block::{PADDING, join, skip, whole, xor};
-use crate::primitives::counter::Be128;
-use crate::primitives::gf128::{BigEndian, Field};
+use crate::primitives::block::{PADDING, join, mask, skip, whole, xor};
+use crate::primitives::counter::{Be128, NUMBERS};
+use crate::primitives::gf128::{BigEndian, Field, moved_out, moved_up};
 
 pub(crate) struct Siv;
 
@@ -41,17 +45,148 @@ impl Mode for Siv {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        hash_strings(batch);
-        hash_message(batch, |message| message.data.input());
-        encrypt(batch);
+        lane_groups::run::<Crypt<false>>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        encrypt(batch);
-        hash_strings(batch);
-        hash_message(batch, |message| message.data.output());
+        lane_groups::run::<Crypt<true>>(batch);
     }
 }
+
+/// One direction of SIV.
+struct Crypt<const OPENS: bool>;
+
+impl<const OPENS: bool> LaneGrouped for Crypt<OPENS> {
+    const MOST_AAD: usize = LINE;
+
+    /// Messages must have one string of additional data, which may be empty, and either all of them a nonce of one
+    /// block, which may be partial, or none of them.
+    #[inline(always)]
+    fn fit(messages: &[&mut Message<'_>]) -> bool {
+        let least = usize::from(!messages[0].nonce.is_empty());
+        let nonces = least..=least * BLOCK;
+        messages.iter().all(|message| {
+            matches!(message.aad, AssociatedData::One(_)) && nonces.contains(&message.nonce.len())
+        })
+    }
+
+    #[inline(always)]
+    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) -> [B::V; R] {
+        let mut chains = begin_lanes(b, group);
+        if OPENS {
+            let tags = lanes(b, group.messages, |message| b.one(&message.tag));
+            encrypt_lanes(b, group, tags, |line, output| chains.absorb(b, line * COLUMNS, output));
+            return chains.macs();
+        }
+        for line in 0..group.lines {
+            let x = columns(b, group.messages, line * LINE, |message| message.data.input());
+            chains.absorb(b, line * COLUMNS, &x);
+        }
+        let tags = chains.macs();
+        encrypt_lanes(b, group, tags, |_, _| {});
+        tags
+    }
+
+    fn crypt_chains(batch: &mut Batch<'_, '_, '_>) {
+        if OPENS {
+            encrypt(batch);
+            hash_strings(batch);
+            hash_message(batch, |message| message.data.output());
+        } else {
+            hash_strings(batch);
+            hash_message(batch, |message| message.data.input());
+            encrypt(batch);
+        }
+    }
+}
+
+/// Encrypts or decrypts a group with its tags, one per lane. Calls `each` with every line of output.
+#[inline(always)]
+fn encrypt_lanes<B: Isa>(
+    b: B,
+    group: &mut Group<'_, '_, '_>,
+    tags: [B::V; R],
+    mut each: impl FnMut(usize, &[[B::V; COLUMNS]; R]),
+) {
+    let aes = &group.messages[0].key.aes;
+    let mut counters = tags;
+    each_register!(R, 0 1 2 3, q => {
+        counters[q] = b.reverse(b.and(tags[q], b.splat(&CLEAR.to_be_bytes())));
+    });
+    for line in 0..group.lines {
+        // The first bits of the last two words are zero, so the sum carries into neither.
+        let mut x = [[b.zero(); COLUMNS]; R];
+        each_register!(R, 0 1 2 3, q => {
+            each_register!(COLUMNS, 0 1 2 3, i => {
+                x[q][i] = b.reverse(b.add32(counters[q], b.splat(&NUMBERS.0[line * COLUMNS + i])));
+            });
+        });
+        encrypt_columns(b, aes, &mut x);
+        let [_, output] = xor_columns(b, group.messages, line * LINE, x);
+        each(line, &output);
+    }
+}
+
+/// Starts the chains that compute the `V` of a group, with the `D` of its associated strings.
+#[inline(always)]
+fn begin_lanes<'a, B: Isa>(b: B, group: &Group<'_, '_, 'a>) -> LaneOmac<'a, B> {
+    let key = group.messages[0].key;
+    let omac = mac(key);
+    let [whole, ..] = omac.subkeys;
+    let d = hash_strings_in_lanes(b, group);
+    let bytes = |message: &Message<'_>| message.data.len();
+    let mut chains = LaneOmac::new(b, omac.aes, group.messages, bytes, |bytes| {
+        // A padded string of less than a block counts as whole.
+        if bytes < BLOCK { [&PADDING[bytes], whole] } else { omac.ends_of(bytes) }
+    });
+    let short = |message: &Message<'_>| bytes(message) < BLOCK;
+    // The number of bytes of D that are added to the last block. The others are added to the block before it.
+    let shift = |message: &Message<'_>| if short(message) { BLOCK } else { 1 + (bytes(message) - 1) % BLOCK };
+    let ups: [B::V; R] = lanes(b, group.messages, |message| b.one(moved_up(shift(message))));
+    let outs: [B::V; R] = lanes(b, group.messages, |message| b.one(moved_out(shift(message))));
+    let masks: [B::V; R] = lanes(b, group.messages, |message| b.one(&mask(short(message))));
+    let (mut ends, mut before_ends) = (d, d);
+    each_register!(R, 0 1 2 3, q => {
+        let both = b.xor(d[q], b.and(masks[q], b.xor(d[q], BigEndian::double(b, d[q]))));
+        ends[q] = b.shuffle_each(both, outs[q]);
+        before_ends[q] = b.shuffle_each(both, ups[q]);
+    });
+    chains.add_to_ends(b, ends, before_ends);
+    chains
+}
+
+/// Returns `D` after the associated strings of a group.
+#[inline(always)]
+fn hash_strings_in_lanes<B: Isa>(b: B, group: &Group<'_, '_, '_>) -> [B::V; R] {
+    let key = group.messages[0].key;
+    let omac = mac(key);
+    let mut aad =
+        LaneOmac::new(b, omac.aes, group.messages, |message| message.aad.len(), |n| omac.ends_of(n));
+    let x = if group.aad {
+        columns(b, group.messages, 0, |message| Span::from(&*message.aad))
+    } else {
+        [[b.zero(); COLUMNS]; R]
+    };
+    aad.absorb(b, 0, &x);
+    let first = BigEndian::double(b, b.splat(&key.subkeys[2]));
+    let mut d = aad.macs();
+    each_register!(R, 0 1 2 3, q => {
+        d[q] = b.xor(d[q], first);
+    });
+    if !group.messages[0].nonce.is_empty() {
+        let mut n =
+            LaneOmac::new(b, omac.aes, group.messages, |message| message.nonce.len(), |n| omac.ends_of(n));
+        n.step(b, 0, lanes(b, group.messages, |message| b.load_bytes(message.nonce)));
+        let n = n.macs();
+        each_register!(R, 0 1 2 3, q => {
+            d[q] = b.xor(n[q], BigEndian::double(b, d[q]));
+        });
+    }
+    d
+}
+
+/// Mask that clears the first bits of the last two words of `V` (section 2.5).
+const CLEAR: u128 = !(1 << 31 | 1 << 63);
 
 /// Returns what CMAC needs of a key: its part `K1`.
 fn mac(key: &Material) -> Omac<'_> {
@@ -61,10 +196,9 @@ fn mac(key: &Material) -> Omac<'_> {
 
 // Functions with a block or more per message are not inlined, so that only one of them occupies the stack at a time.
 
-/// Computes `C = P ⊕ CTR(K2, Q)`, where `Q` is `V` without the first bits of its last two words (section 2.5).
+/// Computes `C = P ⊕ CTR(K2, Q)`, where `Q` is `V` without the bits that [`CLEAR`] clears.
 #[inline(never)]
 fn encrypt(batch: &mut Batch<'_, '_, '_>) {
-    const CLEAR: u128 = !(1 << 31 | 1 << 63);
     keystream::<Be128>(batch, |message| (u128::from_be_bytes(message.tag) & CLEAR).to_be_bytes());
 }
 

@@ -278,8 +278,7 @@ pub(crate) fn times_x_to<B: Isa>(b: B, v: B::V, n: u32) -> B::V {
         // Whole bytes move through the block at once. The bytes that are shifted out are short enough to be reduced
         // with one product.
         let bytes = n as usize / 8;
-        let moved = b.shuffle(v, MOVE[BLOCK - bytes..].first_chunk().expect("at most seven bytes"));
-        let out = b.shuffle(v, MOVE[2 * BLOCK - bytes..].first_chunk().expect("at most seven bytes"));
+        let (moved, out) = (b.shuffle(v, moved_up(bytes)), b.shuffle(v, moved_out(bytes)));
         return b.xor(moved, b.mul_low(out, b.splat(&short(0x87))));
     }
     carried(b, b.shift_left(v, n), b.shift_right(v, 64 - n))
@@ -296,6 +295,18 @@ static MOVE: [u8; 3 * BLOCK] = {
     }
     order
 };
+
+/// Returns the order of bytes that moves a block up by at most 16 bytes, after zeros.
+#[inline(always)]
+pub(crate) fn moved_up(bytes: usize) -> &'static Block {
+    MOVE[BLOCK - bytes..].first_chunk().expect("at most 16 bytes")
+}
+
+/// Returns the order of bytes that moves the last bytes of a block, at most 16, to its beginning, before zeros.
+#[inline(always)]
+pub(crate) fn moved_out(bytes: usize) -> &'static Block {
+    MOVE[2 * BLOCK - bytes..].first_chunk().expect("at most 16 bytes")
+}
 
 /// Multiplies every block of a register by a polynomial of degree up to 56, in constant time. Both halves of each
 /// block of `polynomial` contain it: see [`short`].

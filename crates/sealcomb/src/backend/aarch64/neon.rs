@@ -196,9 +196,9 @@ impl<T: Armv8> Isa for T {
     }
 
     #[inline(always)]
-    fn shuffle(self, a: Self::V, order: &Block) -> Self::V {
+    fn shuffle_each(self, a: Self::V, orders: Self::V) -> Self::V {
         // SAFETY: the token proves NEON.
-        unsafe { vqtbl1q_u8(a, self.splat(order)) }
+        unsafe { vqtbl1q_u8(a, orders) }
     }
 
     #[inline(always)]
