@@ -242,7 +242,7 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     fn shuffle(self, a: Self::V, order: &Block) -> Self::V {
         self.shuffle_each(a, self.splat(order))
     }
-    /// Permutes the bytes of each block like [`Isa::shuffle`], by an order of its own. `PSHUFB` / `TBL`.
+    /// Permutes the bytes of each block like [`Isa::shuffle`]; the orders of the blocks may differ. `PSHUFB` / `TBL`.
     fn shuffle_each(self, a: Self::V, orders: Self::V) -> Self::V;
     /// Reverses the 16 bytes of each block. `PSHUFB` / `TBL`.
     #[inline(always)]
