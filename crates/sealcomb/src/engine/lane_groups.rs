@@ -35,8 +35,8 @@ pub(crate) trait LaneGrouped {
         true
     }
 
-    /// Processes a group of messages under one key, and returns their tags.
-    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) -> [B::V; R];
+    /// Processes a group of messages under one key.
+    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>);
 
     /// Processes messages of any length and with any keys.
     fn crypt_chains(batch: &mut Batch<'_, '_, '_>);
@@ -51,7 +51,7 @@ pub(crate) fn run<G: LaneGrouped>(batch: &mut Batch<'_, '_, '_>) {
     if batch.messages.len() < FEW
         || batch.backend.blocks() < 4
         || batch.schedule != Schedule::Auto
-        || has_long(&batch.messages[..batch.messages.len().min(SET)])
+        || has_long(batch.messages)
         || !share_key(batch.messages)
     {
         return G::crypt_chains(batch);
@@ -61,28 +61,28 @@ pub(crate) fn run<G: LaneGrouped>(batch: &mut Batch<'_, '_, '_>) {
     let mut references = ArrayVec::<&mut Message<'_>, FLIGHT>::new();
     references.extend(messages.iter_mut().map(|message| &mut **message));
     let mut messages = references.as_mut_slice();
-    while !messages.is_empty() {
+    loop {
         let set = messages.len().min(SET);
-        if has_long(&messages[..set]) || !G::fit(&messages[..set]) {
+        if !G::fit(&messages[..set]) {
             break;
         }
         let sorted = classify(&messages[..set], FEW, G::MOST_AAD).filter(Sorted::has_all);
         let Some(sorted) = sorted else { break };
         let done = backend.run(Groups::<G> { messages: &mut messages[..set], sorted, mode: PhantomData });
-        if done == 0 {
+        messages = &mut messages[done..];
+        if done == 0 || messages.is_empty() || has_long(messages) {
             break;
         }
-        messages = &mut messages[done..];
     }
     if !messages.is_empty() {
         G::crypt_chains(&mut Batch { backend: *backend, schedule: *schedule, messages });
     }
 }
 
-/// Returns whether a message is longer than those of groups. The first one ends the search.
+/// Returns whether a message of the first set is longer than those of groups. The first one ends the search.
 #[inline(always)]
 fn has_long(messages: &[&mut Message<'_>]) -> bool {
-    messages.iter().any(|message| message.data.len() > LINES * LINE)
+    messages[..messages.len().min(SET)].iter().any(|message| message.data.len() > LINES * LINE)
 }
 
 /// Messages under one key, at most a set.
@@ -106,15 +106,7 @@ impl<G: LaneGrouped> Kernel for Groups<'_, '_, '_, G> {
         let odd = count % size;
         let count = count - if odd < FEW { odd } else { 0 };
         for (n, messages) in messages[..count].chunks_mut(size).enumerate() {
-            let mut group = sorted.group(n * size, messages);
-            let last = G::crypt_group(b, &mut group);
-            let mut tags = [[[0; BLOCK]; 4]; R];
-            each_register!(R, 0 1 2 3, q => {
-                b.store(last[q], &mut tags.as_flattened_mut()[q * B::BLOCKS..]);
-            });
-            for (message, tag) in group.messages.iter_mut().zip(tags.as_flattened()) {
-                message.tag = *tag;
-            }
+            G::crypt_group(b, &mut sorted.group(n * size, messages));
         }
         count
     }
@@ -262,6 +254,20 @@ pub(crate) fn columns<B: Isa, const R: usize>(
         x[q] = b.transpose(rows);
     });
     x
+}
+
+/// Stores the tags of messages, which are in lanes.
+#[inline(always)]
+pub(crate) fn store_tags<B: Isa, const R: usize>(b: B, messages: &mut [&mut Message<'_>], tags: [B::V; R]) {
+    each_register!(R, 0 1 2 3, q => {
+        // A block that is loaded from a store of a whole register has to wait until that store is complete.
+        let rows = b.transpose([tags[q], b.zero(), b.zero(), b.zero()]);
+        each_register!(4, 0 1 2 3, n => {
+            if n < B::BLOCKS && let Some(message) = messages.get_mut(q * B::BLOCKS + n) {
+                message.tag = b.first(rows[n]);
+            }
+        });
+    });
 }
 
 /// Encrypts columns of blocks.

@@ -15,7 +15,7 @@ use crate::backend::{BLOCK, Block, Isa, LINE, Span};
 use crate::engine::blocks::keystream;
 use crate::engine::lane_groups::{
     self, COLUMNS, Group, LaneGrouped, R, bits_of_data, columns, encrypt_columns, if_present, lanes,
-    xor_columns,
+    store_tags, xor_columns,
 };
 use crate::engine::{Batch, Column, Message, each};
 use crate::primitives::block::xor;
@@ -41,15 +41,15 @@ impl<const OPENS: bool> LaneGrouped for Crypt<OPENS> {
     const MOST_AAD: usize = BLOCK - 2;
 
     #[inline(always)]
-    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) -> [B::V; R] {
+    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) {
         if OPENS {
             encrypt_group(b, group);
         }
         let tags = authenticate_group::<B, OPENS>(b, group);
+        store_tags(b, group.messages, tags);
         if !OPENS {
             encrypt_group(b, group);
         }
-        tags
     }
 
     fn crypt_chains(batch: &mut Batch<'_, '_, '_>) {

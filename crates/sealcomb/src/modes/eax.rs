@@ -17,7 +17,7 @@ use super::omac_lanes::LaneOmac;
 use crate::backend::{BLOCK, Backend, Block, Isa, LINE, ModeState, Span, Wiped};
 use crate::engine::blocks::{encrypt_alone, keystream};
 use crate::engine::lane_groups::{
-    self, COLUMNS, Group, LaneGrouped, R, columns, encrypt_columns, lanes, xor_columns,
+    self, COLUMNS, Group, LaneGrouped, R, columns, encrypt_columns, lanes, store_tags, xor_columns,
 };
 use crate::engine::{Batch, Column, Material, Message};
 use crate::primitives::block::{add, mask, xor};
@@ -63,7 +63,7 @@ impl<const OPENS: bool> LaneGrouped for Crypt<OPENS> {
     }
 
     #[inline(always)]
-    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) -> [B::V; R] {
+    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) {
         let key = group.messages[0].key;
         let (omac, Starts { begin, .. }) = (Omac::of(key), key.mode_state.get::<Starts>());
         let mut n =
@@ -95,7 +95,7 @@ impl<const OPENS: bool> LaneGrouped for Crypt<OPENS> {
         each_register!(R, 0 1 2 3, q => {
             tags[q] = b.xor3(tags[q], n[q], h[q]);
         });
-        tags
+        store_tags(b, group.messages, tags);
     }
 
     fn crypt_chains(batch: &mut Batch<'_, '_, '_>) {

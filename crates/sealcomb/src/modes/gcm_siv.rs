@@ -16,7 +16,7 @@ use arrayvec::ArrayVec;
 use super::Mode;
 use crate::backend::{BLOCK, Block, Isa, Kernel, LINE, Span};
 use crate::engine::lane_groups::{
-    COLUMNS, Group, SET, Sorted, bits_of_data, classify, columns, lanes, xor_columns,
+    COLUMNS, Group, SET, Sorted, bits_of_data, classify, columns, lanes, store_tags, xor_columns,
 };
 use crate::engine::{Batch, Message, share_key};
 use crate::primitives::aes::{GROUP, GroupKeys, KeySchedule};
@@ -98,19 +98,13 @@ fn crypt_group<B: Isa, const OPENS: bool>(b: B, mut group: Group<'_, '_, '_>, de
         crypt_lanes(b, &mut group, tags, &derived.encryption);
     }
     let mut s = hash_lanes::<B, OPENS>(b, &group, derived);
-    let mut tags = [[0; BLOCK]; GROUP];
     for q in 0..2 {
         s[q] = b.and(b.xor(s[q], nonces[q]), b.splat(&WITHOUT_LAST_BIT));
     }
     derived.encryption.encrypt_lanes(b, &mut s);
-    for q in 0..2 {
-        b.store(s[q], &mut tags[q * B::BLOCKS..]);
-    }
+    store_tags(b, group.messages, s);
     if !OPENS {
         crypt_lanes(b, &mut group, s, &derived.encryption);
-    }
-    for (message, tag) in group.messages.iter_mut().zip(tags) {
-        message.tag = tag;
     }
 }
 

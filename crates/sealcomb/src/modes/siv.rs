@@ -17,7 +17,7 @@ use super::omac_lanes::LaneOmac;
 use crate::backend::{BLOCK, Backend, Block, Isa, LINE, ModeState, Span};
 use crate::engine::blocks::{Loose, encrypt_alone, keystream};
 use crate::engine::lane_groups::{
-    self, COLUMNS, Group, LaneGrouped, R, columns, encrypt_columns, lanes, xor_columns,
+    self, COLUMNS, Group, LaneGrouped, R, columns, encrypt_columns, lanes, store_tags, xor_columns,
 };
 use crate::engine::{AssociatedData, Batch, Column, Material, Message, share_key};
 use crate::primitives::aes::KeySchedule;
@@ -71,20 +71,20 @@ impl<const OPENS: bool> LaneGrouped for Crypt<OPENS> {
     }
 
     #[inline(always)]
-    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) -> [B::V; R] {
+    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) {
         let mut chains = begin_lanes(b, group);
         if OPENS {
             let tags = lanes(b, group.messages, |message| b.one(&message.tag));
             encrypt_lanes(b, group, tags, |line, output| chains.absorb(b, line * COLUMNS, output));
-            return chains.macs();
+            return store_tags(b, group.messages, chains.macs());
         }
         for line in 0..group.lines {
             let x = columns(b, group.messages, line * LINE, |message| message.data.input());
             chains.absorb(b, line * COLUMNS, &x);
         }
         let tags = chains.macs();
+        store_tags(b, group.messages, tags);
         encrypt_lanes(b, group, tags, |_, _| {});
-        tags
     }
 
     fn crypt_chains(batch: &mut Batch<'_, '_, '_>) {
