@@ -29,6 +29,11 @@ pub(crate) const R: usize = 4;
 pub(crate) trait LaneGrouped {
     /// Maximum number of bytes of additional data in a group.
     const MOST_AAD: usize;
+    /// Returns the number of bytes of the string whose lines are counted.
+    #[inline(always)]
+    fn bytes(message: &Message<'_>) -> usize {
+        message.data.len()
+    }
 
     /// Returns whether these messages can be part of groups, regardless of their lengths.
     fn fit(_: &[&mut Message<'_>]) -> bool {
@@ -51,7 +56,7 @@ pub(crate) fn run<G: LaneGrouped>(batch: &mut Batch<'_, '_, '_>) {
     if batch.messages.len() < FEW
         || batch.backend.blocks() < 4
         || batch.schedule != Schedule::Auto
-        || has_long(batch.messages)
+        || has_long::<G>(batch.messages)
         || !share_key(batch.messages)
     {
         return G::crypt_chains(batch);
@@ -66,11 +71,11 @@ pub(crate) fn run<G: LaneGrouped>(batch: &mut Batch<'_, '_, '_>) {
         if !G::fit(&messages[..set]) {
             break;
         }
-        let sorted = classify(&messages[..set], FEW, G::MOST_AAD).filter(Sorted::has_all);
+        let sorted = classify(&messages[..set], FEW, G::MOST_AAD, G::bytes).filter(Sorted::has_all);
         let Some(sorted) = sorted else { break };
         let done = backend.run(Groups::<G> { messages: &mut messages[..set], sorted, mode: PhantomData });
         messages = &mut messages[done..];
-        if done == 0 || messages.is_empty() || has_long(messages) {
+        if done == 0 || messages.is_empty() || has_long::<G>(messages) {
             break;
         }
     }
@@ -81,8 +86,8 @@ pub(crate) fn run<G: LaneGrouped>(batch: &mut Batch<'_, '_, '_>) {
 
 /// Returns whether a message of the first set is longer than those of groups. The first one ends the search.
 #[inline(always)]
-fn has_long(messages: &[&mut Message<'_>]) -> bool {
-    messages[..messages.len().min(SET)].iter().any(|message| message.data.len() > LINES * LINE)
+fn has_long<G: LaneGrouped>(messages: &[&mut Message<'_>]) -> bool {
+    messages[..messages.len().min(SET)].iter().any(|message| G::bytes(message) > LINES * LINE)
 }
 
 /// Messages under one key, at most a set.
@@ -124,15 +129,20 @@ pub(crate) struct Sorted {
     whole: bool,
 }
 
-/// Finds the messages that can be part of a group: those with up to `most_aad` bytes of additional data. Returns
-/// `None` if groups do not pay off.
+/// Finds the messages that can be part of a group: those with up to `most_aad` bytes of additional data, whose lines
+/// are those of a string of `bytes` bytes. Returns `None` if groups do not pay off.
 #[inline(always)]
-pub(crate) fn classify(messages: &[&mut Message<'_>], few: usize, most_aad: usize) -> Option<Sorted> {
+pub(crate) fn classify(
+    messages: &[&mut Message<'_>],
+    few: usize,
+    most_aad: usize,
+    bytes: impl Fn(&Message<'_>) -> usize,
+) -> Option<Sorted> {
     let mut lines = [0; SET];
     // Variables of their own stay in registers. `seen` is the set of the numbers of lines.
     let (mut seen, mut aad, mut missing) = (0u64, 0, 0);
     for (place, message) in lines.iter_mut().zip(messages) {
-        let bytes = message.data.len();
+        let bytes = bytes(message);
         let lines = bytes.div_ceil(LINE);
         let lines = if message.aad.len() <= most_aad && lines <= LINES { lines } else { 0 };
         *place = lines as u8;

@@ -3,9 +3,11 @@
 
 use super::Mode;
 use super::omac::{Omac, omac};
-use crate::backend::{BLOCK, Backend, Span};
+use super::omac_lanes::LaneOmac;
+use crate::backend::{BLOCK, Backend, Isa, LINE, Span};
 use crate::engine::blocks::encrypt_alone;
-use crate::engine::{Batch, Column, Material};
+use crate::engine::lane_groups::{self, COLUMNS, Group, LaneGrouped, columns, store_tags};
+use crate::engine::{Batch, Column, Material, Message};
 
 pub(crate) struct Cmac;
 
@@ -16,13 +18,37 @@ impl Mode for Cmac {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        let mut tags = Column::new();
-        tags.extend(batch.messages.iter().map(|_| [0; BLOCK]));
-        omac(batch, Omac::of, &mut tags, |message| Span::from(&*message.aad));
-        batch.set_tags(&tags);
+        lane_groups::run::<Self>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         self.seal(batch);
+    }
+}
+
+impl LaneGrouped for Cmac {
+    const MOST_AAD: usize = usize::MAX;
+
+    #[inline(always)]
+    fn bytes(message: &Message<'_>) -> usize {
+        message.aad.len()
+    }
+
+    #[inline(always)]
+    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) {
+        let omac = Omac::of(group.messages[0].key);
+        let mut chains = LaneOmac::new(b, omac.aes, group.messages, Self::bytes, |n| omac.ends_of(n));
+        for line in 0..group.lines {
+            let x = columns(b, group.messages, line * LINE, |message| Span::from(&*message.aad));
+            chains.absorb(b, line * COLUMNS, &x);
+        }
+        store_tags(b, group.messages, chains.macs());
+    }
+
+    fn crypt_chains(batch: &mut Batch<'_, '_, '_>) {
+        let mut tags = Column::new();
+        tags.extend(batch.messages.iter().map(|_| [0; BLOCK]));
+        omac(batch, Omac::of, &mut tags, |message| Span::from(&*message.aad));
+        batch.set_tags(&tags);
     }
 }

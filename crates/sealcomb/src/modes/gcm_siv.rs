@@ -45,7 +45,7 @@ fn crypt<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
         return batch.backend.run(Crypt::<OPENS> { messages: batch.messages });
     }
     for messages in batch.messages.chunks_mut(SET) {
-        if let Some(sorted) = classify(messages, FEW, LINE) {
+        if let Some(sorted) = classify(messages, FEW, LINE, |message| message.data.len()) {
             // Groups sort references of their own: the messages of a batch stay in order.
             let mut references = ArrayVec::<&mut Message<'_>, SET>::new();
             references.extend(messages.iter_mut().map(|message| &mut **message));
