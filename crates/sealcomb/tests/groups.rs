@@ -1,5 +1,5 @@
-//! Short messages under one key, which GCM, GCM-SIV, CCM, EAX, SIV and CTR process in groups: their results must be those of single
-//! messages, whatever their lengths, their order, and the backend.
+//! Short messages under one key, which GCM, GCM-SIV, CCM, EAX, SIV, CMAC, CTR, CBC, CFB and OFB process in groups: their
+//! results must be those of single messages, whatever their lengths, their order, and the backend.
 
 use sealcomb::{Algorithm, Backend, Burst, Error, Key, Verdict};
 
@@ -68,15 +68,21 @@ fn check_ctr(key: &Key, lens: &[usize], last: u8, what: &str) {
         nonce[8..15].fill(0xff);
         nonce[15] = last.wrapping_sub(i as u8);
     }
+    check_cipher(key, &messages, what);
+}
+
+/// Encrypts and decrypts messages without tags as one burst, and compares them with single messages.
+fn check_cipher(key: &Key, messages: &Messages, what: &str) {
+    let count = messages.plain.len();
     let mut data = messages.plain.clone();
-    let mut tags = vec![[]; lens.len()];
+    let mut tags = vec![[]; count];
     Burst::new(key, &messages.nonces).seal(&mut data, &mut tags).unwrap();
-    for i in 0..lens.len() {
+    for i in 0..count {
         let mut alone = messages.plain[i].clone();
         key.seal_in_place(&messages.nonces[i], b"", &mut alone, &mut []).unwrap();
-        assert!(alone == data[i], "{what}: message {i} of {}", lens.len());
+        assert!(alone == data[i], "{what}: message {i} of {count}");
     }
-    let mut verdicts = vec![Verdict::Pending; lens.len()];
+    let mut verdicts = vec![Verdict::Pending; count];
     Burst::new(key, &messages.nonces).open(&mut data, &tags, &mut verdicts).unwrap();
     assert!(data == messages.plain, "{what}");
 }
@@ -239,6 +245,50 @@ fn ctr_with_mixed_lengths_gives_the_results_of_single_messages() {
                 let lens: Vec<usize> = (0..count).map(|i| i * step * 13 % 300).collect();
                 let what = format!("{:?}, {count} messages, step {step}", key.backend());
                 check_ctr(&key, &lens, 200, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn chains_give_the_results_of_single_messages() {
+    for id in ["aes128-cbc", "aes256-cbc", "aes128-cfb128", "aes192-ofb"] {
+        for key in keys(id) {
+            // CBC takes whole blocks.
+            let whole = if id.ends_with("cbc") { 16 } else { 1 };
+            for len in borders().into_iter().filter(|len| len % whole == 0) {
+                for count in [7, 8, 13, 16, 21] {
+                    let what = format!("{id} on {:?}, {len} bytes", key.backend());
+                    check_cipher(&key, &Messages::new(&vec![len; count], &[0], 16), &what);
+                }
+            }
+            for count in [8, 47, 48, 63, 64, 65, 130] {
+                for most in [1, 17, 128, 129, 700] {
+                    let lens: Vec<usize> = (0..count).map(|i| i * 37 % most / whole * whole).collect();
+                    let what = format!("{id} on {:?}, {count} messages of up to {most} bytes", key.backend());
+                    check_cipher(&key, &Messages::new(&lens, &[0], 16), &what);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn macs_of_a_burst_are_those_of_single_messages() {
+    for key in ["aes128-cmac", "aes256-cmac"].into_iter().flat_map(keys) {
+        let equal = borders().into_iter().flat_map(|len| [7, 8, 21].map(|count| vec![len; count]));
+        let mixed = [8usize, 47, 48, 64, 65, 130].into_iter().flat_map(|count| {
+            [1, 16, 17, 64, 256, 257, 700]
+                .map(|most| (0..count).map(|i| (i * 37 + count) % (most + 1)).collect::<Vec<usize>>())
+        });
+        for lens in equal.chain(mixed) {
+            let strings = Messages::new(&lens, &[0], 0).plain;
+            let mut tags = vec![[0; 16]; lens.len()];
+            Burst::new(&key, &vec![[0u8; 0]; lens.len()]).aads(&strings).mac(&mut tags).unwrap();
+            for (i, string) in strings.iter().enumerate() {
+                let mut alone = [0; 16];
+                key.seal_in_place(b"", string, &mut [], &mut alone).unwrap();
+                assert_eq!(alone, tags[i], "{:?}: message {i} of {lens:?}", key.backend());
             }
         }
     }

@@ -27,8 +27,11 @@ pub(crate) const R: usize = 4;
 
 /// One direction of a mode that processes short messages in groups of `R` registers of lanes, and all others as chains.
 pub(crate) trait LaneGrouped {
+    /// Maximum number of lines of a message in a group.
+    const MOST_LINES: usize = LINES;
     /// Maximum number of bytes of additional data in a group.
     const MOST_AAD: usize;
+
     /// Returns the number of bytes of the string whose lines are counted.
     #[inline(always)]
     fn bytes(message: &Message<'_>) -> usize {
@@ -53,12 +56,11 @@ const FEW: usize = 8;
 /// Processes short messages in groups, as long as a set consists of them, and all others as chains: few long messages
 /// would leave lanes idle.
 pub(crate) fn run<G: LaneGrouped>(batch: &mut Batch<'_, '_, '_>) {
-    if batch.messages.len() < FEW
-        || batch.backend.blocks() < 4
-        || batch.schedule != Schedule::Auto
-        || has_long::<G>(batch.messages)
-        || !share_key(batch.messages)
-    {
+    if batch.messages.len() < FEW || batch.backend.blocks() < 4 || batch.schedule != Schedule::Auto {
+        return G::crypt_chains(batch);
+    }
+    let mut next = first_set::<G>(batch.messages).filter(|_| share_key(batch.messages));
+    if next.is_none() {
         return G::crypt_chains(batch);
     }
     let Batch { backend, schedule, messages } = batch;
@@ -66,28 +68,26 @@ pub(crate) fn run<G: LaneGrouped>(batch: &mut Batch<'_, '_, '_>) {
     let mut references = ArrayVec::<&mut Message<'_>, FLIGHT>::new();
     references.extend(messages.iter_mut().map(|message| &mut **message));
     let mut messages = references.as_mut_slice();
-    loop {
+    while let Some(sorted) = next {
         let set = messages.len().min(SET);
-        if !G::fit(&messages[..set]) {
-            break;
-        }
-        let sorted = classify(&messages[..set], FEW, G::MOST_AAD, G::bytes).filter(Sorted::has_all);
-        let Some(sorted) = sorted else { break };
         let done = backend.run(Groups::<G> { messages: &mut messages[..set], sorted, mode: PhantomData });
         messages = &mut messages[done..];
-        if done == 0 || messages.is_empty() || has_long::<G>(messages) {
-            break;
-        }
+        next = if done == 0 { None } else { first_set::<G>(messages) };
     }
     if !messages.is_empty() {
         G::crypt_chains(&mut Batch { backend: *backend, schedule: *schedule, messages });
     }
 }
 
-/// Returns whether a message of the first set is longer than those of groups. The first one ends the search.
+/// Classifies the messages of the first set. Returns `None` unless all of them can be part of groups.
 #[inline(always)]
-fn has_long<G: LaneGrouped>(messages: &[&mut Message<'_>]) -> bool {
-    messages[..messages.len().min(SET)].iter().any(|message| G::bytes(message) > LINES * LINE)
+fn first_set<G: LaneGrouped>(messages: &[&mut Message<'_>]) -> Option<Sorted> {
+    let messages = &messages[..messages.len().min(SET)];
+    // The first long message ends the search.
+    if messages.iter().any(|message| G::bytes(message) > G::MOST_LINES * LINE) || !G::fit(messages) {
+        return None;
+    }
+    classify(messages, FEW, G::MOST_AAD, G::bytes).filter(Sorted::has_all)
 }
 
 /// Messages under one key, at most a set.
@@ -264,6 +264,27 @@ pub(crate) fn columns<B: Isa, const R: usize>(
         x[q] = b.transpose(rows);
     });
     x
+}
+
+/// Stores columns of blocks as four blocks of each message from byte `at` on, up to its end.
+#[inline(always)]
+pub(crate) fn store_columns<B: Isa, const R: usize>(
+    b: B,
+    messages: &mut [&mut Message<'_>],
+    at: usize,
+    x: [[B::V; COLUMNS]; R],
+) {
+    each_register!(R, 0 1 2 3, q => {
+        let rows = b.transpose(x[q]);
+        each_register!(COLUMNS, 0 1 2 3, i => {
+            if let Some(message) = messages.get_mut(q * B::BLOCKS + i % B::BLOCKS) {
+                let at = at + i / B::BLOCKS * B::BLOCKS * BLOCK;
+                if at < message.data.len() {
+                    message.data.store_part(b, at, rows[i]);
+                }
+            }
+        });
+    });
 }
 
 /// Stores the tags of messages, which are in lanes.

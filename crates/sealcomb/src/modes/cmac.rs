@@ -27,11 +27,18 @@ impl Mode for Cmac {
 }
 
 impl LaneGrouped for Cmac {
+    const MOST_LINES: usize = 4;
     const MOST_AAD: usize = usize::MAX;
 
     #[inline(always)]
     fn bytes(message: &Message<'_>) -> usize {
         message.aad.len()
+    }
+
+    /// Single blocks are faster without columns.
+    #[inline(always)]
+    fn fit(messages: &[&mut Message<'_>]) -> bool {
+        messages.iter().any(|message| message.aad.len() > BLOCK)
     }
 
     #[inline(always)]

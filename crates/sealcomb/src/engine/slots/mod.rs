@@ -19,12 +19,16 @@
 
 mod driver;
 mod keys;
+#[cfg(feature = "hazmat")]
+mod short;
 
 use core::marker::PhantomData;
 
 use arrayvec::ArrayVec;
 
 use super::comb::{self, Chain, ChainKey};
+#[cfg(feature = "hazmat")]
+use super::lane_groups;
 use super::message::{Batch, Column, Material, Message, share_key};
 use super::order::Order;
 use super::{FLIGHT, Schedule};
@@ -156,11 +160,7 @@ pub(crate) fn run<'a, M: SlotChain>(
 /// Processes the messages with a chain whose first state is the nonce, 16 bytes.
 #[cfg(feature = "hazmat")]
 pub(crate) fn from_nonces<M: SlotChain>(batch: &mut Batch<'_, '_, '_>) {
-    let mut states = Column::new();
-    for message in batch.messages.iter() {
-        states.push(*message.nonce.first_chunk().expect("an IV of 16 bytes"));
-    }
-    chains::<M>(batch, |key| &key.aes, &mut states, |message| message.data.reborrow());
+    lane_groups::run::<short::FromNonces<M>>(batch);
 }
 
 /// The kernel: chain jobs with one key, or one key each.
