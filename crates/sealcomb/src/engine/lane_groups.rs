@@ -56,7 +56,7 @@ const FEW: usize = 8;
 /// Processes short messages in groups, as long as a set consists of them, and all others as chains: few long messages
 /// would leave lanes idle.
 pub(crate) fn run<G: LaneGrouped>(batch: &mut Batch<'_, '_, '_>) {
-    if batch.messages.len() < FEW || batch.backend.blocks() < 4 || batch.schedule != Schedule::Auto {
+    if batch.backend.blocks() < 4 || batch.schedule != Schedule::Auto {
         return G::crypt_chains(batch);
     }
     let mut next = first_set::<G>(batch.messages).filter(|_| share_key(batch.messages));
@@ -84,7 +84,8 @@ pub(crate) fn run<G: LaneGrouped>(batch: &mut Batch<'_, '_, '_>) {
 fn first_set<G: LaneGrouped>(messages: &[&mut Message<'_>]) -> Option<Sorted> {
     let messages = &messages[..messages.len().min(SET)];
     // The first long message ends the search.
-    if messages.iter().any(|message| G::bytes(message) > G::MOST_LINES * LINE) || !G::fit(messages) {
+    let has_long = || messages.iter().any(|message| G::bytes(message) > G::MOST_LINES * LINE);
+    if messages.len() < FEW || has_long() || !G::fit(messages) {
         return None;
     }
     classify(messages, FEW, G::MOST_AAD, G::bytes).filter(Sorted::has_all)
