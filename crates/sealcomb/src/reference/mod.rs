@@ -13,6 +13,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod aegis;
 pub mod aes_rounds;
 pub mod cbc;
 pub mod ccm;
@@ -43,6 +44,7 @@ pub mod serpent;
 pub mod silc;
 pub mod siv;
 
+use aegis::{Aegis128L, Aegis256};
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use aes::{Aes128, Aes192, Aes256};
 use alloc::vec::Vec;
@@ -111,7 +113,28 @@ pub fn seal(
     msg: &[u8],
     tag_bytes: usize,
 ) -> Option<(Vec<u8>, Vec<u8>)> {
-    let (cipher, mode) = algorithm_id.split_once('-')?;
+    match algorithm_id {
+        "aegis128l" => {
+            let state = Aegis128L::new(key.try_into().ok()?, nonce.try_into().ok()?);
+            matches!(tag_bytes, 16 | 32).then(|| aegis::seal(state, aad, msg, tag_bytes))
+        }
+        "aegis256" => {
+            let state = Aegis256::new(key.try_into().ok()?, nonce.try_into().ok()?);
+            matches!(tag_bytes, 16 | 32).then(|| aegis::seal(state, aad, msg, tag_bytes))
+        }
+        _ => seal_under(algorithm_id.split_once('-')?, key, nonce, aad, msg, tag_bytes),
+    }
+}
+
+/// Seals a message with a block cipher and a mode of it.
+fn seal_under(
+    (cipher, mode): (&str, &str),
+    key: &[u8],
+    nonce: &[u8],
+    aad: &[u8],
+    msg: &[u8],
+    tag_bytes: usize,
+) -> Option<(Vec<u8>, Vec<u8>)> {
     if mode == "eme2" {
         let ct = wide_block(cipher, key, aad, msg, false)?;
         return (nonce.is_empty() && tag_bytes == 0).then_some((ct, Vec::new()));
@@ -142,7 +165,28 @@ pub fn open(
     ct: &[u8],
     tag: &[u8],
 ) -> Option<Vec<u8>> {
-    let (cipher, mode) = algorithm_id.split_once('-')?;
+    match algorithm_id {
+        "aegis128l" => {
+            let state = Aegis128L::new(key.try_into().ok()?, nonce.try_into().ok()?);
+            if matches!(tag.len(), 16 | 32) { aegis::open(state, aad, ct, tag) } else { None }
+        }
+        "aegis256" => {
+            let state = Aegis256::new(key.try_into().ok()?, nonce.try_into().ok()?);
+            if matches!(tag.len(), 16 | 32) { aegis::open(state, aad, ct, tag) } else { None }
+        }
+        _ => open_under(algorithm_id.split_once('-')?, key, nonce, aad, ct, tag),
+    }
+}
+
+/// Opens a message with a block cipher and a mode of it.
+fn open_under(
+    (cipher, mode): (&str, &str),
+    key: &[u8],
+    nonce: &[u8],
+    aad: &[u8],
+    ct: &[u8],
+    tag: &[u8],
+) -> Option<Vec<u8>> {
     if mode == "eme2" {
         let msg = wide_block(cipher, key, aad, ct, true)?;
         return (nonce.is_empty() && tag.is_empty()).then_some(msg);
@@ -292,6 +336,7 @@ fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: 
         "ecb" => nonce == 0 && aad == 0 && tag == 0 && msg.is_multiple_of(16),
         "cbc" => nonce == 16 && aad == 0 && tag == 0 && msg.is_multiple_of(16),
         "cfb128" | "ofb" | "ctr" => nonce == 16 && aad == 0 && tag == 0,
+        "xts" => C::KEY_BYTES != 24 && nonce == 16 && aad == 0 && tag == 0 && (16..=16 << 20).contains(&msg),
         "cmac" | "pmac" => nonce == 0 && msg == 0 && matches!(tag, 1..=16),
         "gmac" => nonce > 0 && msg == 0 && matches!(tag, 4 | 8 | 12..=16),
         "gcm" => nonce > 0 && matches!(tag, 4 | 8 | 12..=16),
