@@ -43,6 +43,7 @@ mod reduced_aes;
 pub mod serpent;
 pub mod silc;
 pub mod siv;
+pub mod xts;
 
 use aegis::{Aegis128L, Aegis256};
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
@@ -243,6 +244,7 @@ fn seal_with<C: BlockCipher>(
         "cfb128" => (cfb::encrypt(cipher, block(nonce), msg), Vec::new()),
         "ofb" => (ofb::apply(cipher, block(nonce), msg), Vec::new()),
         "ctr" => (ctr::apply(cipher, block(nonce), msg), Vec::new()),
+        "xts" => (xts::encrypt(cipher, &C::with_key(own)?, block(nonce), msg), Vec::new()),
         "cmac" => (Vec::new(), cmac::tag(cipher, aad, tag_bytes)),
         "pmac" => (Vec::new(), pmac::tag(cipher, aad, tag_bytes)),
         "gmac" => (Vec::new(), gcm::gmac(cipher, nonce, aad, tag_bytes)),
@@ -291,6 +293,7 @@ fn open_with<C: BlockCipher>(
         "cfb128" => Some(cfb::decrypt(cipher, block(nonce), ct)),
         "ofb" => Some(ofb::apply(cipher, block(nonce), ct)),
         "ctr" => Some(ctr::apply(cipher, block(nonce), ct)),
+        "xts" => Some(xts::decrypt(cipher, &C::with_key(own)?, block(nonce), ct)),
         "cmac" => (cmac::tag(cipher, aad, tag.len()) == tag).then(Vec::new),
         "pmac" => (pmac::tag(cipher, aad, tag.len()) == tag).then(Vec::new),
         "gmac" => (gcm::gmac(cipher, nonce, aad, tag.len()) == tag).then(Vec::new),
@@ -326,7 +329,7 @@ fn open_with<C: BlockCipher>(
 fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: usize, tag: usize) -> bool {
     let own_bytes = match mode {
         "mcoe-g" => 16,
-        "siv" => C::KEY_BYTES,
+        "siv" | "xts" => C::KEY_BYTES,
         _ => 0,
     };
     if own != own_bytes {
