@@ -43,6 +43,7 @@ mod reduced_aes;
 pub mod serpent;
 pub mod silc;
 pub mod siv;
+pub mod xaes;
 pub mod xts;
 
 use aegis::{Aegis128L, Aegis256};
@@ -123,6 +124,10 @@ pub fn seal(
             let state = Aegis256::new(key.try_into().ok()?, nonce.try_into().ok()?);
             matches!(tag_bytes, 16 | 32).then(|| aegis::seal(state, aad, msg, tag_bytes))
         }
+        "xaes256-gcm" => {
+            let sealed = xaes::seal(&Aes256::with_key(key)?, nonce.try_into().ok()?, aad, msg);
+            (tag_bytes == 16).then_some(sealed)
+        }
         _ => seal_under(algorithm_id.split_once('-')?, key, nonce, aad, msg, tag_bytes),
     }
 }
@@ -174,6 +179,10 @@ pub fn open(
         "aegis256" => {
             let state = Aegis256::new(key.try_into().ok()?, nonce.try_into().ok()?);
             if matches!(tag.len(), 16 | 32) { aegis::open(state, aad, ct, tag) } else { None }
+        }
+        "xaes256-gcm" => {
+            let msg = xaes::open(&Aes256::with_key(key)?, nonce.try_into().ok()?, aad, ct, tag);
+            if tag.len() == 16 { msg } else { None }
         }
         _ => open_under(algorithm_id.split_once('-')?, key, nonce, aad, ct, tag),
     }
