@@ -31,6 +31,7 @@ pub mod eme2;
 pub mod gcm;
 pub mod gcm_siv;
 pub mod gf128;
+pub mod hctr2;
 pub mod jambu;
 pub mod julius;
 pub mod mcoe_g;
@@ -254,6 +255,7 @@ fn seal_with<C: BlockCipher>(
         "ofb" => (ofb::apply(cipher, block(nonce), msg), Vec::new()),
         "ctr" => (ctr::apply(cipher, block(nonce), msg), Vec::new()),
         "xts" => (xts::encrypt(cipher, &C::with_key(own)?, block(nonce), msg), Vec::new()),
+        "hctr2" => (hctr2::encrypt(cipher, aad, msg), Vec::new()),
         "cmac" => (Vec::new(), cmac::tag(cipher, aad, tag_bytes)),
         "pmac" => (Vec::new(), pmac::tag(cipher, aad, tag_bytes)),
         "gmac" => (Vec::new(), gcm::gmac(cipher, nonce, aad, tag_bytes)),
@@ -303,6 +305,7 @@ fn open_with<C: BlockCipher>(
         "ofb" => Some(ofb::apply(cipher, block(nonce), ct)),
         "ctr" => Some(ctr::apply(cipher, block(nonce), ct)),
         "xts" => Some(xts::decrypt(cipher, &C::with_key(own)?, block(nonce), ct)),
+        "hctr2" => Some(hctr2::decrypt(cipher, aad, ct)),
         "cmac" => (cmac::tag(cipher, aad, tag.len()) == tag).then(Vec::new),
         "pmac" => (pmac::tag(cipher, aad, tag.len()) == tag).then(Vec::new),
         "gmac" => (gcm::gmac(cipher, nonce, aad, tag.len()) == tag).then(Vec::new),
@@ -349,6 +352,7 @@ fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: 
         "cbc" => nonce == 16 && aad == 0 && tag == 0 && msg.is_multiple_of(16),
         "cfb128" | "ofb" | "ctr" => nonce == 16 && aad == 0 && tag == 0,
         "xts" => C::KEY_BYTES != 24 && nonce == 16 && aad == 0 && tag == 0 && (16..=16 << 20).contains(&msg),
+        "hctr2" => C::KEY_BYTES != 24 && nonce == 0 && tag == 0 && msg >= 16,
         "cmac" | "pmac" => nonce == 0 && msg == 0 && matches!(tag, 1..=16),
         "gmac" => nonce > 0 && msg == 0 && matches!(tag, 4 | 8 | 12..=16),
         "gcm" => nonce > 0 && matches!(tag, 4 | 8 | 12..=16),
