@@ -22,7 +22,7 @@ use sealcomb::{ALGORITHMS, Algorithm};
 
 /// Returns the mode in an algorithm's id.
 fn mode(algorithm: &Algorithm) -> &'static str {
-    algorithm.id.split_once('-').expect("cipher and mode").1
+    algorithm.mode_id
 }
 
 /// Returns the algorithms that OpenSSL 3.0 supports.

@@ -27,6 +27,7 @@ use pmac::Pmac;
 use proptest::prelude::*;
 use proptest::sample::select;
 use sealcomb::{ALGORITHMS, Algorithm, Cipher};
+use xts_mode::Xts128;
 
 /// Returns the nonce and tag sizes that a peer supports; none if no peer has the algorithm.
 fn sizes(algorithm: &Algorithm) -> Option<(Vec<usize>, Vec<usize>)> {
@@ -35,7 +36,7 @@ fn sizes(algorithm: &Algorithm) -> Option<(Vec<usize>, Vec<usize>)> {
     }
     Some(match mode(algorithm) {
         "ecb" => (vec![0], vec![0]),
-        "cbc" | "cfb128" | "ofb" | "ctr" => (vec![16], vec![0]),
+        "cbc" | "cfb128" | "ofb" | "ctr" | "xts" => (vec![16], vec![0]),
         "cmac" | "pmac" => (vec![0], algorithm.tag.to_vec()),
         "gmac" | "gcm" => (vec![8, 12, 16], vec![12, 16]),
         "ccm" => (vec![7, 11, 13], vec![4, 8, 16]),
@@ -53,7 +54,7 @@ fn shared() -> Vec<&'static Algorithm> {
 }
 
 fn mode(algorithm: &Algorithm) -> &'static str {
-    algorithm.id.split_once('-').expect("cipher and mode").1
+    algorithm.mode_id
 }
 
 /// Seals a message with a peer whose type fixes all sizes.
@@ -97,6 +98,12 @@ macro_rules! peer {
                 }
                 ("ctr", ..) => {
                     Ctr128BE::<$aes>::new_from_slices(key, nonce).expect("sizes").apply_keystream(ct)
+                }
+                ("xts", ..) => {
+                    let (key1, key2) = key.split_at(key.len() / 2);
+                    let [key1, key2] = [key1, key2].map(|key| <$aes>::new_from_slice(key).expect("a key"));
+                    let tweak = nonce.as_slice().try_into().expect("a block");
+                    Xts128::new(key1, key2).encrypt_sector(ct, tweak);
                 }
                 ("cmac", ..) => mac::<Cmac<$aes>>(key, aad, tag),
                 ("pmac", ..) => mac::<Pmac<$aes>>(key, aad, tag),

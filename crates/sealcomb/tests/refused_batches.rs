@@ -112,7 +112,8 @@ fn must_refuse(call: impl Fn(&[Key], &mut Messages) -> Result<(), BatchError>, k
     for Mistake { id, make, error } in MISTAKES {
         let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
         for keys in keys {
-            let key = |i: usize| Key::new(algorithm, &vec![i as u8; algorithm.key_bytes]);
+            let key =
+                |i: usize| Key::new(algorithm, &(i as u8..).take(algorithm.key_bytes).collect::<Vec<_>>());
             let keys: Vec<_> = (0..*keys).map(|i| key(i).expect("a key of the right length")).collect();
             for count in COUNTS {
                 let good = Messages::new(algorithm, count);
