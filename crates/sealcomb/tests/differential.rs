@@ -27,6 +27,7 @@ use pmac::Pmac;
 use proptest::prelude::*;
 use proptest::sample::select;
 use sealcomb::{ALGORITHMS, Algorithm, Cipher};
+use xaes_256_gcm::Xaes256Gcm;
 use xts_mode::Xts128;
 
 /// Returns the nonce and tag sizes that a peer supports; none if no peer has the algorithm.
@@ -43,6 +44,7 @@ fn sizes(algorithm: &Algorithm) -> Option<(Vec<usize>, Vec<usize>)> {
         "eax" => (vec![16], vec![16]),
         "gcm-siv" => (vec![12], vec![16]),
         "siv" => (vec![1, 12, 16, 33], vec![16]),
+        "xaes256-gcm" => (vec![24], vec![16]),
         "ocb3-t64" | "ocb3-t96" | "ocb3-t128" => (vec![8, 12, 15], vec![algorithm.tag_bytes]),
         _ => return None,
     })
@@ -150,6 +152,7 @@ peer!(seal_aes256, Aes256);
 
 fn seal(message: &mut KnownAnswer) {
     match message.algorithm.cipher_key_bytes {
+        _ if mode(message.algorithm) == "xaes256-gcm" => seal_aead::<Xaes256Gcm>(message),
         16 => seal_aes128(message),
         24 => seal_aes192(message),
         _ => seal_aes256(message),

@@ -9,6 +9,7 @@ const NO_NONCE: Range = Range { min: 0, max: 0 };
 const ONE_BLOCK: Range = Range { min: 16, max: 16 };
 const EIGHT: Range = Range { min: 8, max: 8 };
 const TWELVE: Range = Range { min: 12, max: 12 };
+const TWENTY_FOUR: Range = Range { min: 24, max: 24 };
 /// EAX takes any string as its nonce. SIV's nonce is one more associated string, or absent (RFC 5297, section 3).
 const ANY_NONCES: Range = Range { min: 0, max: isize::MAX as usize };
 const OCB_NONCES: Range = Range { min: 1, max: 15 };
@@ -189,6 +190,18 @@ catalog! {
         status: Standard,
         reason: "RFC 8452 (2019), IRTF CFRG",
         note: "Reusing a nonce reveals only whether the messages are equal.",
+    }
+    all() => xaes::Xaes {
+        mode: "XAES-256-GCM", id: "xaes256-gcm", kind: Aead, keys: aes [256 = "xaes256-gcm" "XAES-256-GCM"],
+        nonce: TWENTY_FOUR, usual_nonce: 24, tag: &[16], usual_tag: 16, takes: ANY,
+        work: Work { calls: 1, multiplications: 1, ..IDLE }, structure: PARALLEL,
+        limits: Limits::Fixed { message: GCM_MESSAGE, aad: GCM_AAD },
+        spec: "C2SP XAES-256-GCM v1; NIST SP 800-38D, SP 800-108r1",
+        status: Standard,
+        reason: "C2SP (2024): key derivation in counter mode of NIST SP 800-108r1 and GCM of NIST SP 800-38D, both \
+            approved by NIST",
+        note: "Random nonces are safe for 2^80 messages per key. Reusing a nonce reveals the authentication key of \
+            all messages whose nonces begin with the same 12 bytes.",
     }
     all() => ccm::Ccm {
         mode: "CCM", id: "ccm", kind: Aead, keys: aes [128, 192, 256],

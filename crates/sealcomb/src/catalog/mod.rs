@@ -32,7 +32,8 @@ pub enum Cipher {
 /// How far an algorithm can be trusted. [`Algorithm::reason`] gives the reason and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Published by a standards body (NIST, IEEE, ISO/IEC, IETF/IRTF), with no relevant attack known.
+    /// Published by a standards body (NIST, IEEE, ISO/IEC, IETF/IRTF), or a composition of such standards, with no
+    /// relevant attack known.
     Standard,
     /// In the final portfolio of a competition, but not a standard.
     Portfolio,

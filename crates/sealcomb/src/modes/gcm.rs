@@ -218,7 +218,7 @@ fn lengths(first: usize, second: usize) -> Block {
 
 /// Returns the block of [`lengths`], byte-reversed.
 #[inline(always)]
-fn reversed_lengths(first: usize, second: usize) -> Block {
+pub(super) fn reversed_lengths(first: usize, second: usize) -> Block {
     (u128::from(8 * first as u64) << 64 | u128::from(8 * second as u64)).to_le_bytes()
 }
 

@@ -21,6 +21,7 @@ use crate::engine::lane_groups::{
 use crate::engine::{Batch, Message, share_key};
 use crate::primitives::aes::{GROUP, GroupKeys, KeySchedule};
 use crate::primitives::counter::{Counters, Le32, NUMBERS, xor_keystream, xor_keystream_with};
+use crate::primitives::derived::Derived;
 use crate::primitives::polyval::{LaneHash, Polyval, Powers};
 use crate::primitives::wipe;
 
@@ -213,26 +214,6 @@ struct Crypt<'b, 'm, 'a, const OPENS: bool> {
     messages: &'b mut [&'m mut Message<'a>],
 }
 
-/// The keys derived from the nonces of a group.
-struct Derived {
-    authentication: [Block; GROUP],
-    encryption: GroupKeys,
-}
-
-impl Derived {
-    #[inline(always)]
-    fn empty() -> Self {
-        Self { authentication: [[0; BLOCK]; GROUP], encryption: GroupKeys::empty() }
-    }
-}
-
-/// Zeroizes the authentication keys. [`GroupKeys`] zeroizes the encryption keys.
-impl Drop for Derived {
-    fn drop(&mut self) {
-        wipe(&mut self.authentication);
-    }
-}
-
 impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
     type Output = ();
 
@@ -364,11 +345,16 @@ fn low_halves(first: &Block, second: &Block) -> Block {
 
 /// Returns the state of `POLYVAL(H, AAD, plaintext, lengths)`, with all strings padded with zeros.
 #[inline(always)]
-fn hash<'p, 'd, B: Isa>(b: B, powers: &'p Powers, aad: &[u8], plaintext: Span<'d>) -> Polyval<'p, 'd, B> {
+fn hash<'p, 'd, B: Isa>(
+    b: B,
+    powers: &'p Powers,
+    aad: &[u8],
+    plaintext: Span<'d>,
+) -> Polyval<'p, 'd, B, false> {
     let lengths = u128::from(8 * aad.len() as u64) | u128::from(8 * plaintext.len() as u64) << 64;
     let y = match aad {
         [] => b.zero(),
-        _ => Polyval::new(b, powers, b.zero(), Span::from(aad), None).finish(b),
+        _ => Polyval::<_, false>::new(b, powers, b.zero(), Span::from(aad), None).finish(b),
     };
     Polyval::new(b, powers, y, plaintext, Some(&lengths.to_le_bytes()))
 }

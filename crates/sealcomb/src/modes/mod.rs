@@ -49,6 +49,7 @@ mod serpent;
 #[cfg(feature = "research")]
 pub(crate) mod silc;
 pub(crate) mod siv;
+pub(crate) mod xaes;
 #[cfg(feature = "hazmat")]
 pub(crate) mod xts;
 
