@@ -19,10 +19,12 @@ use arrayvec::ArrayVec;
 use super::Mode;
 use super::gcm::reversed_lengths;
 use super::omac::Omac;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
+use crate::backend::{BLOCK, Backend, Block, Isa, LINE, Span};
 use crate::engine::blocks::{encrypt_alone, encrypt_each};
+use crate::engine::derived_lanes::{self, DerivedLanes, hash_lanes};
+use crate::engine::lane_groups::{COLUMNS, Group, lanes, xor_columns};
 use crate::engine::{Batch, Material, Message};
-use crate::primitives::aes::GROUP;
+use crate::primitives::aes::{GROUP, GroupKeys};
 use crate::primitives::block::add;
 use crate::primitives::counter::{Be32, LAST_BYTES, xor_keystream, xor_keystream_with};
 use crate::primitives::derived::Derived;
@@ -42,11 +44,11 @@ impl Mode for Xaes {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        batch.backend.run(Crypt::<false> { messages: batch.messages });
+        derived_lanes::run::<Lanes<false>>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        batch.backend.run(Crypt::<true> { messages: batch.messages });
+        derived_lanes::run::<Lanes<true>>(batch);
     }
 }
 
@@ -57,21 +59,43 @@ const fn beginning(counter: u8) -> Block {
     [0, counter, b'X', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
 }
 
-struct Crypt<'b, 'm, 'a, const OPENS: bool> {
-    messages: &'b mut [&'m mut Message<'a>],
-}
+/// One direction of XAES-256-GCM.
+struct Lanes<const OPENS: bool>;
 
-impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
-    type Output = ();
+impl<const OPENS: bool> DerivedLanes for Lanes<OPENS> {
+    const FEW: usize = 5;
 
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) {
+    fn crypt_group<B: Isa>(b: B, mut group: Group<'_, '_, '_>, derived: &mut Derived) {
+        let n = lanes(b, group.messages, |message| b.load_bytes(halves(message)[0]));
+        let iv = lanes(b, group.messages, |message| b.load_bytes(halves(message)[1]));
+        derive_lanes(b, group.messages[0].key, n, derived);
+        let masks = mask_lanes(b, iv, derived);
+        let hashes;
+        if OPENS {
+            hashes = hash_lanes::<B, true, false>(b, &group, derived);
+            crypt_lanes(b, &mut group, iv, &derived.encryption);
+        } else {
+            crypt_lanes(b, &mut group, iv, &derived.encryption);
+            hashes = hash_lanes::<B, true, true>(b, &group, derived);
+        }
+        let mut tags = [[0; BLOCK]; GROUP];
+        for q in 0..2 {
+            b.store(b.xor(b.reverse(hashes[q]), masks[q]), &mut tags[q * B::BLOCKS..]);
+        }
+        for (message, tag) in group.messages.iter_mut().zip(tags) {
+            message.tag = tag;
+        }
+    }
+
+    #[inline(always)]
+    fn crypt_each<B: Isa>(b: B, messages: &mut [&mut Message<'_>]) {
         let mut derived = Derived::empty();
         let mut powers = ArrayVec::<Powers, GROUP>::new();
-        for _ in 0..self.messages.len().min(GROUP) {
+        for _ in 0..messages.len().min(GROUP) {
             powers.push(Powers::empty());
         }
-        for messages in self.messages.chunks_mut(GROUP) {
+        for messages in messages.chunks_mut(GROUP) {
             derive_keys(b, messages, &mut derived);
             let masks = masks(b, messages, &mut derived);
             let longest = messages.iter().map(|message| message.data.len().max(message.aad.len())).max();
@@ -82,6 +106,55 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
                 message.tag = add(sum, mask);
             }
         }
+    }
+}
+
+/// Computes `K_x` of a group and its round keys, one message per lane.
+#[inline(always)]
+fn derive_lanes<B: Isa>(b: B, key: &Material, n: [B::V; 2], derived: &mut Derived) {
+    let mut x = [b.zero(); 4];
+    each_register!(2, 0 1, q => {
+        let n = b.shuffle(n[q], &UP);
+        x[2 * q] = b.xor(n, b.splat(&key.subkeys[0]));
+        x[2 * q + 1] = b.xor(n, b.splat(&key.subkeys[1]));
+    });
+    b.encrypt(key.aes.encrypting(), &mut x);
+    each_register!(2, 0 1, q => {
+        derived.encryption.set_lanes(b, q, 0, x[2 * q]);
+        derived.encryption.set_lanes(b, q, 1, x[2 * q + 1]);
+    });
+    derived.encryption.expand_pair(b, 2);
+}
+
+/// Returns `E_Kx(J0)` of a group in lanes. Stores `H` as a factor of POLYVAL's product.
+#[inline(always)]
+fn mask_lanes<B: Isa>(b: B, iv: [B::V; 2], derived: &mut Derived) -> [B::V; 2] {
+    let mut x = [b.zero(); 4];
+    each_register!(2, 0 1, q => {
+        x[2 * q + 1] = b.xor(iv[q], b.splat(&LAST_BYTES[1]));
+    });
+    derived.encryption.encrypt_columns::<B, 2, 4>(b, &mut x);
+    each_register!(2, 0 1, q => {
+        b.store(GcmOrder::factor(b, x[2 * q]), &mut derived.authentication[q * B::BLOCKS..]);
+    });
+    [x[1], x[3]]
+}
+
+/// Encrypts or decrypts a group, one message per lane.
+#[inline(always)]
+fn crypt_lanes<B: Isa>(b: B, group: &mut Group<'_, '_, '_>, iv: [B::V; 2], keys: &GroupKeys) {
+    for line in 0..group.lines {
+        // The counter of the first block is 2.
+        let first = 2 + line * COLUMNS;
+        let mut x = [b.zero(); 2 * COLUMNS];
+        each_register!(2, 0 1, q => {
+            each_register!(COLUMNS, 0 1 2 3, i => {
+                x[q * COLUMNS + i] = b.xor(iv[q], b.splat(&LAST_BYTES[first + i]));
+            });
+        });
+        keys.encrypt_columns::<B, COLUMNS, { 2 * COLUMNS }>(b, &mut x);
+        let x = [[x[0], x[1], x[2], x[3]], [x[4], x[5], x[6], x[7]]];
+        xor_columns(b, group.messages, line * LINE, x);
     }
 }
 

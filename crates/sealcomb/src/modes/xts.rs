@@ -23,7 +23,7 @@ use crate::engine::blocks::{Loose, Pass, pass};
 use crate::engine::{Batch, Column, Material, Message};
 use crate::primitives::aes::{KeySchedule, Shared};
 use crate::primitives::block::rest_mask;
-use crate::primitives::doubles::Doubles;
+use crate::primitives::doubles::{Doubles, MaskedGroups};
 
 pub(crate) struct Xts;
 
@@ -41,7 +41,7 @@ impl Mode for Xts {
 
     fn expand_key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         material.aes.invert(backend);
-        material.mode_state = ModeState::new(KeySchedule::mode_state(backend, halves(key).1));
+        material.mode_state = ModeState::new(KeySchedule::boxed(backend, halves(key).1));
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -76,8 +76,11 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
         }
         tweaks.encrypt_on(b);
         let mut masks = LastMasks { first: Column::new(), second: Column::new() };
-        for (message, tweak) in messages.iter_mut().zip(&tweaks.blocks) {
-            whole_blocks::<B, OPENS>(b, message, tweak, &mut masks);
+        let tweaks = &tweaks.blocks;
+        let mut groups = MaskedGroups::new(b, &tweaks[0]);
+        for (i, message) in messages.iter_mut().enumerate() {
+            let next = &tweaks[(i + 1).min(tweaks.len() - 1)];
+            whole_blocks::<B, OPENS>(b, message, &mut groups, next, &mut masks);
         }
         if !masks.first.is_empty() {
             steal::<B, OPENS>(b, messages, &masks);
@@ -112,18 +115,23 @@ fn before_stealing(message: &Message<'_>) -> usize {
 fn whole_blocks<B: Isa, const OPENS: bool>(
     b: B,
     message: &mut Message<'_>,
-    tweak: &Block,
+    groups: &mut MaskedGroups<B>,
+    next_tweak: &Block,
     masks: &mut LastMasks,
 ) {
     let bytes = before_stealing(message);
     let aes = &message.key.aes;
     let keys = if OPENS { aes.decrypting() } else { aes.encrypting() };
-    let mut blocks = WholeBlocks::<B, OPENS> { keys, masks: Doubles::from(b, b.splat(tweak)) };
-    pass(b, &mut message.data.part(0, bytes), &mut blocks);
+    let (at, rest) = groups.crypt::<OPENS>(b, keys, &mut message.data.part(0, bytes), next_tweak);
+    if at == message.data.len() {
+        return;
+    }
+    let mut blocks = WholeBlocks::<B, OPENS> { keys, masks: rest };
+    pass(b, &mut message.data.part(at, bytes), &mut blocks);
     if ragged(message) > 0 {
-        // j = m - 1
-        let j = bytes / BLOCK;
-        let (before_last, last) = (b.first(blocks.masks.at(b, j)), b.first(blocks.masks.at(b, j + 1)));
+        let before = (bytes - at) / BLOCK;
+        let (before_last, last) =
+            (b.first(blocks.masks.at(b, before)), b.first(blocks.masks.at(b, before + 1)));
         masks.first.push(if OPENS { last } else { before_last });
         masks.second.push(if OPENS { before_last } else { last });
     }
