@@ -206,8 +206,8 @@ impl<'p, 'd, B: Isa, const GHASH: bool> Polyval<'p, 'd, B, GHASH> {
 
 /// Absorbs one register per piece, as long as there are enough for all pieces.
 impl<B: Isa, const GHASH: bool> Weave<B> for Polyval<'_, '_, B, GHASH> {
-    // With registers of one or four blocks, the compiler unrolls the rounds by itself.
-    const LONG: bool = B::BLOCKS == 2;
+    // With registers of one or four blocks, the compiler unrolls the rounds of POLYVAL by itself.
+    const LONG: bool = GHASH || B::BLOCKS == 2;
 
     #[inline(always)]
     fn begin(&mut self, _: B) -> bool {
