@@ -44,7 +44,7 @@ pub enum Error {
         /// The length of the given tag in bytes.
         got: usize,
     },
-    /// The message is shorter than the mode's minimum: EME2 and XTS need a whole block.
+    /// The message is shorter than the mode's minimum: EME2, HCTR2 and XTS need a whole block.
     MessageTooShort {
         /// The minimum message size in bytes.
         min: usize,

@@ -109,7 +109,7 @@
 //! | CBC, CFB128 (`hazmat`) | unpredictable | common prefixes; CFB128: also the XOR of the first blocks that differ | far fewer than 2^64 blocks |
 //! | OFB, CTR (`hazmat`) | unique; for CTR every counter block | the XOR of the plaintexts | far fewer than 2^64 blocks |
 //! | ECB (`hazmat`) | none | equal blocks are always visible | |
-//! | EME2 (`hazmat`) | none | equal messages under equal tweaks are always visible | far fewer than 2^64 blocks |
+//! | EME2, HCTR2 (`hazmat`) | none | equal messages under equal tweaks are always visible | far fewer than 2^64 blocks |
 //! | XTS (`hazmat`) | 16: the tweak, usually the sector's number | equal blocks at equal positions of sectors with equal tweaks are always visible | far fewer than 2^64 blocks |
 //!
 //! [`Algorithm::note`] has the rule for every algorithm.
@@ -135,7 +135,7 @@
 //! |---|---|---|
 //! | `std` | yes | the variable `SEALCOMB_BACKEND`; without `std` the library is `no_std` with `alloc` |
 //! | `aead` | yes | the modules `aead` and `mac`, whose types implement the RustCrypto traits |
-//! | `hazmat` | no | ECB, CBC, CFB128, OFB, CTR, XTS and EME2, which do not authenticate; tag lengths that the standards of GCM and GMAC (under 12 bytes) and CCM (under 8 bytes) allow only under conditions; `Stream` for messages in pieces and [`Key`]'s `open_unverified_in_place`, which release plaintext before it is verified |
+//! | `hazmat` | no | ECB, CBC, CFB128, OFB, CTR, XTS, EME2 and HCTR2, which do not authenticate; tag lengths that the standards of GCM and GMAC (under 12 bytes) and CCM (under 8 bytes) allow only under conditions; `Stream` for messages in pieces and [`Key`]'s `open_unverified_in_place`, which release plaintext before it is verified |
 //! | `research` | no | the algorithms whose [`Status`] is [research](Status::Research) or [broken](Status::Broken) |
 //! | `reference` | no | the module `reference`, slow models written from the specifications, and the backend `portable4`, for tests |
 //!

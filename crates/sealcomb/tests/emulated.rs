@@ -141,6 +141,11 @@ fn xaes_holds_singly_and_in_batches() {
 }
 
 #[test]
+fn hctr2_holds_singly_and_in_batches() {
+    must_hold(&answers!["aes128-hctr2" "aes256-hctr2"]);
+}
+
+#[test]
 fn xts_holds_singly_and_in_batches() {
     must_hold(&answers!["aes128-xts" "aes256-xts"]);
 }

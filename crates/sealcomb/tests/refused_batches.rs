@@ -96,6 +96,11 @@ const MISTAKES: &[Mistake] = &[
         error: |_| Error::MessageTooShort { min: 16, got: 15 },
     },
     Mistake {
+        id: "aes256-hctr2",
+        make: |messages, at| messages.data[at].truncate(15),
+        error: |_| Error::MessageTooShort { min: 16, got: 15 },
+    },
+    Mistake {
         id: "aes128-gmac",
         make: |messages, at| messages.data[at].push(0xA5),
         error: |_| Error::TakesNoMessage,

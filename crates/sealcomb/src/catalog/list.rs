@@ -474,6 +474,16 @@ catalog! {
         note: "Not authenticated. Equal messages under equal tweaks have equal ciphertexts. The key is K_AD, K_ECB \
             and the cipher's key.",
     }
+    feature = "hazmat" => hctr2::Hctr2 {
+        mode: "HCTR2", id: "hctr2", kind: Cipher, keys: aes [128, 256],
+        nonce: NO_NONCE, usual_nonce: 0, tag: &[], usual_tag: 0, takes: WIDE_BLOCK,
+        work: Work { calls: 1, multiplications: 2, ..IDLE }, structure: TWO_PASSES_INVERTED, limits: Limits::None,
+        spec: "Crowley, Huckleberry, Biggers, IACR ePrint 2021/1441",
+        status: Portfolio,
+        reason: "chosen by NIST as the basis of its future accordions (pre-draft of SP 800-197A, 2025); file names in \
+            Linux and Android",
+        note: "Not authenticated. Equal messages under equal tweaks have equal ciphertexts.",
+    }
     feature = "hazmat" => xts::Xts {
         mode: "XTS", id: "xts", kind: Cipher, keys: aes [128 + 128, 256 + 256],
         nonce: ONE_BLOCK, usual_nonce: 16, tag: &[], usual_tag: 0, takes: ONE_BLOCK_OR_MORE,

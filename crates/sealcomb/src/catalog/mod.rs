@@ -35,7 +35,8 @@ pub enum Status {
     /// Published by a standards body (NIST, IEEE, ISO/IEC, IETF/IRTF), or a composition of such standards, with no
     /// relevant attack known.
     Standard,
-    /// In the final portfolio of a competition, but not a standard.
+    /// In the final portfolio of a competition, or chosen by a standards body as the basis of a standard, but not a
+    /// standard itself.
     Portfolio,
     /// Published, but neither standardized nor chosen by a competition. No relevant attack on its use as described
     /// here is known. Requires the feature `research`.
@@ -473,6 +474,7 @@ mod tests {
         for (id, features) in [
             ("aes128-ctr", &["hazmat"][..]),
             ("aes256-eme2", &["hazmat"]),
+            ("aes256-hctr2", &["hazmat"]),
             ("aes128-xts", &["hazmat"]),
             ("aes128-pmac", &["research"]),
             ("aes128-poet", &["research"]),

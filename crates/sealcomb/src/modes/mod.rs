@@ -25,6 +25,8 @@ pub(crate) mod elmd;
 pub(crate) mod eme2;
 pub(crate) mod gcm;
 pub(crate) mod gcm_siv;
+#[cfg(feature = "hazmat")]
+pub(crate) mod hctr2;
 #[cfg(feature = "research")]
 pub(crate) mod jambu;
 #[cfg(feature = "research")]
