@@ -531,4 +531,21 @@ mod tests {
         let expected = |x, y: u128| product(x, (0..128).map(|i| y >> i & 1), double_gcm_order);
         multiplies::<GcmOrder>(expected);
     }
+
+    /// RFC 8452, appendix A.
+    #[test]
+    fn polyvals_product_with_a_double_is_gcms_product_of_the_reversed_blocks() {
+        doubles::<PolyvalOrder>(|x| u128::from_be_bytes(PolyvalOrder::double_block(&x.to_be_bytes())));
+        for backend in Backend::available() {
+            for x in BLOCKS {
+                for y in BLOCKS {
+                    let double = PolyvalOrder::double_block(&y.to_le_bytes());
+                    let factor = factor::<PolyvalOrder>(backend, &double);
+                    let got = super::product::<PolyvalOrder>(backend, &x.to_le_bytes(), &factor);
+                    let expected = product(x, (0..128).map(|i| y >> i & 1), double_gcm_order);
+                    assert_eq!(u128::from_le_bytes(got), expected, "{backend:?} {x:x} {y:x}");
+                }
+            }
+        }
+    }
 }
