@@ -22,7 +22,7 @@ LIST = f"{LIBRARY}/src/catalog/list.rs"
 
 EXAMPLES = """examples:
   tools/new-mode deoxys                               an AEAD that requires the feature `research`
-  tools/new-mode xts --kind cipher --feature hazmat   an unauthenticated cipher of a standard
+  tools/new-mode cbc-cs3 --kind cipher --feature hazmat   an unauthenticated cipher of a standard
   tools/new-mode gcm-sst --feature none               a standard AEAD, in every build
   tools/new-mode lightmac --kind mac
 """

@@ -181,6 +181,7 @@ pub const ANSWERS: Target = Target {
         b"julius-ecb",
         b"elmd-vartag",
         b"eme2",
+        b"hctr2",
         b"cmac",
         b"serpent",
     ],

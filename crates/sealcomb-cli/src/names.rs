@@ -75,16 +75,11 @@ pub(crate) fn did_you_mean(name: &str) -> String {
 /// Returns the ids of all algorithms and the names of all modes and families, in lower case.
 fn all() -> BTreeSet<String> {
     let names = |algorithm: &Algorithm| {
-        let mode = mode(algorithm);
+        let mode = algorithm.mode_id;
         let family = mode.find(|c: char| !c.is_ascii_alphabetic()).map(|end| mode[..end].to_owned());
         [Some(algorithm.id.to_owned()), Some(mode.to_owned()), family].into_iter().flatten()
     };
     ALGORITHMS.iter().flat_map(names).collect()
-}
-
-/// Returns the part of an algorithm's id that names its mode: `gcm-siv` in `aes128-gcm-siv`.
-fn mode(algorithm: &Algorithm) -> &'static str {
-    algorithm.id.split_once('-').map_or(algorithm.id, |(_, mode)| mode)
 }
 
 /// Reduces a name to lower-case letters and digits.
@@ -111,7 +106,7 @@ fn fit(algorithm: &'static Algorithm, name: &str) -> Option<(Fit, Named)> {
 
 /// Matches a name without a cipher against an algorithm's mode.
 fn fit_of_mode(algorithm: &Algorithm, name: &str) -> Option<Fit> {
-    let words = words(mode(algorithm));
+    let words = words(algorithm.mode_id);
     let begins = |count| words[..count].concat() == name;
     let ends = |count| words[count..].concat() == name;
     if name == plain(algorithm.mode) || begins(words.len()) {

@@ -23,7 +23,7 @@ enum Shape {
 pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
     let (size, mode) = algorithm.strip_prefix("aes")?.split_once('-')?;
     let (name, shape) = match mode {
-        "ecb" | "cbc" | "ofb" | "ctr" => (mode, Shape::Cipher),
+        "ecb" | "cbc" | "ofb" | "ctr" | "xts" => (mode, Shape::Cipher),
         "cfb128" => ("cfb", Shape::Cipher),
         "gcm" => ("gcm", Shape::Gcm),
         "ccm" => ("ccm", Shape::Ccm),

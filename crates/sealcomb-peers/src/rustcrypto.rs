@@ -16,6 +16,8 @@ use ctr::{Ctr128BE, CtrCore};
 use digest::Mac;
 use eax::Eax;
 use ofb::{Ofb, OfbCore};
+use xaes_256_gcm::Xaes256Gcm;
+use xts_mode::Xts128;
 
 pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
     let (size, mode) = algorithm.split_once('-')?;
@@ -27,6 +29,7 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
             "ccm" => Some(aead::<Ccm<Aes128, U16, U12>>("ccm", key)),
             "eax" => Some(aead::<Eax<Aes128>>("eax", key)),
             "cmac" => Some(mac::<Cmac<Aes128>>("cmac", key)),
+            "xts" => Some(xts::<Aes128>(key)),
             _ => encryption::<Aes128>(mode, key),
         },
         "aes192" => match mode {
@@ -43,8 +46,10 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
             "ccm" => Some(aead::<Ccm<Aes256, U16, U12>>("ccm", key)),
             "eax" => Some(aead::<Eax<Aes256>>("eax", key)),
             "cmac" => Some(mac::<Cmac<Aes256>>("cmac", key)),
+            "xts" => Some(xts::<Aes256>(key)),
             _ => encryption::<Aes256>(mode, key),
         },
+        "xaes256" => Some(aead::<Xaes256Gcm>("xaes-256-gcm", key)),
         _ => None,
     }
 }
@@ -125,6 +130,26 @@ where
         "ctr" => bare("ctr", key, ctr::<C>, ctr::<C>),
         _ => return None,
     })
+}
+
+fn xts<C>(key: &[u8]) -> Peer
+where
+    C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + KeyInit + 'static,
+{
+    let new = |key: &[u8]| {
+        let (key1, key2) = key.split_at(key.len() / 2);
+        Xts128::new(ready::<C>(key1), ready::<C>(key2))
+    };
+    Peer::new(
+        library("xts-mode"),
+        key,
+        new,
+        |xts, tweak, message, _| xts.encrypt_sector(message, *block(tweak)),
+        |xts, tweak, message, _| {
+            xts.decrypt_sector(message, *block(tweak));
+            true
+        },
+    )
 }
 
 /// Creates a peer for an unauthenticated cipher.

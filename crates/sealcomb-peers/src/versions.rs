@@ -37,6 +37,8 @@ mod tests {
             "eax",
             "ofb",
             "ring",
+            "xaes-256-gcm",
+            "xts-mode",
         ] {
             let times = LOCK.matches(&format!("\nname = \"{package}\"\n")).count();
             assert_eq!(times, 1, "{package}");

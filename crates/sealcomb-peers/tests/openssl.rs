@@ -22,12 +22,12 @@ use sealcomb::{ALGORITHMS, Algorithm};
 
 /// Returns the mode in an algorithm's id.
 fn mode(algorithm: &Algorithm) -> &'static str {
-    algorithm.id.split_once('-').expect("cipher and mode").1
+    algorithm.mode_id
 }
 
 /// Returns the algorithms that OpenSSL 3.0 supports.
 fn shared() -> Vec<&'static Algorithm> {
-    let modes = ["gcm", "gmac", "ccm", "cmac", "ecb", "cbc", "cfb128", "ofb", "ctr"];
+    let modes = ["gcm", "gmac", "ccm", "cmac", "ecb", "cbc", "cfb128", "ofb", "ctr", "xts"];
     let is_shared = |algorithm: &&Algorithm| {
         algorithm.cipher == sealcomb::Cipher::Aes && modes.contains(&mode(algorithm))
     };
@@ -50,7 +50,7 @@ fn sizes(algorithm: &Algorithm) -> (Vec<usize>, Vec<usize>) {
 fn seal(message: &mut KnownAnswer) -> Result<(), ErrorStack> {
     match mode(message.algorithm) {
         "cmac" => seal_cmac(message),
-        "ecb" | "cbc" | "cfb128" | "ofb" | "ctr" => seal_cipher(message),
+        "ecb" | "cbc" | "cfb128" | "ofb" | "ctr" | "xts" => seal_cipher(message),
         _ => seal_aead(message),
     }
 }
@@ -111,7 +111,7 @@ fn fetch(algorithm: &Algorithm) -> Result<Cipher, ErrorStack> {
         "cfb128" => "cfb",
         mode => mode,
     };
-    Cipher::fetch(None, &format!("AES-{}-{mode}", 8 * algorithm.key_bytes), None)
+    Cipher::fetch(None, &format!("AES-{}-{mode}", 8 * algorithm.cipher_key_bytes), None)
 }
 
 /// Counters overflow in their last 32 or 64 bits, or in all 128, at each block of messages of up to 41 blocks. The

@@ -73,9 +73,15 @@ fn lengths(algorithm: &Algorithm) -> Vec<usize> {
     lengths
 }
 
-/// Returns key number `number`: zeros for 1, ones for 2, otherwise pseudo-random bytes.
+/// Returns key number `number`: zeros for 1, ones for 2, otherwise pseudo-random bytes. XTS refuses equal halves, so
+/// one of them is inverted.
 fn key(algorithm: &Algorithm, number: usize, bytes: &mut Stream) -> Vec<u8> {
     match number {
+        1 | 2 if algorithm.mode_id == "xts" => {
+            let byte = if number == 1 { 0x00 } else { 0xff };
+            let half = algorithm.key_bytes / 2;
+            [vec![byte; half], vec![!byte; half]].concat()
+        }
         1 => vec![0x00; algorithm.key_bytes],
         2 => vec![0xff; algorithm.key_bytes],
         _ => bytes.take(algorithm.key_bytes),

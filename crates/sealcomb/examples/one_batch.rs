@@ -15,7 +15,8 @@ fn main() {
     let messages: usize = messages.parse().expect("a number of messages");
     let bytes: usize = bytes.parse().expect("a number of bytes");
 
-    let key = Key::new(algorithm, &vec![7; algorithm.key_bytes]).expect("a key");
+    let key: Vec<u8> = (7..).take(algorithm.key_bytes).collect();
+    let key = Key::new(algorithm, &key).expect("a key");
     let nonce = vec![1; algorithm.nonce_bytes];
     let mut data = vec![vec![0; algorithm.ciphertext_bytes(bytes)]; messages];
     let mut tags = vec![vec![0; algorithm.tag_bytes]; messages];

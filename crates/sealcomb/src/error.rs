@@ -17,6 +17,12 @@ pub enum Error {
         /// The length of the given key in bytes.
         got: usize,
     },
+    /// The key consists of two equal keys, which XTS refuses: under such a key, it is not secure against chosen
+    /// ciphertexts.
+    EqualKeyHalves {
+        /// The algorithm's id.
+        algorithm: &'static str,
+    },
     /// The algorithm does not take nonces (or IVs) of this length.
     NonceLength {
         /// The algorithm's id.
@@ -38,7 +44,7 @@ pub enum Error {
         /// The length of the given tag in bytes.
         got: usize,
     },
-    /// The message is shorter than the mode's minimum: EME2 needs a whole block.
+    /// The message is shorter than the mode's minimum: EME2, HCTR2 and XTS need a whole block.
     MessageTooShort {
         /// The minimum message size in bytes.
         min: usize,
@@ -144,6 +150,9 @@ impl fmt::Display for Error {
         match *self {
             Self::KeyLength { algorithm, expected, got } => {
                 write!(f, "key of {got} bytes; {algorithm} takes {expected}")
+            }
+            Self::EqualKeyHalves { algorithm } => {
+                write!(f, "key of two equal halves; {algorithm} takes two different keys")
             }
             Self::NonceLength { algorithm, min, max, got } => {
                 write!(f, "nonce of {got} bytes; {algorithm} takes ")?;

@@ -49,7 +49,8 @@ impl Key {
     /// Expands a key of [`Algorithm::key_bytes`] bytes for [`Backend::selected`].
     ///
     /// # Errors
-    /// [`Error::KeyLength`] for a key of another length, and the errors of [`Backend::selected`].
+    /// [`Error::KeyLength`] for a key of another length, [`Error::EqualKeyHalves`] for a key of XTS with equal halves,
+    /// and the errors of [`Backend::selected`].
     pub fn new(algorithm: &'static Algorithm, key: &[u8]) -> Result<Self, Error> {
         Self::with_backend(algorithm, key, Backend::selected()?)
     }
@@ -57,9 +58,10 @@ impl Key {
     /// Expands a key of [`Algorithm::key_bytes`] bytes for the given backend.
     ///
     /// # Errors
-    /// [`Error::KeyLength`] for a key of another length.
+    /// [`Error::KeyLength`] for a key of another length, and [`Error::EqualKeyHalves`] for a key of XTS with equal
+    /// halves.
     pub fn with_backend(algorithm: &'static Algorithm, key: &[u8], backend: Backend) -> Result<Self, Error> {
-        check_key_length(algorithm, key)?;
+        check_key(algorithm, key)?;
         let empty = || Expanded::empty(algorithm, backend);
         let expand = |expanded: &mut Expanded| {
             let Expanded { material, .. } = expanded;
@@ -83,8 +85,8 @@ impl Key {
     /// ```
     ///
     /// # Errors
-    /// [`Error::KeyLength`] if any key has another length, and the errors of [`Backend::selected`]. No key is
-    /// returned in these cases.
+    /// [`Error::KeyLength`] if any key has another length, [`Error::EqualKeyHalves`] if any key of XTS has equal halves,
+    /// and the errors of [`Backend::selected`]. No key is returned in these cases.
     pub fn new_many<K: AsRef<[u8]>>(algorithm: &'static Algorithm, keys: &[K]) -> Result<Vec<Self>, Error> {
         Self::many(algorithm, keys, Backend::selected()?)
     }
@@ -94,7 +96,7 @@ impl Key {
         keys: &[K],
         backend: Backend,
     ) -> Result<Vec<Self>, Error> {
-        keys.iter().try_for_each(|key| check_key_length(algorithm, key.as_ref()))?;
+        keys.iter().try_for_each(|key| check_key(algorithm, key.as_ref()))?;
         let mut expanded: Vec<Self> =
             keys.iter().map(|_| Self(Wiped::new(Expanded::empty(algorithm, backend)))).collect();
         for (expanded, keys) in expanded.chunks_mut(GROUP).zip(keys.chunks(GROUP)) {
@@ -269,10 +271,13 @@ impl Key {
     }
 }
 
-fn check_key_length(algorithm: &Algorithm, key: &[u8]) -> Result<(), Error> {
-    if key.len() != algorithm.key_bytes {
-        let Algorithm { id, key_bytes, .. } = *algorithm;
+fn check_key(algorithm: &Algorithm, key: &[u8]) -> Result<(), Error> {
+    let Algorithm { id, key_bytes, .. } = *algorithm;
+    if key.len() != key_bytes {
         return Err(Error::KeyLength { algorithm: id, expected: key_bytes, got: key.len() });
+    }
+    if !algorithm.code.takes_key(key) {
+        return Err(Error::EqualKeyHalves { algorithm: id });
     }
     Ok(())
 }
@@ -329,11 +334,34 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "hazmat")]
+    #[test]
+    fn equal_halves_of_a_key_of_xts_are_refused_alone_and_among_good_keys() {
+        for id in ["aes128-xts", "aes256-xts"] {
+            let algorithm = Algorithm::by_id(id).unwrap();
+            let half = algorithm.key_bytes / 2;
+            let equal: Vec<u8> = (0..half).chain(0..half).map(|byte| byte as u8).collect();
+            let refused = Some(Error::EqualKeyHalves { algorithm: id });
+            let mut keys = vec![equal.clone(); GROUP + 2];
+            for (i, key) in keys.iter_mut().enumerate().skip(1) {
+                key[i % half] ^= 1 << (i % 8);
+            }
+            for backend in Backend::available() {
+                assert_eq!(Key::with_backend(algorithm, &equal, backend).err(), refused);
+                for key in &keys[1..] {
+                    assert!(Key::with_backend(algorithm, key, backend).is_ok());
+                }
+                keys.rotate_left(1);
+                assert_eq!(Key::many(algorithm, &keys, backend).err(), refused);
+            }
+        }
+    }
+
     #[test]
     fn a_dropped_key_leaves_no_byte_of_itself() {
         for backend in Backend::available() {
             for algorithm in ALGORITHMS {
-                let bytes = vec![0xa5; algorithm.key_bytes];
+                let bytes: Vec<u8> = (0xa5..).take(algorithm.key_bytes).collect();
                 let key = Key::with_backend(algorithm, &bytes, backend).unwrap();
                 assert!(after_drop(key).iter().all(|&byte| byte == 0), "{backend:?} {}", algorithm.id);
             }

@@ -102,13 +102,15 @@
 //! | GCM, GMAC | unique; 12 bytes from a counter are best | the authentication key; for GCM also the XOR of the plaintexts | 2^32 messages with random nonces, or with nonces that are not 12 bytes |
 //! | CCM, EAX, OCB3 | unique | CCM, EAX: the XOR of the plaintexts; OCB3: equal blocks, and it allows forgeries | CCM: 2^61 AES calls; EAX: 2^48 messages; OCB3: 2^48 blocks |
 //! | GCM-SIV | misuse-resistant: unique or random | only whether messages are equal | RFC 8452, section 9 |
+//! | XAES-256-GCM | random, 24 bytes | the XOR of the plaintexts, and the authentication key of messages whose nonces begin with the same 12 bytes | 2^80 messages |
 //! | SIV | misuse-resistant, optional | only whether messages and their additional data are equal | 2^48 messages |
 //! | COLM0, and of `research` COPA, ELmD, POET, McOE-G | unique or random | common prefixes of messages | far fewer than 2^64 blocks |
 //! | CMAC, and of `research` PMAC | none | | CMAC: 2^48 messages; PMAC: 2^48 blocks |
 //! | CBC, CFB128 (`hazmat`) | unpredictable | common prefixes; CFB128: also the XOR of the first blocks that differ | far fewer than 2^64 blocks |
 //! | OFB, CTR (`hazmat`) | unique; for CTR every counter block | the XOR of the plaintexts | far fewer than 2^64 blocks |
 //! | ECB (`hazmat`) | none | equal blocks are always visible | |
-//! | EME2 (`hazmat`) | none | equal messages under equal tweaks are always visible | far fewer than 2^64 blocks |
+//! | EME2, HCTR2 (`hazmat`) | none | equal messages under equal tweaks are always visible | far fewer than 2^64 blocks |
+//! | XTS (`hazmat`) | 16: the tweak, usually the sector's number | equal blocks at equal positions of sectors with equal tweaks are always visible | far fewer than 2^64 blocks |
 //!
 //! [`Algorithm::note`] has the rule for every algorithm.
 //!
@@ -133,7 +135,7 @@
 //! |---|---|---|
 //! | `std` | yes | the variable `SEALCOMB_BACKEND`; without `std` the library is `no_std` with `alloc` |
 //! | `aead` | yes | the modules `aead` and `mac`, whose types implement the RustCrypto traits |
-//! | `hazmat` | no | ECB, CBC, CFB128, OFB, CTR and EME2, which do not authenticate; tag lengths that the standards of GCM and GMAC (under 12 bytes) and CCM (under 8 bytes) allow only under conditions; `Stream` for messages in pieces and [`Key`]'s `open_unverified_in_place`, which release plaintext before it is verified |
+//! | `hazmat` | no | ECB, CBC, CFB128, OFB, CTR, XTS, EME2 and HCTR2, which do not authenticate; tag lengths that the standards of GCM and GMAC (under 12 bytes) and CCM (under 8 bytes) allow only under conditions; `Stream` for messages in pieces and [`Key`]'s `open_unverified_in_place`, which release plaintext before it is verified |
 //! | `research` | no | the algorithms whose [`Status`] is [research](Status::Research) or [broken](Status::Broken) |
 //! | `reference` | no | the module `reference`, slow models written from the specifications, and the backend `portable4`, for tests |
 //!

@@ -38,9 +38,12 @@ impl Row {
             Cipher::Aes => "aes",
             Cipher::Serpent => "serpent",
         };
+        let first = self.first();
+        if !first.id.ends_with(&format!("-{}", first.mode_id)) || !first.id.starts_with(cipher) {
+            return self.distinct(|algorithm| format!("`{}`", algorithm.id)).join(", ");
+        }
         let bits = self.distinct(|algorithm| (8 * algorithm.cipher_key_bytes).to_string());
-        let modes =
-            self.distinct(|algorithm| algorithm.id.split_once('-').expect("cipher-mode").1.to_owned());
+        let modes = self.distinct(|algorithm| algorithm.mode_id.to_owned());
         let (stems, tags): (Vec<_>, Vec<_>) = modes.iter().map(|mode| tag_suffix(mode)).unzip();
         let tags: Vec<String> = tags.into_iter().flatten().collect();
         let mode =

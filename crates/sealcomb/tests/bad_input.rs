@@ -52,7 +52,7 @@ impl Bytes {
 }
 
 fn key(algorithm: &'static Algorithm, backend: Backend) -> Key {
-    let key = vec![1; algorithm.key_bytes];
+    let key: Vec<u8> = (1..).take(algorithm.key_bytes).collect();
     Key::with_backend(algorithm, &key, backend).expect("the key's length is right")
 }
 
@@ -116,12 +116,13 @@ fn a_nonce_of_another_length_is_refused() {
 fn modes_take_the_nonces_of_their_standards() {
     let takes = |mode: &str| -> Vec<usize> {
         let algorithm = by_id(&format!("aes128-{mode}"));
-        let takes = |&bytes: &usize| algorithm.check(bytes, algorithm.tag_bytes, 0, 0).is_ok();
+        let message = algorithm.min_message_bytes as u64;
+        let takes = |&bytes: &usize| algorithm.check(bytes, algorithm.tag_bytes, 0, message).is_ok();
         (0..=200).filter(takes).collect()
     };
     assert_eq!(takes("ecb"), [0]);
     for mode in
-        ["cbc", "cfb128", "ofb", "ctr", "poet", "poet-aes4", "poet-g", "mcoe-g", "cobra", "julius-ecb"]
+        ["cbc", "cfb128", "ofb", "ctr", "poet", "poet-aes4", "poet-g", "mcoe-g", "cobra", "julius-ecb", "xts"]
     {
         assert_eq!(takes(mode), [16], "{mode}");
     }
@@ -194,6 +195,16 @@ fn a_message_or_aad_over_the_limit_of_the_mode_is_refused() {
     }
     limits_are("aes128-gcm-siv", 12, 1 << 36, 1 << 36);
     limits_are("aes256-gcm-siv", 12, 1 << 36, 1 << 36);
+    limits_are("xaes256-gcm", 24, (1 << 36) - 32, (1 << 61) - 1);
+}
+
+#[test]
+fn a_data_unit_of_xts_has_at_most_2_to_the_20_blocks() {
+    for id in ["aes128-xts", "aes256-xts"] {
+        let (limit, got) = (1 << 24, (1 << 24) + 1);
+        assert_eq!(by_id(id).check(16, 0, 0, limit), Ok(()), "{id}");
+        assert_eq!(by_id(id).check(16, 0, 0, got), Err(Error::MessageTooLong { limit, got }), "{id}");
+    }
 }
 
 #[test]

@@ -464,8 +464,9 @@ fn messages_two_kib_apart_are_equivalent() {
             .map(|i| random_bytes(&mut rng, algorithm.padded_bytes(APART - 16 - i * i % 50)))
             .collect();
         let nonce = random_bytes(&mut rng, algorithm.nonce_bytes);
+        let bytes: Vec<u8> = (9..).take(algorithm.key_bytes).collect();
         for backend in backends::available() {
-            let key = Key::with_backend(algorithm, &vec![9; algorithm.key_bytes], backend).expect("a key");
+            let key = Key::with_backend(algorithm, &bytes, backend).expect("a key");
             let mut buffer = vec![0; APART * messages.len()];
             let mut tags = vec![vec![0; key.tag_bytes()]; messages.len()];
             let mut jobs = Vec::new();

@@ -61,7 +61,8 @@ impl Messages {
 fn a_burst_is_a_batch_of_jobs() {
     for backend in backends::available() {
         for algorithm in ALGORITHMS.iter().filter(|algorithm| !algorithm.expands()) {
-            let key = Key::with_backend(algorithm, &vec![3; algorithm.key_bytes], backend).unwrap();
+            let bytes: Vec<u8> = (3..).take(algorithm.key_bytes).collect();
+            let key = Key::with_backend(algorithm, &bytes, backend).unwrap();
             for count in COUNTS {
                 let messages = Messages::new(algorithm, count);
                 let (ciphertexts, tags) = messages.sealed(&key);

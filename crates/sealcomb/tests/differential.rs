@@ -21,12 +21,15 @@ use common::known_answer::{KnownAnswer, must_hold};
 use common::unsealed::messages;
 use ctr::Ctr128BE;
 use eax::Eax;
+use hctr2_rs::{Hctr2_128, Hctr2_256};
 use ocb3::Ocb3;
 use ofb::Ofb;
 use pmac::Pmac;
 use proptest::prelude::*;
 use proptest::sample::select;
 use sealcomb::{ALGORITHMS, Algorithm, Cipher};
+use xaes_256_gcm::Xaes256Gcm;
+use xts_mode::Xts128;
 
 /// Returns the nonce and tag sizes that a peer supports; none if no peer has the algorithm.
 fn sizes(algorithm: &Algorithm) -> Option<(Vec<usize>, Vec<usize>)> {
@@ -34,14 +37,15 @@ fn sizes(algorithm: &Algorithm) -> Option<(Vec<usize>, Vec<usize>)> {
         return None;
     }
     Some(match mode(algorithm) {
-        "ecb" => (vec![0], vec![0]),
-        "cbc" | "cfb128" | "ofb" | "ctr" => (vec![16], vec![0]),
+        "ecb" | "hctr2" => (vec![0], vec![0]),
+        "cbc" | "cfb128" | "ofb" | "ctr" | "xts" => (vec![16], vec![0]),
         "cmac" | "pmac" => (vec![0], algorithm.tag.to_vec()),
         "gmac" | "gcm" => (vec![8, 12, 16], vec![12, 16]),
         "ccm" => (vec![7, 11, 13], vec![4, 8, 16]),
         "eax" => (vec![16], vec![16]),
         "gcm-siv" => (vec![12], vec![16]),
         "siv" => (vec![1, 12, 16, 33], vec![16]),
+        "xaes256-gcm" => (vec![24], vec![16]),
         "ocb3-t64" | "ocb3-t96" | "ocb3-t128" => (vec![8, 12, 15], vec![algorithm.tag_bytes]),
         _ => return None,
     })
@@ -53,7 +57,7 @@ fn shared() -> Vec<&'static Algorithm> {
 }
 
 fn mode(algorithm: &Algorithm) -> &'static str {
-    algorithm.id.split_once('-').expect("cipher and mode").1
+    algorithm.mode_id
 }
 
 /// Seals a message with a peer whose type fixes all sizes.
@@ -98,6 +102,12 @@ macro_rules! peer {
                 ("ctr", ..) => {
                     Ctr128BE::<$aes>::new_from_slices(key, nonce).expect("sizes").apply_keystream(ct)
                 }
+                ("xts", ..) => {
+                    let (key1, key2) = key.split_at(key.len() / 2);
+                    let [key1, key2] = [key1, key2].map(|key| <$aes>::new_from_slice(key).expect("a key"));
+                    let tweak = nonce.as_slice().try_into().expect("a block");
+                    Xts128::new(key1, key2).encrypt_sector(ct, tweak);
+                }
                 ("cmac", ..) => mac::<Cmac<$aes>>(key, aad, tag),
                 ("pmac", ..) => mac::<Pmac<$aes>>(key, aad, tag),
                 ("gcm" | "gmac", 8, 12) => seal_aead::<AesGcm<$aes, U8, U12>>(message),
@@ -141,8 +151,20 @@ peer!(seal_aes128, Aes128);
 peer!(seal_aes192, Aes192);
 peer!(seal_aes256, Aes256);
 
+/// Encrypts a message with HCTR2, whose tweak is the additional data.
+fn encrypt_hctr2(message: &mut KnownAnswer) {
+    let KnownAnswer { key, aad, msg, ct, .. } = message;
+    let encrypted = match key.len() {
+        16 => Hctr2_128::new(key).encrypt(msg, aad, ct),
+        _ => Hctr2_256::new(key).encrypt(msg, aad, ct),
+    };
+    encrypted.expect("at least one block");
+}
+
 fn seal(message: &mut KnownAnswer) {
     match message.algorithm.cipher_key_bytes {
+        _ if mode(message.algorithm) == "xaes256-gcm" => seal_aead::<Xaes256Gcm>(message),
+        _ if mode(message.algorithm) == "hctr2" => encrypt_hctr2(message),
         16 => seal_aes128(message),
         24 => seal_aes192(message),
         _ => seal_aes256(message),

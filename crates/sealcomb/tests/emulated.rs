@@ -136,6 +136,21 @@ fn ocb3_otr_and_eme2_hold_singly_and_in_batches() {
 }
 
 #[test]
+fn xaes_holds_singly_and_in_batches() {
+    must_hold(&answers!["xaes256-gcm"]);
+}
+
+#[test]
+fn hctr2_holds_singly_and_in_batches() {
+    must_hold(&answers!["aes128-hctr2" "aes256-hctr2"]);
+}
+
+#[test]
+fn xts_holds_singly_and_in_batches() {
+    must_hold(&answers!["aes128-xts" "aes256-xts"]);
+}
+
+#[test]
 fn gcm_siv_holds_singly_and_in_batches() {
     must_hold(&answers!["aes128-gcm-siv" "aes256-gcm-siv"]);
 }

@@ -6,6 +6,7 @@ use sealcomb::{ALGORITHMS, Backend, BatchError, Error, Forged, Key, OpenError};
 fn is_tested(error: Error) -> Error {
     match error {
         Error::KeyLength { .. }
+        | Error::EqualKeyHalves { .. }
         | Error::NonceLength { .. }
         | Error::TagLength { .. }
         | Error::MessageTooShort { .. }
@@ -36,6 +37,10 @@ fn every_message_says_what_was_found_and_what_was_expected() {
     let algorithm = "aes128-gcm-siv";
     for (error, expected) in [
         (Error::KeyLength { algorithm, expected: 16, got: 24 }, "key of 24 bytes; aes128-gcm-siv takes 16"),
+        (
+            Error::EqualKeyHalves { algorithm: "aes128-xts" },
+            "key of two equal halves; aes128-xts takes two different keys",
+        ),
         (
             Error::NonceLength { algorithm, min: 12, max: 12, got: 5 },
             "nonce of 5 bytes; aes128-gcm-siv takes 12",
@@ -156,7 +161,8 @@ fn wrong_lengths_name_the_algorithm_and_its_lengths() {
         let id = algorithm.id;
         let key = Key::new(algorithm, &[0; 5]).err().map(|error| error.to_string());
         assert_eq!(key, Some(format!("key of 5 bytes; {id} takes {}", algorithm.key_bytes)));
-        let key = Key::new(algorithm, &vec![1; algorithm.key_bytes]).expect("a key of the right length");
+        let bytes: Vec<u8> = (1..).take(algorithm.key_bytes).collect();
+        let key = Key::new(algorithm, &bytes).expect("a key of the right length");
         let tag = key.with_tag_bytes(3).expect_err("no algorithm takes 3 bytes").to_string();
         assert!(tag.starts_with(&format!("tag of 3 bytes; {id} takes ")), "{tag}");
     }

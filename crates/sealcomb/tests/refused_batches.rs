@@ -96,6 +96,11 @@ const MISTAKES: &[Mistake] = &[
         error: |_| Error::MessageTooShort { min: 16, got: 15 },
     },
     Mistake {
+        id: "aes256-hctr2",
+        make: |messages, at| messages.data[at].truncate(15),
+        error: |_| Error::MessageTooShort { min: 16, got: 15 },
+    },
+    Mistake {
         id: "aes128-gmac",
         make: |messages, at| messages.data[at].push(0xA5),
         error: |_| Error::TakesNoMessage,
@@ -112,7 +117,8 @@ fn must_refuse(call: impl Fn(&[Key], &mut Messages) -> Result<(), BatchError>, k
     for Mistake { id, make, error } in MISTAKES {
         let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
         for keys in keys {
-            let key = |i: usize| Key::new(algorithm, &vec![i as u8; algorithm.key_bytes]);
+            let key =
+                |i: usize| Key::new(algorithm, &(i as u8..).take(algorithm.key_bytes).collect::<Vec<_>>());
             let keys: Vec<_> = (0..*keys).map(|i| key(i).expect("a key of the right length")).collect();
             for count in COUNTS {
                 let good = Messages::new(algorithm, count);

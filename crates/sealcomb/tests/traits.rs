@@ -130,6 +130,11 @@ fn gcm_siv_seals_as_aes_gcm_siv_does() {
 }
 
 #[test]
+fn xaes_seals_as_xaes_256_gcm_does() {
+    seals_alike::<aead::Xaes256Gcm, xaes_256_gcm::Xaes256Gcm>();
+}
+
+#[test]
 fn eax_seals_as_eax_does() {
     seals_alike::<aead::Aes128Eax, Eax<Aes128>>();
     seals_alike::<aead::Aes192Eax, Eax<Aes192>>();
@@ -150,6 +155,7 @@ fn a_forged_message_is_refused_and_its_output_zeroed() {
     refuses_forgeries::<aead::Aes256Gcm>();
     refuses_forgeries::<aead::Aes128GcmSiv>();
     refuses_forgeries::<aead::Aes256GcmSiv>();
+    refuses_forgeries::<aead::Xaes256Gcm>();
     refuses_forgeries::<aead::Aes128Ccm>();
     refuses_forgeries::<aead::Aes192Ccm>();
     refuses_forgeries::<aead::Aes256Ccm>();

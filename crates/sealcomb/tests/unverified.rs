@@ -11,7 +11,8 @@ use sealcomb::{ALGORITHMS, Algorithm, Backend, Key, OpenJob, SealJob};
 fn opening_unverified_returns_the_message_and_the_correct_tag() {
     for backend in Backend::available() {
         for algorithm in ALGORITHMS.iter().filter(|algorithm| !algorithm.expands()) {
-            let key = Key::with_backend(algorithm, &vec![7; algorithm.key_bytes], backend).unwrap();
+            let bytes: Vec<u8> = (7..).take(algorithm.key_bytes).collect();
+            let key = Key::with_backend(algorithm, &bytes, backend).unwrap();
             let nonce = vec![9; algorithm.nonce_bytes];
             let aad = if algorithm.tag_bytes > 0 { &b"header"[..] } else { b"" };
             let message = if algorithm.kind == sealcomb::Kind::Mac { vec![] } else { (0..96).collect() };

@@ -166,6 +166,12 @@ impl fmt::Debug for Job {
 
 fn key(algorithm: &Algorithm, number: usize) -> Vec<u8> {
     match number {
+        0 | 1 if algorithm.mode_id == "xts" => {
+            // XTS refuses equal halves.
+            let half = algorithm.key_bytes / 2;
+            let byte = if number == 0 { 0 } else { 0xff };
+            [vec![byte; half], vec![!byte; half]].concat()
+        }
         0 => vec![0; algorithm.key_bytes],
         1 => vec![0xff; algorithm.key_bytes],
         _ => {

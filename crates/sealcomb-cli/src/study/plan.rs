@@ -248,7 +248,7 @@ impl Plan {
         let parts = Part::requested(args);
         let peers = |algorithm: &Algorithm| {
             if parts.contains(&Part::Libraries) {
-                peers(algorithm.id, &vec![0x42; algorithm.key_bytes])
+                peers(algorithm.id, &(0x42..).take(algorithm.key_bytes).collect::<Vec<_>>())
             } else {
                 Vec::new()
             }

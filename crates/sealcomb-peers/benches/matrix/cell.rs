@@ -7,6 +7,7 @@ use sealcomb::{Algorithm, Burst, Key, Kind, Verdict};
 use sealcomb_peers::{Message, Peer, peers};
 use sealcomb_timing::{Clock, Quartiles};
 
+use crate::any_key;
 use crate::batches::Batches;
 use crate::buffers::{Layout, Messages};
 use crate::lengths::Lengths;
@@ -74,7 +75,7 @@ pub(crate) struct Cell {
 impl Cell {
     pub(crate) fn measure(clock: &mut Clock, case: Case, turns: usize) -> Self {
         let Case { algorithm, direction, layout, lengths, batch } = case;
-        let key = vec![0x42; algorithm.key_bytes];
+        let key = any_key(algorithm);
         let ours = Key::new(algorithm, &key).expect("a key of the algorithm's length");
         let peers = peers(algorithm.id, &key);
         let mut batches = Batches::new(algorithm, lengths, batch, layout);

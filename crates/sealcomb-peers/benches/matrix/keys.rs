@@ -34,7 +34,8 @@ pub(crate) fn print(clock: &mut Clock, algorithms: &[&'static Algorithm], turns:
 }
 
 fn row(clock: &mut Clock, algorithm: &'static Algorithm, bytes: usize, turns: usize) -> [String; 5] {
-    let keys: Vec<Vec<u8>> = (0..KEYS).map(|i| vec![i as u8; algorithm.key_bytes]).collect();
+    let keys: Vec<Vec<u8>> =
+        (0..KEYS).map(|i| (i..i + algorithm.key_bytes).map(|byte| byte as u8).collect()).collect();
     let mut peers = peers(algorithm.id, &keys[0]);
     let libraries: Vec<String> = peers.iter().map(|peer| peer.library().to_owned()).collect();
     let buffers = Buffers::new(algorithm, bytes);

@@ -436,18 +436,34 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         }
     }
 
-    /// Decrypts every block of `x`. Rounds are unrolled and keys hidden like in [`Isa::encrypt_with`].
+    /// Decrypts every block of `x`.
     #[inline(always)]
     fn decrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
+        self.decrypt_with(keys, x, &mut ());
+    }
+
+    /// Decrypts every block of `x`, with the `R` pieces of `weave` between the rounds. Rounds are unrolled and keys
+    /// hidden like in [`Isa::encrypt_with`].
+    #[inline(always)]
+    fn decrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
+        self,
+        keys: K,
+        x: &mut [Self::V; R],
+        weave: &mut W,
+    ) {
         let keys = keys.hidden();
         let rounds = keys.rounds();
         each_register!(R, r => {
             x[r] = self.xor(x[r], keys.key(self, 0, r));
         });
-        for i in 1..10 {
-            each_register!(R, r => {
-                x[r] = self.aes_inv_round(x[r], keys.key(self, i, r));
+        if W::LONG {
+            each_round!(I => {
+                self.inv_round_with(keys, I, x, weave);
             });
+        } else {
+            for i in 1..10 {
+                self.inv_round_with(keys, i, x, weave);
+            }
         }
         for i in 10..rounds {
             each_register!(R, r => {
@@ -457,6 +473,28 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         each_register!(R, r => {
             x[r] = self.aes_inv_last(x[r], keys.key(self, rounds, r));
         });
+    }
+
+    /// Computes round `i` of the inverse cipher, then piece `i - 1` of `weave`.
+    #[inline(always)]
+    fn inv_round_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
+        self,
+        keys: K,
+        i: usize,
+        x: &mut [Self::V; R],
+        weave: &mut W,
+    ) {
+        each_register!(R, r => {
+            x[r] = self.aes_inv_round(x[r], keys.key(self, i, r));
+        });
+        if W::LONG {
+            each_register!(R, r => {
+                x[r] = self.pin(x[r]);
+            });
+        }
+        if i <= R {
+            weave.thread(self, i - 1);
+        }
     }
 
     /// Loads the first `BLOCKS` blocks of `from`.

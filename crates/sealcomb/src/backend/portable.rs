@@ -451,8 +451,16 @@ impl<const N: usize> Isa for Portable<N> {
     }
 
     #[inline]
-    fn decrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
+    fn decrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
+        self,
+        keys: K,
+        x: &mut [Self::V; R],
+        weave: &mut W,
+    ) {
         Self::with_soft(keys, x, SoftAes::decrypt);
+        for piece in 0..R {
+            weave.thread(self, piece);
+        }
     }
 }
 

@@ -9,6 +9,7 @@ const NO_NONCE: Range = Range { min: 0, max: 0 };
 const ONE_BLOCK: Range = Range { min: 16, max: 16 };
 const EIGHT: Range = Range { min: 8, max: 8 };
 const TWELVE: Range = Range { min: 12, max: 12 };
+const TWENTY_FOUR: Range = Range { min: 24, max: 24 };
 /// EAX takes any string as its nonce. SIV's nonce is one more associated string, or absent (RFC 5297, section 3).
 const ANY_NONCES: Range = Range { min: 0, max: isize::MAX as usize };
 const OCB_NONCES: Range = Range { min: 1, max: 15 };
@@ -19,6 +20,9 @@ const GCM_NONCES: Range = Range { min: 1, max: ((1u64 << 61) - 1) as usize };
 const OCB_LIMITS: Limits = Limits::Fixed { message: 1 << 52, aad: 1 << 52 };
 /// 2^39 - 256 bits (SP 800-38D).
 const GCM_MESSAGE: u64 = (1 << 36) - 32;
+/// 2^20 blocks (IEEE Std 1619).
+#[cfg(feature = "hazmat")]
+const XTS_MESSAGE: u64 = 1 << 24;
 /// 2^64 - 1 bits (SP 800-38D).
 const GCM_AAD: u64 = (1 << 61) - 1;
 
@@ -75,9 +79,12 @@ const ANY: Takes =
 const STRINGS: Takes = Takes { strings: true, ..ANY };
 #[cfg(feature = "hazmat")]
 const WHOLE_BLOCKS: Takes = Takes { whole_blocks: true, ..ANY };
+/// At least one block.
+#[cfg(feature = "hazmat")]
+const ONE_BLOCK_OR_MORE: Takes = Takes { min: 16, ..ANY };
 /// At least one block, with a tweak.
 #[cfg(feature = "hazmat")]
-const WIDE_BLOCK: Takes = Takes { min: 16, tweak: true, ..ANY };
+const WIDE_BLOCK: Takes = Takes { tweak: true, ..ONE_BLOCK_OR_MORE };
 
 #[cfg(feature = "research")]
 const PADDED: Takes = Takes { expansion: Expansion::Blocks, ..ANY };
@@ -87,10 +94,13 @@ const FLAGGED: Takes = Takes { expansion: Expansion::Flagged, ..ANY };
 const TAGGED: Takes = Takes { expansion: Expansion::FlaggedWithTags, ..ANY };
 
 /// One entry per mode: the key sizes in bits, plus the bits of the mode's own keys after a `+`, and the properties
-/// that do not depend on the key size.
+/// that do not depend on the key size. The id of an algorithm consists of cipher, key size and mode, unless the key
+/// size is followed by `=`, an id and a name.
 macro_rules! catalog {
     ($($cfg:meta => $code:path {
-        mode: $mode:literal, id: $id:literal, kind: $kind:ident, keys: $cipher:ident [$($bits:literal $(+ $more:literal)?),*],
+        mode: $mode:literal, id: $id:literal, kind: $kind:ident, keys: $cipher:ident [
+            $($bits:literal $(+ $more:literal)? $(= $own_id:literal $own_name:literal)?),*
+        ],
         nonce: $nonce:expr, usual_nonce: $nonce_bytes:literal, tag: $tag:expr, usual_tag: $tag_bytes:literal,
         takes: $takes:expr, work: $work:expr, structure: $structure:expr, limits: $limits:expr, spec: $spec:literal,
         status: $status:ident, reason: $reason:literal, note: $note:literal,
@@ -99,9 +109,10 @@ macro_rules! catalog {
         pub static ALGORITHMS: &[Algorithm] = &[$($(
             #[cfg($cfg)]
             Algorithm {
-                id: concat!(catalog!(@id $cipher), $bits, "-", $id),
-                name: concat!(catalog!(@name $cipher), "-", $bits, "-", $mode),
+                id: catalog!(@or [$($own_id)?] concat!(catalog!(@id $cipher), $bits, "-", $id)),
+                name: catalog!(@or [$($own_name)?] concat!(catalog!(@name $cipher), "-", $bits, "-", $mode)),
                 mode: $mode,
+                mode_id: $id,
                 kind: Kind::$kind,
                 cipher: catalog!(@cipher $cipher),
                 cipher_key_bytes: $bits / 8,
@@ -131,9 +142,14 @@ macro_rules! catalog {
         /// The ids of algorithms that this build lacks, with the Cargo features that they require.
         pub(super) static NOT_BUILT: &[(&str, &[&str])] = &[$($(
             #[cfg(not($cfg))]
-            (concat!(catalog!(@id $cipher), $bits, "-", $id), super::required_features(Kind::$kind, Status::$status)),
+            (
+                catalog!(@or [$($own_id)?] concat!(catalog!(@id $cipher), $bits, "-", $id)),
+                super::required_features(Kind::$kind, Status::$status),
+            ),
         )*)*];
     };
+    (@or [$own:literal] $usual:expr) => { $own };
+    (@or [] $usual:expr) => { $usual };
     (@id aes) => { "aes" };
     (@id serpent) => { "serpent" };
     (@name aes) => { "AES" };
@@ -174,6 +190,18 @@ catalog! {
         status: Standard,
         reason: "RFC 8452 (2019), IRTF CFRG",
         note: "Reusing a nonce reveals only whether the messages are equal.",
+    }
+    all() => xaes::Xaes {
+        mode: "XAES-256-GCM", id: "xaes256-gcm", kind: Aead, keys: aes [256 = "xaes256-gcm" "XAES-256-GCM"],
+        nonce: TWENTY_FOUR, usual_nonce: 24, tag: &[16], usual_tag: 16, takes: ANY,
+        work: Work { calls: 1, multiplications: 1, ..IDLE }, structure: PARALLEL,
+        limits: Limits::Fixed { message: GCM_MESSAGE, aad: GCM_AAD },
+        spec: "C2SP XAES-256-GCM v1; NIST SP 800-38D, SP 800-108r1",
+        status: Standard,
+        reason: "C2SP (2024): key derivation in counter mode of NIST SP 800-108r1 and GCM of NIST SP 800-38D, both \
+            approved by NIST",
+        note: "Random nonces are safe for 2^80 messages per key. Reusing a nonce reveals the authentication key of \
+            all messages whose nonces begin with the same 12 bytes.",
     }
     all() => ccm::Ccm {
         mode: "CCM", id: "ccm", kind: Aead, keys: aes [128, 192, 256],
@@ -445,6 +473,28 @@ catalog! {
         reason: "IEEE Std 1619.2-2010",
         note: "Not authenticated. Equal messages under equal tweaks have equal ciphertexts. The key is K_AD, K_ECB \
             and the cipher's key.",
+    }
+    feature = "hazmat" => hctr2::Hctr2 {
+        mode: "HCTR2", id: "hctr2", kind: Cipher, keys: aes [128, 256],
+        nonce: NO_NONCE, usual_nonce: 0, tag: &[], usual_tag: 0, takes: WIDE_BLOCK,
+        work: Work { calls: 1, multiplications: 2, ..IDLE }, structure: TWO_PASSES_INVERTED, limits: Limits::None,
+        spec: "Crowley, Huckleberry, Biggers, IACR ePrint 2021/1441",
+        status: Portfolio,
+        reason: "chosen by NIST as the basis of its future accordions (pre-draft of SP 800-197A, 2025); file names in \
+            Linux and Android",
+        note: "Not authenticated. Equal messages under equal tweaks have equal ciphertexts.",
+    }
+    feature = "hazmat" => xts::Xts {
+        mode: "XTS", id: "xts", kind: Cipher, keys: aes [128 + 128, 256 + 256],
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[], usual_tag: 0, takes: ONE_BLOCK_OR_MORE,
+        work: Work { calls: 1, ..IDLE }, structure: INVERTED,
+        limits: Limits::Fixed { message: XTS_MESSAGE, aad: 0 },
+        spec: "IEEE Std 1619; NIST SP 800-38E",
+        status: Standard,
+        reason: "IEEE Std 1619-2007 and later editions, NIST SP 800-38E (2010)",
+        note: "Not authenticated, and only for storage. The nonce is the tweak, usually the little-endian number of \
+            the sector: equal blocks at equal positions of sectors with equal tweaks have equal ciphertexts. The key \
+            is Key1 followed by Key2, which must differ.",
     }
     all() => colm::Colm {
         mode: "COLM0", id: "colm0", kind: Aead, keys: aes [128],

@@ -32,9 +32,11 @@ pub enum Cipher {
 /// How far an algorithm can be trusted. [`Algorithm::reason`] gives the reason and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Published by a standards body (NIST, IEEE, ISO/IEC, IETF/IRTF), with no relevant attack known.
+    /// Published by a standards body (NIST, IEEE, ISO/IEC, IETF/IRTF), or a composition of such standards, with no
+    /// relevant attack known.
     Standard,
-    /// In the final portfolio of a competition, but not a standard.
+    /// In the final portfolio of a competition, or chosen by a standards body as the basis of a standard, but not a
+    /// standard itself.
     Portfolio,
     /// Published, but neither standardized nor chosen by a competition. No relevant attack on its use as described
     /// here is known. Requires the feature `research`.
@@ -97,12 +99,15 @@ pub struct Structure {
 /// ```
 #[non_exhaustive]
 pub struct Algorithm {
-    /// The identifier in code, files and commands, such as `aes128-gcm-siv`: cipher, key size in bits, mode.
+    /// The identifier in code, files and commands, such as `aes128-gcm-siv`: cipher, key size in bits, mode. Some
+    /// algorithms are known under a name of another form, such as `xaes256-gcm`.
     pub id: &'static str,
     /// The name for people, such as `AES-128-GCM-SIV`.
     pub name: &'static str,
     /// The name of the mode, such as `GCM-SIV`.
     pub mode: &'static str,
+    /// The identifier of the mode, such as `gcm-siv`: the end of most of its algorithms' ids.
+    pub mode_id: &'static str,
     /// The service that it provides.
     pub kind: Kind,
     /// The block cipher.
@@ -385,6 +390,11 @@ mod tests {
 
     use super::*;
 
+    /// Returns a key whose bytes differ.
+    fn test_key(algorithm: &Algorithm) -> Vec<u8> {
+        (0..).take(algorithm.key_bytes).collect()
+    }
+
     #[test]
     fn a_message_below_the_minimum_is_refused() {
         let algorithm = Algorithm { min_message_bytes: 16, ..*Algorithm::by_id("aes128-gcm").unwrap() };
@@ -404,7 +414,7 @@ mod tests {
         use crate::{Backend, Key};
         for backend in Backend::available() {
             for algorithm in ALGORITHMS.iter().filter(|a| a.cipher == Cipher::Aes && a.kind != Kind::Mac) {
-                let mut key = Key::with_backend(algorithm, &vec![7; algorithm.key_bytes], backend).unwrap();
+                let mut key = Key::with_backend(algorithm, &test_key(algorithm), backend).unwrap();
                 let message: Vec<u8> = (0..96).collect();
                 let nonce = vec![9; algorithm.nonce_bytes];
                 let sealed = key.seal(&nonce, b"", &message).unwrap();
@@ -464,6 +474,8 @@ mod tests {
         for (id, features) in [
             ("aes128-ctr", &["hazmat"][..]),
             ("aes256-eme2", &["hazmat"]),
+            ("aes256-hctr2", &["hazmat"]),
+            ("aes128-xts", &["hazmat"]),
             ("aes128-pmac", &["research"]),
             ("aes128-poet", &["research"]),
             ("serpent256-ocb3", &["research"]),

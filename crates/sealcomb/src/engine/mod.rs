@@ -3,6 +3,7 @@
 //! - `comb`: one message per lane, for chains of blocks: the comb of the FSE 2015 paper, and a schedule that refills
 //!   lanes.
 //! - `blocks`: consecutive blocks of one message per register.
+//! - `derived_lanes`: short messages with derived keys, one per lane.
 //! - `each`: operations that occur once per message.
 //! - `groups`: short messages of equal numbers of registers.
 //! - `lane_groups`: short messages, one per lane.
@@ -12,6 +13,7 @@
 pub(crate) mod blocks;
 mod cipher;
 pub(crate) mod comb;
+pub(crate) mod derived_lanes;
 pub(crate) mod each;
 pub(crate) mod groups;
 pub(crate) mod lane_groups;

@@ -16,14 +16,14 @@ use core::marker::PhantomData;
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Chunk, Isa, Kernel, ModeState, REGISTERS, Span, Weave};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, ModeState, REGISTERS, Span, Weave};
 use crate::engine::blocks::encrypt_each_by;
 use crate::engine::groups::{self, Grouped};
 use crate::engine::{Batch, BlockCipher, Column, Material, Message};
 use crate::primitives::aes;
 use crate::primitives::counter::{Be32, Counters, LAST_BYTES};
 use crate::primitives::gf128::{GcmOrder, Unreduced, haswell};
-use crate::primitives::ghash::{self, Ghash, Products, Table};
+use crate::primitives::ghash::{self, Absorb, Ghash, Products, Table};
 use crate::primitives::permutation::Permutation;
 
 /// GCM with a block cipher. In GMAC, the message is the job's additional data.
@@ -218,7 +218,7 @@ fn lengths(first: usize, second: usize) -> Block {
 
 /// Returns the block of [`lengths`], byte-reversed.
 #[inline(always)]
-fn reversed_lengths(first: usize, second: usize) -> Block {
+pub(super) fn reversed_lengths(first: usize, second: usize) -> Block {
     (u128::from(8 * first as u64) << 64 | u128::from(8 * second as u64)).to_le_bytes()
 }
 
@@ -250,7 +250,7 @@ fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<
         let from = if OPENS { Some(at) } else { at.checked_sub(group) };
         if let Some(from) = from {
             hash.begin(b, 0);
-            let mut absorb = Absorb::<B, OPENS> { hash: &mut hash, chunk: data.chunk(from) };
+            let mut absorb = Absorb::<B, _, OPENS> { hash: &mut hash, chunk: data.chunk(from) };
             keys.encrypt_with(b, &mut x, &mut absorb);
             hash.end(b);
         } else {
@@ -268,7 +268,7 @@ fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<
         each_count!(blocks.div_ceil(B::BLOCKS), R => {
             let mut x: [B::V; R] = counters.take(b);
             hash.begin(b, 0);
-            let mut absorb = Absorb::<B, OPENS> { hash: &mut hash, chunk: data.chunk(at - group) };
+            let mut absorb = Absorb::<B, _, OPENS> { hash: &mut hash, chunk: data.chunk(at - group) };
             // There is time for one piece per register between the rounds. The others come first.
             for piece in R..REGISTERS {
                 absorb.thread(b, piece);
@@ -315,20 +315,4 @@ fn last_group<B: Isa, const OPENS: bool, const R: usize>(
     let bytes = data.len() - at;
     let (input, output) = data.xor_part(b, at, x[R - 1]);
     hash.absorb(b, if OPENS { input } else { output }, bytes.div_ceil(BLOCK));
-}
-
-/// Hashes a group of ciphertext, one register between two AES rounds. It is the input when opening, and earlier output
-/// when sealing.
-struct Absorb<'h, 't, 'd, B: Isa, const OPENS: bool> {
-    hash: &'h mut Ghash<'t, B>,
-    chunk: Chunk<'d, B, REGISTERS>,
-}
-
-impl<B: Isa, const OPENS: bool> Weave<B> for Absorb<'_, '_, '_, B, OPENS> {
-    #[inline(always)]
-    fn thread(&mut self, b: B, piece: usize) {
-        let r = Ghash::<B>::register(piece, REGISTERS);
-        let x = if OPENS { self.chunk.load(b, r) } else { self.chunk.load_written(b, r) };
-        self.hash.absorb_register(b, REGISTERS, r, x);
-    }
 }

@@ -14,75 +14,42 @@
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use crate::backend::{BLOCK, Block, Isa, Kernel, LINE, Span};
-use crate::engine::lane_groups::{
-    COLUMNS, Group, SET, Sorted, bits_of_data, classify, columns, lanes, store_tags, xor_columns,
-};
-use crate::engine::{Batch, Message, share_key};
+use crate::backend::{BLOCK, Block, Isa, LINE, Span};
+use crate::engine::derived_lanes::{self, DerivedLanes, hash_lanes, low_lanes};
+use crate::engine::lane_groups::{COLUMNS, Group, lanes, store_tags, xor_columns};
+use crate::engine::{Batch, Message};
 use crate::primitives::aes::{GROUP, GroupKeys, KeySchedule};
 use crate::primitives::counter::{Counters, Le32, NUMBERS, xor_keystream, xor_keystream_with};
-use crate::primitives::polyval::{LaneHash, Polyval, Powers};
+use crate::primitives::derived::Derived;
+use crate::primitives::polyval::{Polyval, Powers};
 use crate::primitives::wipe;
 
 pub(crate) struct GcmSiv;
 
 impl Mode for GcmSiv {
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        crypt::<false>(batch);
+        derived_lanes::run::<Lanes<false>>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        crypt::<true>(batch);
+        derived_lanes::run::<Lanes<true>>(batch);
     }
 }
 
-/// Minimum number of messages for which a group takes less time than its messages one by one.
-const FEW: usize = 5;
+/// One direction of GCM-SIV.
+struct Lanes<const OPENS: bool>;
 
-/// Processes a batch. Groups pay off only on the widest registers.
-fn crypt<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
-    if batch.messages.len() < FEW || batch.backend.blocks() < 4 || !share_key(batch.messages) {
-        return batch.backend.run(Crypt::<OPENS> { messages: batch.messages });
-    }
-    for messages in batch.messages.chunks_mut(SET) {
-        if let Some(sorted) = classify(messages, FEW, LINE, |message| message.data.len()) {
-            // Groups sort references of their own: the messages of a batch stay in order.
-            let mut references = ArrayVec::<&mut Message<'_>, SET>::new();
-            references.extend(messages.iter_mut().map(|message| &mut **message));
-            batch.backend.run(Groups::<OPENS> { messages: &mut references, sorted });
-        } else {
-            batch.backend.run(Crypt::<OPENS> { messages });
-        }
-    }
-}
-
-/// Messages under one key, at most a set. The short ones are processed in groups, and then all others.
-struct Groups<'b, 'm, 'a, const OPENS: bool> {
-    messages: &'b mut [&'m mut Message<'a>],
-    sorted: Sorted,
-}
-
-impl<const OPENS: bool> Kernel for Groups<'_, '_, '_, OPENS> {
-    type Output = ();
+impl<const OPENS: bool> DerivedLanes for Lanes<OPENS> {
+    const FEW: usize = 5;
 
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) {
-        // Elsewhere, nothing of this is compiled.
-        assert!(B::BLOCKS == 4);
-        let Self { messages, mut sorted } = self;
-        let count = sorted.sort(b, messages);
-        let size = 2 * B::BLOCKS;
-        let odd = count % size;
-        let (grouped, rest) = messages.split_at_mut(count - if odd < FEW { odd } else { 0 });
-        if !grouped.is_empty() {
-            let mut derived = Derived::empty();
-            for (n, messages) in grouped.chunks_mut(size).enumerate() {
-                crypt_group::<B, OPENS>(b, sorted.group(n * size, messages), &mut derived);
-            }
-        }
-        if !rest.is_empty() {
-            b.call(Crypt::<OPENS> { messages: rest });
-        }
+    fn crypt_group<B: Isa>(b: B, group: Group<'_, '_, '_>, derived: &mut Derived) {
+        crypt_group::<B, OPENS>(b, group, derived);
+    }
+
+    #[inline(always)]
+    fn crypt_each<B: Isa>(b: B, messages: &mut [&mut Message<'_>]) {
+        crypt_each::<B, OPENS>(b, messages);
     }
 }
 
@@ -97,7 +64,7 @@ fn crypt_group<B: Isa, const OPENS: bool>(b: B, mut group: Group<'_, '_, '_>, de
         let tags = lanes(b, group.messages, |message| b.one(&message.tag));
         crypt_lanes(b, &mut group, tags, &derived.encryption);
     }
-    let mut s = hash_lanes::<B, OPENS>(b, &group, derived);
+    let mut s = hash_lanes::<B, false, OPENS>(b, &group, derived);
     for q in 0..2 {
         s[q] = b.and(b.xor(s[q], nonces[q]), b.splat(&WITHOUT_LAST_BIT));
     }
@@ -140,47 +107,6 @@ fn derive_lanes<B: Isa>(b: B, aes: &KeySchedule, nonces: [B::V; 2], derived: &mu
     derived.encryption.expand_pair(b, halves);
 }
 
-/// Returns the low halves of corresponding blocks as one block.
-#[inline(always)]
-fn low_lanes<B: Isa>(b: B, first: B::V, second: B::V) -> B::V {
-    const LOW: Block = (u64::MAX as u128).to_le_bytes();
-    b.xor(b.and(first, b.splat(&LOW)), b.low_to_high(second))
-}
-
-/// Returns the states of `POLYVAL(H, AAD, plaintext, lengths)` of a group, with all strings padded with zeros.
-#[inline(always)]
-fn hash_lanes<B: Isa, const OPENS: bool>(b: B, group: &Group<'_, '_, '_>, derived: &Derived) -> [B::V; 2] {
-    let lengths = lanes(b, group.messages, |message| {
-        let bits = u128::from(8 * message.aad.len() as u64) | u128::from(8 * message.data.len() as u64) << 64;
-        b.one(&bits.to_le_bytes())
-    });
-    let mut hash = LaneHash::new(b, &derived.authentication);
-    if group.aad {
-        let x = columns(b, group.messages, 0, |message| Span::from(&*message.aad));
-        let mut bits = lengths;
-        for q in 0..2 {
-            bits[q] = low_lanes(b, lengths[q], lengths[q]);
-        }
-        hash.absorb_some(b, &x, bits, 0);
-    }
-    let bits = bits_of_data(b, lengths);
-    if group.equal && group.lines > 1 {
-        hash.prepare(b);
-    }
-    for line in 0..group.lines {
-        let x = columns(b, group.messages, line * LINE, plaintext::<OPENS>);
-        let last = line == group.lines - 1;
-        if group.equal && !last {
-            hash.absorb_four(b, &x);
-        } else if group.whole {
-            hash.absorb_all(b, &x);
-        } else {
-            hash.absorb_some(b, &x, bits, line * COLUMNS);
-        }
-    }
-    hash.finish(b, lengths)
-}
-
 /// Encrypts or decrypts a group with its tags, one per lane.
 #[inline(always)]
 fn crypt_lanes<B: Isa>(b: B, group: &mut Group<'_, '_, '_>, tags: [B::V; 2], keys: &GroupKeys) {
@@ -197,74 +123,46 @@ fn crypt_lanes<B: Isa>(b: B, group: &mut Group<'_, '_, '_>, tags: [B::V; 2], key
             });
             counters[q] = b.add32(counters[q], b.splat(&NUMBERS.0[COLUMNS]));
         });
-        keys.encrypt_columns(b, &mut x);
+        keys.encrypt_columns::<B, COLUMNS, { 2 * COLUMNS }>(b, &mut x);
         let x = [[x[0], x[1], x[2], x[3]], [x[4], x[5], x[6], x[7]]];
         xor_columns(b, group.messages, line * LINE, x);
     }
 }
 
-struct Crypt<'b, 'm, 'a, const OPENS: bool> {
-    messages: &'b mut [&'m mut Message<'a>],
-}
-
-/// The keys derived from the nonces of a group.
-struct Derived {
-    authentication: [Block; GROUP],
-    encryption: GroupKeys,
-}
-
-impl Derived {
-    #[inline(always)]
-    fn empty() -> Self {
-        Self { authentication: [[0; BLOCK]; GROUP], encryption: GroupKeys::empty() }
+/// RFC 8452, sections 4 and 5, without the comparison of the tags.
+///
+/// Sealing must hash a message before it encrypts it, and opening must decrypt it before it hashes it. To keep all units
+/// busy, one group of messages is in its second pass while the next group is in its first.
+#[inline(always)]
+fn crypt_each<B: Isa, const OPENS: bool>(b: B, messages: &mut [&mut Message<'_>]) {
+    let groups = messages.len().div_ceil(GROUP);
+    let mut derived = ArrayVec::<Derived, 2>::new();
+    for _ in 0..groups.min(2) {
+        derived.push(Derived::empty());
     }
-}
-
-/// Zeroizes the authentication keys. [`GroupKeys`] zeroizes the encryption keys.
-impl Drop for Derived {
-    fn drop(&mut self) {
-        wipe(&mut self.authentication);
+    let mut powers = ArrayVec::<Powers, GROUP>::new();
+    for _ in 0..messages.len().min(GROUP) {
+        powers.push(Powers::empty());
     }
-}
-
-impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
-    type Output = ();
-
-    /// RFC 8452, sections 4 and 5, without the comparison of the tags.
-    ///
-    /// Sealing must hash a message before it encrypts it, and opening must decrypt it before it hashes it. To keep
-    /// all units busy, one group of messages is in its second pass while the next group is in its first.
-    #[inline(always)]
-    fn run<B: Isa>(self, b: B) {
-        let groups = self.messages.len().div_ceil(GROUP);
-        let mut derived = ArrayVec::<Derived, 2>::new();
-        for _ in 0..groups.min(2) {
-            derived.push(Derived::empty());
+    let mut chunks = messages.chunks_mut(GROUP);
+    let mut before: &mut [&mut Message<'_>] = &mut [];
+    for g in 0..=groups {
+        let current = chunks.next().unwrap_or_default();
+        if !current.is_empty() {
+            derive_keys(b, current, &mut derived[g % 2]);
         }
-        let mut powers = ArrayVec::<Powers, GROUP>::new();
-        for _ in 0..self.messages.len().min(GROUP) {
-            powers.push(Powers::empty());
+        let (hashed, crypted) = if OPENS { (before, current) } else { (current, before) };
+        let (of_hashed, of_crypted) = if OPENS { (g + 1, g) } else { (g, g + 1) };
+        let tags = {
+            // With only one group there is only one `Derived`, which is also passed for the empty group.
+            let of = |g: usize| &derived[g % derived.len()];
+            let (of_hashed, of_crypted) = (of(of_hashed), of(of_crypted));
+            both_passes::<B, OPENS>(b, hashed, of_hashed, crypted, of_crypted, &mut powers)
+        };
+        for (message, tag) in hashed.iter_mut().zip(tags) {
+            message.tag = tag;
         }
-        let mut chunks = self.messages.chunks_mut(GROUP);
-        let mut before: &mut [&mut Message<'_>] = &mut [];
-        for g in 0..=groups {
-            let current = chunks.next().unwrap_or_default();
-            if !current.is_empty() {
-                derive_keys(b, current, &mut derived[g % 2]);
-            }
-            let (hashed, crypted) = if OPENS { (before, current) } else { (current, before) };
-            let (of_hashed, of_crypted) = if OPENS { (g + 1, g) } else { (g, g + 1) };
-            let tags = {
-                // With only one group there is only one `Derived`, which is also passed for the empty group.
-                let of = |g: usize| &derived[g % derived.len()];
-                let (of_hashed, of_crypted) = (of(of_hashed), of(of_crypted));
-                both_passes::<B, OPENS>(b, hashed, of_hashed, crypted, of_crypted, &mut powers)
-            };
-            for (message, tag) in hashed.iter_mut().zip(tags) {
-                message.tag = tag;
-            }
-            before = if OPENS { crypted } else { hashed };
-        }
+        before = if OPENS { crypted } else { hashed };
     }
 }
 
@@ -358,11 +256,16 @@ fn low_halves(first: &Block, second: &Block) -> Block {
 
 /// Returns the state of `POLYVAL(H, AAD, plaintext, lengths)`, with all strings padded with zeros.
 #[inline(always)]
-fn hash<'p, 'd, B: Isa>(b: B, powers: &'p Powers, aad: &[u8], plaintext: Span<'d>) -> Polyval<'p, 'd, B> {
+fn hash<'p, 'd, B: Isa>(
+    b: B,
+    powers: &'p Powers,
+    aad: &[u8],
+    plaintext: Span<'d>,
+) -> Polyval<'p, 'd, B, false> {
     let lengths = u128::from(8 * aad.len() as u64) | u128::from(8 * plaintext.len() as u64) << 64;
     let y = match aad {
         [] => b.zero(),
-        _ => Polyval::new(b, powers, b.zero(), Span::from(aad), None).finish(b),
+        _ => Polyval::<_, false>::new(b, powers, b.zero(), Span::from(aad), None).finish(b),
     };
     Polyval::new(b, powers, y, plaintext, Some(&lengths.to_le_bytes()))
 }

@@ -25,6 +25,8 @@ pub(crate) mod elmd;
 pub(crate) mod eme2;
 pub(crate) mod gcm;
 pub(crate) mod gcm_siv;
+#[cfg(feature = "hazmat")]
+pub(crate) mod hctr2;
 #[cfg(feature = "research")]
 pub(crate) mod jambu;
 #[cfg(feature = "research")]
@@ -49,6 +51,9 @@ mod serpent;
 #[cfg(feature = "research")]
 pub(crate) mod silc;
 pub(crate) mod siv;
+pub(crate) mod xaes;
+#[cfg(feature = "hazmat")]
+pub(crate) mod xts;
 
 use crate::backend::Backend;
 use crate::engine::{Batch, Material};
@@ -58,6 +63,11 @@ pub(crate) trait Mode: Sync {
     /// Returns the part of a key that AES uses: all of it by default, empty if the mode does not use it.
     fn aes_key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
         key
+    }
+
+    /// Returns whether a key of the right length may be used, in constant time.
+    fn takes_key(&self, _key: &[u8]) -> bool {
+        true
     }
 
     /// Adds the mode's own key material. The round keys for encryption with [`Mode::aes_key`] have been computed.

@@ -564,10 +564,11 @@ impl GroupKeys {
         b.encrypt(OfLanes { group: self, at: 0 }, x);
     }
 
-    /// Encrypts [`COLUMNS`] blocks per message, in as many registers for each of two registers of lanes.
+    /// Encrypts `C` blocks per message, in as many registers for each of two registers of lanes.
     #[inline(always)]
-    pub(crate) fn encrypt_columns<B: Isa>(&self, b: B, x: &mut [B::V; 2 * COLUMNS]) {
-        b.encrypt(OfColumns { group: self }, x);
+    pub(crate) fn encrypt_columns<B: Isa, const C: usize, const R: usize>(&self, b: B, x: &mut [B::V; R]) {
+        const { assert!(R == 2 * C) };
+        b.encrypt(OfColumns::<C> { group: self }, x);
     }
 
     /// Expands the keys of all lanes, which are in `R` registers.
@@ -672,13 +673,13 @@ impl<B: Isa> RoundKeys<B> for OfLanes<'_> {
     }
 }
 
-/// The keys of two registers of lanes, [`COLUMNS`] times each.
+/// The keys of two registers of lanes, `C` times each.
 #[derive(Clone, Copy)]
-struct OfColumns<'a> {
+struct OfColumns<'a, const C: usize> {
     group: &'a GroupKeys,
 }
 
-impl<B: Isa> RoundKeys<B> for OfColumns<'_> {
+impl<B: Isa, const C: usize> RoundKeys<B> for OfColumns<'_, C> {
     const SHARED: bool = false;
 
     #[inline(always)]
@@ -688,12 +689,12 @@ impl<B: Isa> RoundKeys<B> for OfColumns<'_> {
 
     #[inline(always)]
     fn key(self, b: B, round: usize, reg: usize) -> B::V {
-        b.load(&self.group.keys[round].0[reg / COLUMNS * B::BLOCKS..])
+        b.load(&self.group.keys[round].0[reg / C * B::BLOCKS..])
     }
 
     fn soft(&self, lane: usize) -> Option<&SoftAes> {
         let (reg, lane) = (lane / B::BLOCKS, lane % B::BLOCKS);
-        self.group.soft.get(reg / COLUMNS * B::BLOCKS + lane)
+        self.group.soft.get(reg / C * B::BLOCKS + lane)
     }
 }
 

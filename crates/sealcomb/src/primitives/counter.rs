@@ -1,4 +1,5 @@
-//! Counter blocks and keystreams of CTR, CCM, GCM and GCM-SIV, which differ in the position of the counter in its block.
+//! Counter blocks and keystreams of CTR, CCM, GCM and GCM-SIV, which differ in the position of the counter in its block,
+//! and the counter blocks of HCTR2.
 
 use super::permutation::Permutation;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, Weave};
@@ -140,6 +141,34 @@ impl<B: Isa, C: Counter> Counters<B, C> {
         for r in 0..R {
             blocks[r] = if C::BIG_ENDIAN { b.reverse(self.next) } else { self.next };
             self.next = C::add(b, self.next, step);
+        }
+        blocks
+    }
+}
+
+/// The counter blocks `S ⊕ i` of HCTR2, where `i` counts from 0 as a little-endian number.
+#[cfg(feature = "hazmat")]
+pub(crate) struct XorCounters<B: Isa> {
+    s: B::V,
+    next: B::V,
+}
+
+#[cfg(feature = "hazmat")]
+impl<B: Isa> XorCounters<B> {
+    /// `s` is in every lane.
+    #[inline(always)]
+    pub(crate) fn new(b: B, s: B::V) -> Self {
+        Self { s, next: b.load(&NUMBERS.0) }
+    }
+
+    /// Returns the next `R` registers of counter blocks.
+    #[inline(always)]
+    pub(crate) fn take<const R: usize>(&mut self, b: B) -> [B::V; R] {
+        let mut blocks = [b.zero(); R];
+        let step = b.splat(&NUMBERS.0[B::BLOCKS]);
+        for r in 0..R {
+            blocks[r] = b.xor(self.next, self.s);
+            self.next = b.add64(self.next, step);
         }
         blocks
     }

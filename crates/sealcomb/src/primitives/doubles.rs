@@ -7,8 +7,9 @@
 //!     first ← x^n first                                  n: blocks of the group
 //! ```
 
+use super::aes::Shared;
 use super::gf128::{short, times_short, times_x_to};
-use crate::backend::{Block, Isa, REGISTERS};
+use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, Weave};
 
 /// Number of powers in the table: the blocks of a group, and one more register.
 const POWERS: usize = 4 * REGISTERS + 4;
@@ -40,8 +41,19 @@ impl<B: Isa, const BIG_ENDIAN: bool> Doubles<B, BIG_ENDIAN> {
     /// Returns the sequence that begins with `v`, which must be in every lane.
     #[inline(always)]
     pub(crate) fn from(b: B, v: B::V) -> Self {
-        let first = times_short(b, Self::turn(b, v), b.load(&POWERS_OF_X.0));
+        Self::following(Self::first(b, v))
+    }
+
+    /// Returns the sequence whose first register is `first`, a register of little-endian numbers.
+    #[inline(always)]
+    pub(crate) fn following(first: B::V) -> Self {
         Self { first, before: 0 }
+    }
+
+    /// Returns the first register of the sequence that begins with `v`, as little-endian numbers.
+    #[inline(always)]
+    fn first(b: B, v: B::V) -> B::V {
+        times_short(b, Self::turn(b, v), b.load(&POWERS_OF_X.0))
     }
 
     /// Converts between the mode's byte order and little-endian.
@@ -75,21 +87,23 @@ impl<B: Isa, const BIG_ENDIAN: bool> Doubles<B, BIG_ENDIAN> {
         (once, twice)
     }
 
-    /// Returns `R` registers of masks, beginning with `first`. A product by a power of `x^8` moves whole bytes, which
-    /// is cheaper than shifts, so it is used for registers at a distance of eight blocks.
+    /// Returns `R` registers of masks, beginning with `first`.
     #[inline(always)]
     fn onward<const R: usize>(b: B, first: B::V) -> [B::V; R] {
-        let eighth = 8 / B::BLOCKS;
         let mut doubles = [first; R];
         for r in 1..R {
-            let from = r % eighth;
-            doubles[r] = if r < eighth {
-                times_x_to(b, first, (r * B::BLOCKS) as u32)
-            } else {
-                times_x_to(b, doubles[from], ((r - from) * B::BLOCKS) as u32)
-            };
+            doubles[r] = Self::register(b, &doubles, r);
         }
         doubles
+    }
+
+    /// Returns register `r` of a group, given those before it. A product by a power of `x^8` moves whole bytes, which is
+    /// cheaper than shifts, so it is used for registers at a distance of eight blocks.
+    #[inline(always)]
+    fn register(b: B, before: &[B::V], r: usize) -> B::V {
+        let eighth = 8 / B::BLOCKS;
+        let from = if r < eighth { 0 } else { r % eighth };
+        times_x_to(b, before[from], ((r - from) * B::BLOCKS) as u32)
     }
 
     /// Moves to the next group if the registers were full.
@@ -105,5 +119,101 @@ impl<B: Isa, const BIG_ENDIAN: bool> Doubles<B, BIG_ENDIAN> {
     #[inline(always)]
     pub(crate) fn at(&self, b: B, i: usize) -> B::V {
         Self::turn(b, times_short(b, self.first, b.one(&POWERS_OF_X.0[i - self.before])))
+    }
+}
+
+/// Encrypts or decrypts full groups of registers of one message after the other, with masks before and after the cipher.
+///
+/// ```text
+/// for each group of each message:
+///     x ← x ⊕ masks
+///     encrypt x, and compute the masks of the next group between the rounds
+///     x ← x ⊕ masks
+/// ```
+///
+/// The next group may be the first one of the next message, so that a message of one group does not wait for its masks.
+pub(crate) struct MaskedGroups<B: Isa> {
+    masks: [B::V; REGISTERS],
+    /// Whether `masks` has more than the first register.
+    complete: bool,
+}
+
+impl<B: Isa> MaskedGroups<B> {
+    /// Begins with a message whose first mask is `v`.
+    #[inline(always)]
+    pub(crate) fn new(b: B, v: &Block) -> Self {
+        Self { masks: [Doubles::<B, false>::first(b, b.splat(v)); REGISTERS], complete: false }
+    }
+
+    /// Encrypts or decrypts all full groups of a message. `next` is the first mask of the message that follows it. Returns
+    /// the offset of the rest, and its masks.
+    #[inline(always)]
+    pub(crate) fn crypt<const OPENS: bool>(
+        &mut self,
+        b: B,
+        keys: Shared<'_>,
+        data: &mut Span<'_>,
+        next: &Block,
+    ) -> (usize, Doubles<B, false>) {
+        let group = REGISTERS * BLOCK * B::BLOCKS;
+        let next = Doubles::<B, false>::first(b, b.splat(next));
+        let (mut at, mut rest) = (0, self.masks[0]);
+        while data.len() - at >= group {
+            if !self.complete {
+                self.masks = Doubles::<B, false>::onward(b, rest);
+                self.complete = true;
+            }
+            rest = times_x_to(b, self.masks[0], (REGISTERS * B::BLOCKS) as u32);
+            let is_last = data.len() - at < 2 * group;
+            let mut ahead = Ahead::<B>([if is_last { next } else { rest }; REGISTERS]);
+            let masks = self.masks;
+            let mut chunk = data.chunk::<B, REGISTERS>(at);
+            let mut x = masks;
+            for r in 0..REGISTERS {
+                x[r] = b.xor(chunk.load(b, r), masks[r]);
+            }
+            ahead.crypt::<OPENS>(b, keys, &mut x);
+            for r in 0..REGISTERS {
+                chunk.store(b, r, b.xor(x[r], masks[r]));
+            }
+            self.masks = ahead.0;
+            at += group;
+        }
+        if at == 0 {
+            self.masks[0] = next;
+            self.complete = false;
+        }
+        (at, Doubles::following(rest))
+    }
+}
+
+/// The masks of a group, computed from the first register.
+struct Ahead<B: Isa>([B::V; REGISTERS]);
+
+impl<B: Isa> Ahead<B> {
+    /// Encrypts or decrypts the blocks of `x`, and computes the masks. Narrow registers are too few for both at once.
+    #[inline(always)]
+    fn crypt<const OPENS: bool>(&mut self, b: B, keys: Shared<'_>, x: &mut [B::V; REGISTERS]) {
+        match (OPENS, B::BLOCKS) {
+            (false, 4) => b.encrypt_with(keys, x, self),
+            (true, 4) => b.decrypt_with(keys, x, self),
+            (false, _) => b.encrypt(keys, x),
+            (true, _) => b.decrypt(keys, x),
+        }
+        if B::BLOCKS < 4 {
+            self.0 = Doubles::<B, false>::onward(b, self.0[0]);
+        }
+    }
+}
+
+/// Computes one register per piece.
+impl<B: Isa> Weave<B> for Ahead<B> {
+    const LONG: bool = true;
+
+    #[inline(always)]
+    fn thread(&mut self, b: B, piece: usize) {
+        if piece > 0 {
+            self.0[piece] = b.pin(Doubles::<B, false>::register(b, &self.0, piece));
+        }
     }
 }

@@ -16,17 +16,22 @@ use core::marker::PhantomData;
 
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Probe, TopBit};
 
-/// A convention that represents elements of the field as blocks. In both conventions, a byte-reversed block is a
-/// little-endian polynomial, on which the arithmetic operates.
+/// A convention that represents elements of the field as blocks. The arithmetic operates on little-endian polynomials.
 pub(crate) trait Field: Sync {
+    /// Turns blocks into little-endian polynomials, and back. Most conventions need the bytes reversed.
+    #[inline(always)]
+    fn turn<B: Isa>(b: B, v: B::V) -> B::V {
+        b.reverse(v)
+    }
+
     /// Doubles every block of a register, in constant time.
     fn double<B: Isa>(b: B, v: B::V) -> B::V;
 
     /// Doubles one block, in constant time.
     fn double_block(v: &Block) -> Block;
 
-    /// Returns every block of `h` as a factor, in constant time: byte-reversed, and in GCM's convention multiplied by
-    /// `x`, which compensates for the reductions.
+    /// Returns every block of `h` as a factor, in constant time: as a polynomial, which in GCM's convention is multiplied
+    /// by `x`, to compensate for the reductions.
     fn factor<B: Isa>(b: B, h: B::V) -> B::V;
 
     /// Reduces `low + high x^64` to a block with one carry-less product. If [`Self::DIVIDES`], the result is divided
@@ -116,11 +121,7 @@ impl Field for GcmOrder {
     /// Multiplies by `x` in POLYVAL's field.
     #[inline(always)]
     fn factor<B: Isa>(b: B, h: B::V) -> B::V {
-        let h = b.reverse(h);
-        let tops = b.shift_right(h, 63);
-        // The top bit of the low half moves to the high half. That of the high half is reduced.
-        let reduced = b.and(b.sub64(b.zero(), tops), b.splat(&halves(0, 0xc2 << 56)));
-        b.xor3(b.add64(h, h), b.swap(tops), reduced)
+        PolyvalOrder::double(b, b.reverse(h))
     }
 
     #[inline(always)]
@@ -136,6 +137,47 @@ impl Field for GcmOrder {
         // The product of the low half: its low part is in `left`, its high part in `right`.
         let below = b.xor(b.and(left, b.splat(&halves(u64::MAX, 0))), b.low_to_high(right));
         b.xor3(b.swap(low), high, below)
+    }
+}
+
+/// POLYVAL's convention (RFC 8452, section 3): little-endian numbers, whose products are divided by `x^128`. The
+/// reductions are those of GCM's convention.
+pub(crate) struct PolyvalOrder;
+
+impl Field for PolyvalOrder {
+    const DIVIDES: bool = true;
+
+    #[inline(always)]
+    fn turn<B: Isa>(_: B, v: B::V) -> B::V {
+        v
+    }
+
+    #[inline(always)]
+    fn double<B: Isa>(b: B, v: B::V) -> B::V {
+        let tops = b.shift_right(v, 63);
+        // The top bit of the low half moves to the high half. That of the high half is reduced.
+        let reduced = b.and(b.sub64(b.zero(), tops), b.splat(&halves(0, 0xc2 << 56)));
+        b.xor3(b.add64(v, v), b.swap(tops), reduced)
+    }
+
+    fn double_block(v: &Block) -> Block {
+        let v = u128::from_le_bytes(*v);
+        (v << 1 ^ ((0xc2 << 120 | 1) & (v >> 127).wrapping_neg())).to_le_bytes()
+    }
+
+    #[inline(always)]
+    fn factor<B: Isa>(_: B, h: B::V) -> B::V {
+        h
+    }
+
+    #[inline(always)]
+    fn reduce<B: Isa>(b: B, low: B::V, high: B::V) -> B::V {
+        GcmOrder::reduce(b, low, high)
+    }
+
+    #[inline(always)]
+    fn reduce_by_shifts<B: Isa>(b: B, low: B::V, high: B::V) -> B::V {
+        GcmOrder::reduce_by_shifts(b, low, high)
     }
 }
 
@@ -193,7 +235,7 @@ impl<F: Field> Kernel for One<'_, F> {
 /// Returns `x h` in every lane, for a factor from [`factor`].
 #[inline(always)]
 pub(crate) fn multiply_by<F: Field, B: Isa>(b: B, x: B::V, h: [B::V; 3]) -> B::V {
-    b.reverse(multiply_reversed::<F, B>(b, b.reverse(x), h))
+    F::turn(b, multiply_reversed::<F, B>(b, F::turn(b, x), h))
 }
 
 /// Returns the product of byte-reversed blocks and factors, with four carry-less products.
@@ -488,5 +530,22 @@ mod tests {
     fn all_methods_give_gcms_product() {
         let expected = |x, y: u128| product(x, (0..128).map(|i| y >> i & 1), double_gcm_order);
         multiplies::<GcmOrder>(expected);
+    }
+
+    /// RFC 8452, appendix A.
+    #[test]
+    fn polyvals_product_with_a_double_is_gcms_product_of_the_reversed_blocks() {
+        doubles::<PolyvalOrder>(|x| u128::from_be_bytes(PolyvalOrder::double_block(&x.to_be_bytes())));
+        for backend in Backend::available() {
+            for x in BLOCKS {
+                for y in BLOCKS {
+                    let double = PolyvalOrder::double_block(&y.to_le_bytes());
+                    let factor = factor::<PolyvalOrder>(backend, &double);
+                    let got = super::product::<PolyvalOrder>(backend, &x.to_le_bytes(), &factor);
+                    let expected = product(x, (0..128).map(|i| y >> i & 1), double_gcm_order);
+                    assert_eq!(u128::from_le_bytes(got), expected, "{backend:?} {x:x} {y:x}");
+                }
+            }
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! Polynomial hashes with deferred reduction and precomputed powers of the key: GHASH (SP 800-38D, section 6.4) and the
-//! seed of Julius.
+//! Polynomial hashes with deferred reduction and precomputed powers of the key: GHASH (SP 800-38D, section 6.4), POLYVAL
+//! (RFC 8452, section 3) and the seed of Julius.
 //!
 //! A group of at most as many blocks as the table has powers is reduced once, after the sum of its products:
 //! `Y ← (Y + X_1) H^n + X_2 H^(n-1) + ... + X_n H`. The table is computed in wide registers: each step multiplies all powers known so far by one of them, which
@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 use core::marker::PhantomData;
 
 use super::gf128::{Field, GcmOrder, Unreduced, haswell, short, square};
-use crate::backend::{BLOCK, Block, Isa, LINE, REGISTERS, Span, Wiped};
+use crate::backend::{BLOCK, Block, Chunk, Isa, LINE, REGISTERS, Span, Weave, Wiped};
 
 /// Number of blocks after the powers of a table: a one, for a hash whose last block is not multiplied, and zeros, by
 /// which a register multiplies up to four lanes without a block.
@@ -190,7 +190,14 @@ pub(crate) struct KeyHash<'t, B: Isa, F> {
 impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
     #[inline(always)]
     pub(crate) fn new(b: B, table: &'t Table) -> Self {
-        Self { rows: table.rows(), y: b.zero(), sum: Unreduced::zero(b), at: 0, end: 0, field: PhantomData }
+        Self::after(b, table, b.zero())
+    }
+
+    /// Returns the state of a hash that adds `y` to its first block. Only the first lane of `y` is not zero.
+    #[inline(always)]
+    pub(crate) fn after(b: B, table: &'t Table, y: B::V) -> Self {
+        let y = F::turn(b, y);
+        Self { rows: table.rows(), y, sum: Unreduced::zero(b), at: 0, end: 0, field: PhantomData }
     }
 
     /// Begins a group of this many blocks, at most [`Table::count`].
@@ -215,7 +222,7 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
     pub(crate) fn absorb(&mut self, b: B, x: B::V, blocks: usize) {
         let h = b.load(&self.rows[0][self.at..]);
         let h_sum = b.load(&self.rows[1][self.at..]);
-        let x = b.reverse(x);
+        let x = F::turn(b, x);
         self.sum.add(b, b.xor(x, self.y), h, h_sum);
         self.y = b.zero();
         self.at += blocks;
@@ -243,7 +250,7 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
         let at = POWERS - (registers - r) * B::BLOCKS;
         let h = b.load(&self.rows[0][at..]);
         let h_sum = b.load(&self.rows[1][at..]);
-        let x = b.reverse(x);
+        let x = F::turn(b, x);
         let x = if r == 0 { b.xor(x, self.y) } else { x };
         self.sum.add(b, x, h, h_sum);
     }
@@ -302,6 +309,22 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
     /// Returns the hash after the last group, in the first lane.
     #[inline(always)]
     pub(crate) fn value(&self, b: B) -> B::V {
-        b.reverse(self.y)
+        F::turn(b, self.y)
+    }
+}
+
+/// Hashes a group of text, one register between two AES rounds. It is the input when opening, and earlier output when
+/// sealing.
+pub(crate) struct Absorb<'h, 't, 'd, B: Isa, F, const OPENS: bool> {
+    pub(crate) hash: &'h mut KeyHash<'t, B, F>,
+    pub(crate) chunk: Chunk<'d, B, REGISTERS>,
+}
+
+impl<B: Isa, F: Field, const OPENS: bool> Weave<B> for Absorb<'_, '_, '_, B, F, OPENS> {
+    #[inline(always)]
+    fn thread(&mut self, b: B, piece: usize) {
+        let r = KeyHash::<B, F>::register(piece, REGISTERS);
+        let x = if OPENS { self.chunk.load(b, r) } else { self.chunk.load_written(b, r) };
+        self.hash.absorb_register(b, REGISTERS, r, x);
     }
 }

@@ -4,6 +4,7 @@
 pub(crate) mod aes;
 pub(crate) mod block;
 pub(crate) mod counter;
+pub(crate) mod derived;
 pub(crate) mod doubles;
 pub(crate) mod doublings;
 pub(crate) mod gf128;

@@ -1,4 +1,4 @@
-//! POLYVAL (RFC 8452, section 3) with per-message keys. A key is used for one message only, so few powers of it pay
+//! POLYVAL (RFC 8452, section 3) and GHASH with per-message keys. A key is used for one message only, so few powers of it pay
 //! off.
 //!
 //! ```text
@@ -109,8 +109,9 @@ impl Drop for Powers {
 
 impl ZeroizeOnDrop for Powers {}
 
-/// The state of the hash of a string.
-pub(crate) struct Polyval<'p, 'd, B: Isa> {
+/// The state of the hash of a string. With `GHASH`, it is GHASH (SP 800-38D, section 6.4) instead of POLYVAL: the
+/// blocks are byte-reversed.
+pub(crate) struct Polyval<'p, 'd, B: Isa, const GHASH: bool> {
     powers: &'p Powers,
     data: Span<'d>,
     // Offset of the string's next register in bytes, and number of blocks left, including the block after the string.
@@ -123,9 +124,9 @@ pub(crate) struct Polyval<'p, 'd, B: Isa> {
     sum: Unreduced<B>,
 }
 
-impl<'p, 'd, B: Isa> Polyval<'p, 'd, B> {
-    /// Begins a string, padded with zeros to whole blocks, and followed by the block `end`, if any. The first lane of
-    /// `y` is the hash of what precedes the string; its other lanes are zero.
+impl<'p, 'd, B: Isa, const GHASH: bool> Polyval<'p, 'd, B, GHASH> {
+    /// Begins a string, padded with zeros to whole blocks, and followed by the block `end`, if any, which is never
+    /// byte-reversed. The first lane of `y` is the hash of what precedes the string; its other lanes are zero.
     #[inline(always)]
     pub(crate) fn new(b: B, powers: &'p Powers, y: B::V, data: Span<'d>, end: Option<&Block>) -> Self {
         let blocks = data.len().div_ceil(BLOCK) + usize::from(end.is_some());
@@ -135,7 +136,7 @@ impl<'p, 'd, B: Isa> Polyval<'p, 'd, B> {
             some => some,
         };
         let at = data.len().min(BLOCK * first);
-        let mut t = b.xor(b.keep(data.load_part(b, 0), at), y);
+        let mut t = b.xor(Self::turn(b, b.keep(data.load_part(b, 0), at)), y);
         for _ in first..B::BLOCKS {
             t = b.push(b.zero(), t);
         }
@@ -146,7 +147,13 @@ impl<'p, 'd, B: Isa> Polyval<'p, 'd, B> {
         Self { powers, data, at, left, end, t, sum: Unreduced::zero(b) }
     }
 
-    /// Returns the hash of the whole string in the first lane.
+    /// Byte-reverses blocks of the string for GHASH.
+    #[inline(always)]
+    fn turn(b: B, x: B::V) -> B::V {
+        if GHASH { b.reverse(x) } else { x }
+    }
+
+    /// Returns the hash of the whole string in the first lane, not byte-reversed.
     #[inline(always)]
     pub(crate) fn finish(mut self, b: B) -> B::V {
         while self.left > 0 {
@@ -167,7 +174,7 @@ impl<'p, 'd, B: Isa> Polyval<'p, 'd, B> {
     fn register(&self, b: B, r: usize) -> B::V {
         // The block after the string may be the only one in a register.
         let at = (self.at + r * BLOCK * B::BLOCKS).min(self.data.len());
-        let x = self.data.load_part(b, at);
+        let x = Self::turn(b, self.data.load_part(b, at));
         if self.left == (r + 1) * B::BLOCKS { b.xor(x, self.end) } else { x }
     }
 
@@ -198,9 +205,9 @@ impl<'p, 'd, B: Isa> Polyval<'p, 'd, B> {
 }
 
 /// Absorbs one register per piece, as long as there are enough for all pieces.
-impl<B: Isa> Weave<B> for Polyval<'_, '_, B> {
-    // With registers of one or four blocks, the compiler unrolls the rounds by itself.
-    const LONG: bool = B::BLOCKS == 2;
+impl<B: Isa, const GHASH: bool> Weave<B> for Polyval<'_, '_, B, GHASH> {
+    // With registers of one or four blocks, the compiler unrolls the rounds of POLYVAL by itself.
+    const LONG: bool = GHASH || B::BLOCKS == 2;
 
     #[inline(always)]
     fn begin(&mut self, _: B) -> bool {
@@ -212,7 +219,7 @@ impl<B: Isa> Weave<B> for Polyval<'_, '_, B> {
     fn thread(&mut self, b: B, piece: usize) {
         let most = most_registers::<B>();
         let x = if piece < REGISTERS - 1 {
-            self.data.chunk_to_read::<B, { REGISTERS - 1 }>(self.at).load(b, piece)
+            Self::turn(b, self.data.chunk_to_read::<B, { REGISTERS - 1 }>(self.at).load(b, piece))
         } else {
             self.register(b, piece)
         };

@@ -18,7 +18,7 @@ pub fn encrypt(key: Block, rounds: usize, block: Block) -> Block {
 }
 
 /// Computes one full round: `SubBytes`, `ShiftRows`, `MixColumns`, `AddRoundKey`.
-fn round(state: Block, key: Block) -> Block {
+pub(super) fn round(state: Block, key: Block) -> Block {
     let mut state = state.into();
     cipher_round(&mut state, &key.into());
     state.into()

@@ -65,7 +65,7 @@ fn tag<C: BlockCipher>(
 }
 
 /// Returns `POLYVAL(H, X_1, X_2, …)`: `S_j = dot(S_{j-1} + X_j, H)` (section 3).
-fn polyval(h: Block, blocks: impl Iterator<Item = Block>) -> Block {
+pub(super) fn polyval(h: Block, blocks: impl Iterator<Item = Block>) -> Block {
     blocks.fold([0; 16], |s, x| polyval_dot(xor(s, x), h))
 }
 

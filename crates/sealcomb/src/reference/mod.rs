@@ -13,6 +13,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod aegis;
 pub mod aes_rounds;
 pub mod cbc;
 pub mod ccm;
@@ -30,6 +31,7 @@ pub mod eme2;
 pub mod gcm;
 pub mod gcm_siv;
 pub mod gf128;
+pub mod hctr2;
 pub mod jambu;
 pub mod julius;
 pub mod mcoe_g;
@@ -42,7 +44,10 @@ mod reduced_aes;
 pub mod serpent;
 pub mod silc;
 pub mod siv;
+pub mod xaes;
+pub mod xts;
 
+use aegis::{Aegis128L, Aegis256};
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use aes::{Aes128, Aes192, Aes256};
 use alloc::vec::Vec;
@@ -111,7 +116,32 @@ pub fn seal(
     msg: &[u8],
     tag_bytes: usize,
 ) -> Option<(Vec<u8>, Vec<u8>)> {
-    let (cipher, mode) = algorithm_id.split_once('-')?;
+    match algorithm_id {
+        "aegis128l" => {
+            let state = Aegis128L::new(key.try_into().ok()?, nonce.try_into().ok()?);
+            matches!(tag_bytes, 16 | 32).then(|| aegis::seal(state, aad, msg, tag_bytes))
+        }
+        "aegis256" => {
+            let state = Aegis256::new(key.try_into().ok()?, nonce.try_into().ok()?);
+            matches!(tag_bytes, 16 | 32).then(|| aegis::seal(state, aad, msg, tag_bytes))
+        }
+        "xaes256-gcm" => {
+            let sealed = xaes::seal(&Aes256::with_key(key)?, nonce.try_into().ok()?, aad, msg);
+            (tag_bytes == 16).then_some(sealed)
+        }
+        _ => seal_under(algorithm_id.split_once('-')?, key, nonce, aad, msg, tag_bytes),
+    }
+}
+
+/// Seals a message with a block cipher and a mode of it.
+fn seal_under(
+    (cipher, mode): (&str, &str),
+    key: &[u8],
+    nonce: &[u8],
+    aad: &[u8],
+    msg: &[u8],
+    tag_bytes: usize,
+) -> Option<(Vec<u8>, Vec<u8>)> {
     if mode == "eme2" {
         let ct = wide_block(cipher, key, aad, msg, false)?;
         return (nonce.is_empty() && tag_bytes == 0).then_some((ct, Vec::new()));
@@ -142,7 +172,32 @@ pub fn open(
     ct: &[u8],
     tag: &[u8],
 ) -> Option<Vec<u8>> {
-    let (cipher, mode) = algorithm_id.split_once('-')?;
+    match algorithm_id {
+        "aegis128l" => {
+            let state = Aegis128L::new(key.try_into().ok()?, nonce.try_into().ok()?);
+            if matches!(tag.len(), 16 | 32) { aegis::open(state, aad, ct, tag) } else { None }
+        }
+        "aegis256" => {
+            let state = Aegis256::new(key.try_into().ok()?, nonce.try_into().ok()?);
+            if matches!(tag.len(), 16 | 32) { aegis::open(state, aad, ct, tag) } else { None }
+        }
+        "xaes256-gcm" => {
+            let msg = xaes::open(&Aes256::with_key(key)?, nonce.try_into().ok()?, aad, ct, tag);
+            if tag.len() == 16 { msg } else { None }
+        }
+        _ => open_under(algorithm_id.split_once('-')?, key, nonce, aad, ct, tag),
+    }
+}
+
+/// Opens a message with a block cipher and a mode of it.
+fn open_under(
+    (cipher, mode): (&str, &str),
+    key: &[u8],
+    nonce: &[u8],
+    aad: &[u8],
+    ct: &[u8],
+    tag: &[u8],
+) -> Option<Vec<u8>> {
     if mode == "eme2" {
         let msg = wide_block(cipher, key, aad, ct, true)?;
         return (nonce.is_empty() && tag.is_empty()).then_some(msg);
@@ -199,6 +254,8 @@ fn seal_with<C: BlockCipher>(
         "cfb128" => (cfb::encrypt(cipher, block(nonce), msg), Vec::new()),
         "ofb" => (ofb::apply(cipher, block(nonce), msg), Vec::new()),
         "ctr" => (ctr::apply(cipher, block(nonce), msg), Vec::new()),
+        "xts" => (xts::encrypt(cipher, &C::with_key(own)?, block(nonce), msg), Vec::new()),
+        "hctr2" => (hctr2::encrypt(cipher, aad, msg), Vec::new()),
         "cmac" => (Vec::new(), cmac::tag(cipher, aad, tag_bytes)),
         "pmac" => (Vec::new(), pmac::tag(cipher, aad, tag_bytes)),
         "gmac" => (Vec::new(), gcm::gmac(cipher, nonce, aad, tag_bytes)),
@@ -247,6 +304,8 @@ fn open_with<C: BlockCipher>(
         "cfb128" => Some(cfb::decrypt(cipher, block(nonce), ct)),
         "ofb" => Some(ofb::apply(cipher, block(nonce), ct)),
         "ctr" => Some(ctr::apply(cipher, block(nonce), ct)),
+        "xts" => Some(xts::decrypt(cipher, &C::with_key(own)?, block(nonce), ct)),
+        "hctr2" => Some(hctr2::decrypt(cipher, aad, ct)),
         "cmac" => (cmac::tag(cipher, aad, tag.len()) == tag).then(Vec::new),
         "pmac" => (pmac::tag(cipher, aad, tag.len()) == tag).then(Vec::new),
         "gmac" => (gcm::gmac(cipher, nonce, aad, tag.len()) == tag).then(Vec::new),
@@ -282,7 +341,7 @@ fn open_with<C: BlockCipher>(
 fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: usize, tag: usize) -> bool {
     let own_bytes = match mode {
         "mcoe-g" => 16,
-        "siv" => C::KEY_BYTES,
+        "siv" | "xts" => C::KEY_BYTES,
         _ => 0,
     };
     if own != own_bytes {
@@ -292,6 +351,8 @@ fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: 
         "ecb" => nonce == 0 && aad == 0 && tag == 0 && msg.is_multiple_of(16),
         "cbc" => nonce == 16 && aad == 0 && tag == 0 && msg.is_multiple_of(16),
         "cfb128" | "ofb" | "ctr" => nonce == 16 && aad == 0 && tag == 0,
+        "xts" => C::KEY_BYTES != 24 && nonce == 16 && aad == 0 && tag == 0 && (16..=16 << 20).contains(&msg),
+        "hctr2" => C::KEY_BYTES != 24 && nonce == 0 && tag == 0 && msg >= 16,
         "cmac" | "pmac" => nonce == 0 && msg == 0 && matches!(tag, 1..=16),
         "gmac" => nonce > 0 && msg == 0 && matches!(tag, 4 | 8 | 12..=16),
         "gcm" => nonce > 0 && matches!(tag, 4 | 8 | 12..=16),

@@ -307,13 +307,21 @@ impl<T: Armv8> Isa for T {
     }
 
     #[inline(always)]
-    fn decrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
+    fn decrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
+        self,
+        keys: K,
+        x: &mut [Self::V; R],
+        weave: &mut W,
+    ) {
         let keys = keys.hidden();
         let rounds = keys.rounds();
         each_round!(I => {
             for r in 0..R {
                 // SAFETY: the token proves AES.
                 x[r] = unsafe { inv_round(x[r], keys.key(self, I - 1, r)) };
+            }
+            if I <= R {
+                weave.thread(self, I - 1);
             }
         });
         for i in 9..rounds - 1 {
