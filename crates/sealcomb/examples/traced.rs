@@ -26,7 +26,7 @@ mod traced {
     use sealcomb::aead::{AeadInOut, Aes128Gcm, KeyInit};
     use sealcomb::mac::{Aes128Cmac, Mac};
     use sealcomb::{
-        ALGORITHMS, Algorithm, Backend, Burst, Direction, Error, Key, Kind, OpenError, OpenJob, Schedule,
+        ALGORITHMS, Algorithm, Backend, Burst, Cipher, Direction, Error, Key, Kind, OpenError, OpenJob, Schedule,
         SealJob, Stream, Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with,
     };
     use std::collections::BTreeSet;
@@ -66,7 +66,7 @@ mod traced {
     pub(super) fn main() {
         let words: Vec<String> = env::args().skip(1).collect();
         let [backend, secret, extent, ids @ ..] = words.as_slice() else {
-            panic!("usage: traced BACKEND SECRET quick|full [ID|PREFIX-...]");
+            panic!("usage: traced BACKEND SECRET quick|full [ID|CIPHER-...]");
         };
         // A byte on standard input says that the tracer is attached.
         std::io::stdin().read_exact(&mut [0]).expect("the tracer writes a byte");
@@ -91,10 +91,14 @@ mod traced {
         }
     }
 
-    /// Returns whether a word is the algorithm's id, or a prefix that ends with a hyphen: `aes256-` selects all
-    /// algorithms with this key size.
+    /// Returns whether a word is the algorithm's id, or its cipher with a key size and a hyphen: `aes256-` selects all
+    /// algorithms with AES and this key size, among them `xaes256-gcm`.
     fn names(word: &str, algorithm: &Algorithm) -> bool {
-        word == algorithm.id || (word.ends_with('-') && algorithm.id.starts_with(word))
+        let cipher = match algorithm.cipher {
+            Cipher::Aes => "aes",
+            Cipher::Serpent => "serpent",
+        };
+        word == algorithm.id || word == format!("{cipher}{}-", 8 * algorithm.cipher_key_bytes)
     }
 
     /// Signals to the tracer that the named operation begins, or, if the name is empty, that the operation ends.
@@ -138,6 +142,13 @@ mod traced {
             let mut bytes = vec![0; count];
             self.fill(&mut bytes);
             bytes
+        }
+
+        /// Returns a key. XTS refuses one whose halves are equal, so a bit differs.
+        fn key(&mut self, algorithm: &Algorithm) -> Vec<u8> {
+            let mut key = self.bytes(algorithm.key_bytes);
+            key[0] ^= u8::from(algorithm.mode_id == "xts");
+            key
         }
 
         fn fill(&mut self, bytes: &mut [u8]) {
@@ -218,7 +229,7 @@ mod traced {
             lengths: &[usize],
             keys: usize,
         ) -> Self {
-            let key_bytes: Vec<_> = (0..keys).map(|_| secret.bytes(algorithm.key_bytes)).collect();
+            let key_bytes: Vec<_> = (0..keys).map(|_| secret.key(algorithm)).collect();
             let keys: Vec<Key> = traced(&format!("{}: {keys} keys", algorithm.id), || {
                 if keys == 2 && Backend::selected() == Ok(backend) {
                     call!(Key::new_many(algorithm, &key_bytes)).expect("keys of the right length")
