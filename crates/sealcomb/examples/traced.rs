@@ -144,10 +144,15 @@ mod traced {
             bytes
         }
 
-        /// Returns a key. XTS refuses one whose halves are equal, so a bit differs.
+        /// Returns a key. The halves of a key of XTS, which must not be equal, differ in one byte, whose place depends on
+        /// the secret.
         fn key(&mut self, algorithm: &Algorithm) -> Vec<u8> {
             let mut key = self.bytes(algorithm.key_bytes);
-            key[0] ^= u8::from(algorithm.mode_id == "xts");
+            if algorithm.mode_id == "xts" {
+                let half = key.len() / 2;
+                key.copy_within(..half, half);
+                key[half + self.number as usize % half] ^= 1;
+            }
             key
         }
 
