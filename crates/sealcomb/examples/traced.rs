@@ -26,8 +26,9 @@ mod traced {
     use sealcomb::aead::{AeadInOut, Aes128Gcm, KeyInit};
     use sealcomb::mac::{Aes128Cmac, Mac};
     use sealcomb::{
-        ALGORITHMS, Algorithm, Backend, Burst, Cipher, Direction, Error, Key, Kind, OpenError, OpenJob, Schedule,
-        SealJob, Stream, Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with,
+        ALGORITHMS, Algorithm, Backend, Burst, Cipher, Direction, Error, Key, Kind, OpenError, OpenJob,
+        Schedule, SealJob, Sectors, Stream, Verdict, open_batch, open_batch_with, seal_batch,
+        seal_batch_with,
     };
     use std::collections::BTreeSet;
     use std::env;
@@ -498,6 +499,13 @@ mod traced {
         for id in ["aes128-gcm", "aes128-gmac", "aes128-ocb3-t128", "aes128-cmac"] {
             in_pieces(Algorithm::by_id(id).expect("a listed algorithm"), &key, &text);
         }
+        let xts = Algorithm::by_id("aes128-xts").expect("a listed algorithm");
+        let xts = Key::new(xts, &secret.key(xts)).expect("a key of the right length");
+        let sectors = Sectors::new(&xts, 32).expect("a size of XTS");
+        let mut run = text.clone();
+        run.resize(3 * 32 + 17, 0);
+        traced("sectors: seal", || call!(Sectors::seal(&sectors, 7, &mut run))).expect("a long last sector");
+        traced("sectors: open", || call!(Sectors::open(&sectors, 7, &mut run))).expect("a long last sector");
         traced("the type of CMAC", || {
             let mut mac: Aes128Cmac = call!(KeyInit::new(&key.into()));
             call!(Mac::update(&mut mac, &text[..21]));

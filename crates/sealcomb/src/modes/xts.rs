@@ -24,6 +24,7 @@ use crate::engine::{Batch, Column, Material, Message};
 use crate::primitives::aes::{KeySchedule, Shared};
 use crate::primitives::block::rest_mask;
 use crate::primitives::doubles::{Doubles, MaskedGroups};
+use crate::primitives::masked::crypt_masked;
 
 pub(crate) struct Xts;
 
@@ -149,17 +150,7 @@ impl<B: Isa, const OPENS: bool> Pass<B> for WholeBlocks<'_, B, OPENS> {
     #[inline(always)]
     fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
         let masks: [B::V; R] = self.masks.take(b, (R - 1) * B::BLOCKS + bytes / BLOCK);
-        for r in 0..R {
-            x[r] = b.xor(x[r], masks[r]);
-        }
-        if OPENS {
-            b.decrypt(self.keys, x);
-        } else {
-            b.encrypt(self.keys, x);
-        }
-        for r in 0..R {
-            x[r] = b.xor(x[r], masks[r]);
-        }
+        crypt_masked::<B, _, R, OPENS>(b, self.keys, x, masks, &mut ());
     }
 }
 
