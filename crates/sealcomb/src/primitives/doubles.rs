@@ -146,26 +146,30 @@ impl<B: Isa> MaskedGroups<B> {
         Self { masks: [Doubles::<B, false>::first(b, b.splat(v)); REGISTERS], complete: false }
     }
 
-    /// Encrypts or decrypts all full groups of a message. `next` is the first mask of the message that follows it. Returns
-    /// the offset of the rest, and its masks.
+    /// Encrypts or decrypts the full groups in the first `end` bytes of a message. `next` is the first mask of the message
+    /// that follows it. Returns the offset of the rest of the message, and its masks.
     #[inline(always)]
     pub(crate) fn crypt<const OPENS: bool>(
         &mut self,
         b: B,
         keys: Shared<'_>,
         data: &mut Span<'_>,
+        end: usize,
         next: &Block,
     ) -> (usize, Doubles<B, false>) {
+        let data = &mut data.reborrow();
         let group = REGISTERS * BLOCK * B::BLOCKS;
         let next = Doubles::<B, false>::first(b, b.splat(next));
         let (mut at, mut rest) = (0, self.masks[0]);
-        while data.len() - at >= group {
+        while end - at >= group {
             if !self.complete {
                 self.masks = Doubles::<B, false>::onward(b, rest);
                 self.complete = true;
             }
-            rest = times_x_to(b, self.masks[0], (REGISTERS * B::BLOCKS) as u32);
-            let is_last = data.len() - at < 2 * group;
+            if data.len() - at > group {
+                rest = times_x_to(b, self.masks[0], (REGISTERS * B::BLOCKS) as u32);
+            }
+            let is_last = end - at < 2 * group;
             let mut ahead = Ahead::<B>([if is_last { next } else { rest }; REGISTERS]);
             let mut x = data.load_all::<B, REGISTERS>(b, at);
             ahead.crypt::<OPENS>(b, keys, &mut x, self.masks);
