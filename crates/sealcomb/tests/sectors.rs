@@ -38,7 +38,7 @@ fn runs_equal_their_sectors_one_by_one() {
                 (4096, 2 * 4096 + 33),
             ] {
                 for (first, step) in [(0, 1), (800, 8), (u64::MAX - 1, 1), (7, u64::MAX), (1, 0)] {
-                    let run: Vec<u8> = (0..run_bytes).map(|i| (i % 251) as u8).collect();
+                    let run: Vec<u8> = (0..run_bytes).map(|i: usize| (i % 251) as u8).collect();
                     let mut expected = run.clone();
                     one_by_one(&key, (bytes, step), first, &mut expected);
                     let sectors = Sectors::new(&key, bytes).expect("a size of XTS").step(step);
