@@ -32,6 +32,7 @@ BRANCH, ADDRESS = "UninitCondition", "UninitValue"
 PUBLIC = {
     ("batch.rs", "finish"): "the verdict on a job",
     ("batch.rs", "open_one"): "the verdict on a message",
+    ("key.rs", "check_key"): "whether the halves of a key of XTS are equal",
     ("key.rs", "open"): "the verdict on a message, and how long it is",
     ("key.rs", "open_in_place"): "the verdict on a message",
     ("engine/message.rs", "wipe_rest"): "how long an opened message is",

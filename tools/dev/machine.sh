@@ -97,8 +97,8 @@ check_arm_branches_sample() {
     check_arm_branches $(sampled_algorithms)
 }
 
-# sampled_algorithms: prints prefixes of the algorithms with one key size, which the seed draws. Key sizes share all code
-# except the key schedule and the number of rounds.
+# sampled_algorithms: prints the ciphers with one key size, which the seed draws. Key sizes share all code except the key
+# schedule and the number of rounds.
 sampled_algorithms() {
     local sizes=(128 192 256)
     local size=${sizes[SEALCOMB_SEED % 3]}

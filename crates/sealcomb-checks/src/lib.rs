@@ -6,6 +6,7 @@
 
 #[macro_use]
 mod calls;
+mod sectors;
 mod stream;
 mod typed;
 
@@ -196,6 +197,7 @@ impl Case {
         if self.has_columns() {
             self.seal_burst(memory, each[0], &jobs);
             self.open_burst(memory, each[0], &jobs);
+            self.in_sectors(memory, each[0], &jobs[0]);
         }
         if self.algorithm.kind != Kind::Cipher {
             self.forge(&mut jobs);

@@ -63,7 +63,7 @@ fn key_of(algorithm: &'static Algorithm, backend: Backend, secret: u64) -> Key {
     // On the stack, because the arena is in use.
     let mut key = [0; 64];
     for (i, byte) in key.iter_mut().enumerate() {
-        *byte = (secret as u8).wrapping_mul(167).wrapping_add(i as u8 * 29 + 1);
+        *byte = (secret as u8).wrapping_mul(167).wrapping_add((i as u8).wrapping_mul(29).wrapping_add(1));
     }
     Key::with_backend(algorithm, &key[..algorithm.key_bytes], backend).expect("a key of the right length")
 }

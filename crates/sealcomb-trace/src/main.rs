@@ -24,7 +24,8 @@ leak is not found, and with status 2 on errors. Skips backends that this CPU lac
   quick    run two small batches of each algorithm
   full     run batches of many sizes under every schedule
   BACKEND  check this backend; each one runs on its own CPU
-  ID       check only these algorithms; an ID that ends with a hyphen, such as aes256-, is a prefix
+  ID       check only these algorithms; a cipher with a key size and a hyphen, such as aes256-, stands for all of
+           its algorithms
 
 example: sealcomb-trace target/static/x86_64-unknown-linux-gnu/release/examples/traced quick vaes256 aes128-gcm";
 

@@ -26,8 +26,9 @@ mod traced {
     use sealcomb::aead::{AeadInOut, Aes128Gcm, KeyInit};
     use sealcomb::mac::{Aes128Cmac, Mac};
     use sealcomb::{
-        ALGORITHMS, Algorithm, Backend, Burst, Direction, Error, Key, Kind, OpenError, OpenJob, Schedule,
-        SealJob, Stream, Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with,
+        ALGORITHMS, Algorithm, Backend, Burst, Cipher, Direction, Error, Key, Kind, OpenError, OpenJob,
+        Schedule, SealJob, Sectors, Stream, Verdict, open_batch, open_batch_with, seal_batch,
+        seal_batch_with,
     };
     use std::collections::BTreeSet;
     use std::env;
@@ -66,7 +67,7 @@ mod traced {
     pub(super) fn main() {
         let words: Vec<String> = env::args().skip(1).collect();
         let [backend, secret, extent, ids @ ..] = words.as_slice() else {
-            panic!("usage: traced BACKEND SECRET quick|full [ID|PREFIX-...]");
+            panic!("usage: traced BACKEND SECRET quick|full [ID|CIPHER-...]");
         };
         // A byte on standard input says that the tracer is attached.
         std::io::stdin().read_exact(&mut [0]).expect("the tracer writes a byte");
@@ -91,10 +92,14 @@ mod traced {
         }
     }
 
-    /// Returns whether a word is the algorithm's id, or a prefix that ends with a hyphen: `aes256-` selects all
-    /// algorithms with this key size.
+    /// Returns whether a word is the algorithm's id, or its cipher with a key size and a hyphen: `aes256-` selects all
+    /// algorithms with AES and this key size, among them `xaes256-gcm`.
     fn names(word: &str, algorithm: &Algorithm) -> bool {
-        word == algorithm.id || (word.ends_with('-') && algorithm.id.starts_with(word))
+        let cipher = match algorithm.cipher {
+            Cipher::Aes => "aes",
+            Cipher::Serpent => "serpent",
+        };
+        word == algorithm.id || word == format!("{cipher}{}-", 8 * algorithm.cipher_key_bytes)
     }
 
     /// Signals to the tracer that the named operation begins, or, if the name is empty, that the operation ends.
@@ -138,6 +143,18 @@ mod traced {
             let mut bytes = vec![0; count];
             self.fill(&mut bytes);
             bytes
+        }
+
+        /// Returns a key. The halves of a key of XTS, which must not be equal, differ in one byte, whose place depends on
+        /// the secret.
+        fn key(&mut self, algorithm: &Algorithm) -> Vec<u8> {
+            let mut key = self.bytes(algorithm.key_bytes);
+            if algorithm.mode_id == "xts" {
+                let half = key.len() / 2;
+                key.copy_within(..half, half);
+                key[half + self.number as usize % half] ^= 1;
+            }
+            key
         }
 
         fn fill(&mut self, bytes: &mut [u8]) {
@@ -218,7 +235,7 @@ mod traced {
             lengths: &[usize],
             keys: usize,
         ) -> Self {
-            let key_bytes: Vec<_> = (0..keys).map(|_| secret.bytes(algorithm.key_bytes)).collect();
+            let key_bytes: Vec<_> = (0..keys).map(|_| secret.key(algorithm)).collect();
             let keys: Vec<Key> = traced(&format!("{}: {keys} keys", algorithm.id), || {
                 if keys == 2 && Backend::selected() == Ok(backend) {
                     call!(Key::new_many(algorithm, &key_bytes)).expect("keys of the right length")
@@ -482,6 +499,13 @@ mod traced {
         for id in ["aes128-gcm", "aes128-gmac", "aes128-ocb3-t128", "aes128-cmac"] {
             in_pieces(Algorithm::by_id(id).expect("a listed algorithm"), &key, &text);
         }
+        let xts = Algorithm::by_id("aes128-xts").expect("a listed algorithm");
+        let xts = Key::new(xts, &secret.key(xts)).expect("a key of the right length");
+        let sectors = Sectors::new(&xts, 32).expect("a size of XTS");
+        let mut run = text.clone();
+        run.resize(3 * 32 + 17, 0);
+        traced("sectors: seal", || call!(Sectors::seal(&sectors, 7, &mut run))).expect("a long last sector");
+        traced("sectors: open", || call!(Sectors::open(&sectors, 7, &mut run))).expect("a long last sector");
         traced("the type of CMAC", || {
             let mut mac: Aes128Cmac = call!(KeyInit::new(&key.into()));
             call!(Mac::update(&mut mac, &text[..21]));

@@ -13,7 +13,7 @@ use crate::{BatchError, Error, Key, Verdict};
 
 /// The number of messages that are processed together. It is smaller than for jobs, since the messages are on the
 /// stack.
-const FLIGHT: usize = 64;
+pub(crate) const FLIGHT: usize = 64;
 
 /// Messages under one key, in columns: one slice each of nonces, additional data, buffers and tags, with one entry
 /// per message, as in a ring of packets or a table.
@@ -250,9 +250,9 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
 }
 
 /// Memory for the messages of a flight. It drops none of them: what they borrow needs no drop.
-type Places<'a> = [MaybeUninit<Message<'a>>; FLIGHT];
+pub(crate) type Places<'a> = [MaybeUninit<Message<'a>>; FLIGHT];
 
-const PLACES: Places<'_> = [const { MaybeUninit::uninit() }; FLIGHT];
+pub(crate) const PLACES: Places<'_> = [const { MaybeUninit::uninit() }; FLIGHT];
 
 /// The messages of a flight, filled through a reference: returning the vector by value would copy its whole capacity.
-type Messages<'a> = ArrayVec<&'a mut Message<'a>, FLIGHT>;
+pub(crate) type Messages<'a> = ArrayVec<&'a mut Message<'a>, FLIGHT>;

@@ -105,6 +105,11 @@ pub enum Error {
     MessageEnded,
     /// The algorithm cannot process a message in pieces, as a stream does.
     NotInPieces,
+    /// The algorithm does not encrypt sectors by their numbers. XTS does.
+    NoSectors {
+        /// The algorithm's id.
+        algorithm: &'static str,
+    },
     /// No algorithm has this id; [`crate::ALGORITHMS`] lists those of this build.
     UnknownAlgorithm,
     /// The algorithm exists, but this program was compiled without the Cargo features that it requires.
@@ -199,6 +204,9 @@ impl fmt::Display for Error {
             Self::NotInPieces => f.write_str(
                 "this algorithm takes whole messages only; GCM, GMAC, OCB3 and CMAC of AES take pieces",
             ),
+            Self::NoSectors { algorithm } => {
+                write!(f, "{algorithm} does not encrypt sectors by their numbers; use XTS")
+            }
             Self::UnknownAlgorithm => {
                 f.write_str("no algorithm has this id; `sealcomb list` and sealcomb::ALGORITHMS list the ids")
             }

@@ -135,7 +135,7 @@
 //! |---|---|---|
 //! | `std` | yes | the variable `SEALCOMB_BACKEND`; without `std` the library is `no_std` with `alloc` |
 //! | `aead` | yes | the modules `aead` and `mac`, whose types implement the RustCrypto traits |
-//! | `hazmat` | no | ECB, CBC, CFB128, OFB, CTR, XTS, EME2 and HCTR2, which do not authenticate; tag lengths that the standards of GCM and GMAC (under 12 bytes) and CCM (under 8 bytes) allow only under conditions; `Stream` for messages in pieces and [`Key`]'s `open_unverified_in_place`, which release plaintext before it is verified |
+//! | `hazmat` | no | ECB, CBC, CFB128, OFB, CTR, XTS, EME2 and HCTR2, which do not authenticate; `Sectors` for runs of sectors under XTS; tag lengths that the standards of GCM and GMAC (under 12 bytes) and CCM (under 8 bytes) allow only under conditions; `Stream` for messages in pieces and [`Key`]'s `open_unverified_in_place`, which release plaintext before it is verified |
 //! | `research` | no | the algorithms whose [`Status`] is [research](Status::Research) or [broken](Status::Broken) |
 //! | `reference` | no | the module `reference`, slow models written from the specifications, and the backend `portable4`, for tests |
 //!
@@ -225,6 +225,8 @@ mod primitives;
 pub mod probe;
 #[cfg(feature = "reference")]
 pub mod reference;
+#[cfg(feature = "hazmat")]
+mod sectors;
 #[cfg(any(feature = "aead", feature = "hazmat"))]
 mod stream;
 
@@ -235,6 +237,8 @@ pub use catalog::{ALGORITHMS, Algorithm, Cipher, Kind, Parallel, Range, Status, 
 pub use engine::Schedule;
 pub use error::{BatchError, Error, Forged, OpenError};
 pub use key::Key;
+#[cfg(feature = "hazmat")]
+pub use sectors::Sectors;
 #[cfg(feature = "hazmat")]
 pub use stream::{Direction, Stream};
 

@@ -22,6 +22,7 @@ fn is_tested(error: Error) -> Error {
         | Error::AadAfterMessage
         | Error::MessageEnded
         | Error::NotInPieces
+        | Error::NoSectors { .. }
         | Error::UnknownAlgorithm
         | Error::AlgorithmNotBuilt { .. }
         | Error::UnknownBackend
@@ -110,6 +111,10 @@ fn every_message_says_what_was_found_and_what_was_expected() {
         (
             Error::NotInPieces,
             "this algorithm takes whole messages only; GCM, GMAC, OCB3 and CMAC of AES take pieces",
+        ),
+        (
+            Error::NoSectors { algorithm: "aes128-cbc" },
+            "aes128-cbc does not encrypt sectors by their numbers; use XTS",
         ),
         (
             Error::UnknownAlgorithm,

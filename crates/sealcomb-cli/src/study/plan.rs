@@ -414,13 +414,13 @@ pub(crate) fn is_main(lengths: Lengths) -> bool {
 }
 
 /// Returns the algorithms that `--modes` names, or the default ones for this effort. A name without a key size stands
-/// for keys longer than 128 bits only in a full study.
+/// for longer keys than the mode's shortest only in a full study.
 fn chosen_algorithms(modes: &[String], effort: Effort) -> Result<Vec<&'static Algorithm>> {
     let is_full = effort == Effort::Full;
     if modes.is_empty() {
         return Ok(ALGORITHMS.iter().filter(|algorithm| is_full || is_on_screen(algorithm)).collect());
     }
-    let wanted = |named: &Named| named.with_key_size || is_full || named.algorithm.cipher_key_bytes == 16;
+    let wanted = |named: &Named| named.with_key_size || is_full || has_shortest_key(named.algorithm);
     let mut chosen = HashSet::new();
     for name in modes {
         let named = names::algorithms(name)?;
@@ -429,9 +429,16 @@ fn chosen_algorithms(modes: &[String], effort: Effort) -> Result<Vec<&'static Al
     Ok(ALGORITHMS.iter().filter(|algorithm| chosen.contains(algorithm.id)).collect())
 }
 
-/// Returns whether the screen shows an algorithm: each mode once, with AES and 128-bit keys.
+/// Returns whether the screen shows an algorithm: each mode once, with AES and its shortest key.
 fn is_on_screen(algorithm: &Algorithm) -> bool {
-    algorithm.cipher == Cipher::Aes && algorithm.cipher_key_bytes == 16 && !VARIANTS.contains(&algorithm.id)
+    algorithm.cipher == Cipher::Aes && has_shortest_key(algorithm) && !VARIANTS.contains(&algorithm.id)
+}
+
+/// Returns whether no algorithm of the same mode and cipher has a shorter key: one with 128 bits, except in modes without
+/// this size.
+fn has_shortest_key(algorithm: &Algorithm) -> bool {
+    let same = |other: &&Algorithm| (other.mode_id, other.cipher) == (algorithm.mode_id, algorithm.cipher);
+    ALGORITHMS.iter().filter(same).all(|other| other.key_bytes >= algorithm.key_bytes)
 }
 
 /// Returns the workloads for the lengths that `--lengths` names, or for the default lengths and the mix. A capture
@@ -564,5 +571,6 @@ mod tests {
         assert_eq!(sizes(StudyArgs::default(), "aes-cbc"), [16]);
         assert_eq!(sizes(StudyArgs::default(), "aes256-cbc"), [32]);
         assert_eq!(sizes(full(), "aes-cbc"), [16, 24, 32]);
+        assert_eq!(sizes(StudyArgs::default(), "xaes256-gcm"), [32]);
     }
 }

@@ -109,12 +109,12 @@ impl<'k, B: Isa> LaneOmac<'k, B> {
         each_register!(R, 0 1 2 3, q => {
             self.c[q] = b.xor(self.c[q], x[q]);
         });
-        if let Some(before_ends) = &self.before_ends {
-            if self.last.is_some() || i + 2 == self.blocks {
-                each_register!(R, 0 1 2 3, q => {
-                    self.c[q] = b.xor(self.c[q], b.and(before_ends[q], self.mask(b, q, i + 1)));
-                });
-            }
+        if let Some(before_ends) = &self.before_ends
+            && (self.last.is_some() || i + 2 == self.blocks)
+        {
+            each_register!(R, 0 1 2 3, q => {
+                self.c[q] = b.xor(self.c[q], b.and(before_ends[q], self.mask(b, q, i + 1)));
+            });
         }
         if ends {
             each_register!(R, 0 1 2 3, q => {

@@ -19,11 +19,12 @@ use ctutils::CtEq;
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, ModeState};
-use crate::engine::blocks::{Loose, Pass, pass};
-use crate::engine::{Batch, Column, Material, Message};
+use crate::engine::blocks::{Loose, Pass, encrypt_block, encrypt_blocks, pass};
+use crate::engine::{Batch, Column, Material, Message, share_key};
 use crate::primitives::aes::{KeySchedule, Shared};
 use crate::primitives::block::rest_mask;
 use crate::primitives::doubles::{Doubles, MaskedGroups};
+use crate::primitives::masked::crypt_masked;
 
 pub(crate) struct Xts;
 
@@ -68,15 +69,10 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         let Self { messages } = self;
-        // E(Key2, i)
-        let mut tweaks = Loose::new();
-        for message in messages.iter() {
-            let i = message.nonce.first_chunk().expect("16 bytes");
-            tweaks.push(message.key.mode_state.get::<KeySchedule>(), *i);
-        }
-        tweaks.encrypt_on(b);
+        let mut tweaks = Column::new();
+        tweaks.extend(messages.iter().map(|message| *message.nonce.first_chunk().expect("16 bytes")));
+        encrypt_tweaks(b, messages, &mut tweaks);
         let mut masks = LastMasks { first: Column::new(), second: Column::new() };
-        let tweaks = &tweaks.blocks;
         let mut groups = MaskedGroups::new(b, &tweaks[0]);
         for (i, message) in messages.iter_mut().enumerate() {
             let next = &tweaks[(i + 1).min(tweaks.len() - 1)];
@@ -86,6 +82,22 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
             steal::<B, OPENS>(b, messages, &masks);
         }
     }
+}
+
+/// Computes `E(Key2, i)` of each message.
+#[inline(always)]
+fn encrypt_tweaks<B: Isa>(b: B, messages: &[&mut Message<'_>], tweaks: &mut [Block]) {
+    if share_key(messages) {
+        encrypt_blocks(b, key2(messages[0].key).encrypting(), tweaks);
+    } else {
+        for (message, tweak) in messages.iter().zip(tweaks) {
+            encrypt_block(b, key2(message.key).encrypting(), tweak);
+        }
+    }
+}
+
+fn key2(key: &Material) -> &KeySchedule {
+    key.mode_state.get()
 }
 
 /// The masks of the last two blocks of the messages that steal ciphertext, in the order of their use.
@@ -122,7 +134,7 @@ fn whole_blocks<B: Isa, const OPENS: bool>(
     let bytes = before_stealing(message);
     let aes = &message.key.aes;
     let keys = if OPENS { aes.decrypting() } else { aes.encrypting() };
-    let (at, rest) = groups.crypt::<OPENS>(b, keys, &mut message.data.part(0, bytes), next_tweak);
+    let (at, rest) = groups.crypt::<OPENS>(b, keys, &mut message.data, bytes, next_tweak);
     if at == message.data.len() {
         return;
     }
@@ -149,17 +161,7 @@ impl<B: Isa, const OPENS: bool> Pass<B> for WholeBlocks<'_, B, OPENS> {
     #[inline(always)]
     fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
         let masks: [B::V; R] = self.masks.take(b, (R - 1) * B::BLOCKS + bytes / BLOCK);
-        for r in 0..R {
-            x[r] = b.xor(x[r], masks[r]);
-        }
-        if OPENS {
-            b.decrypt(self.keys, x);
-        } else {
-            b.encrypt(self.keys, x);
-        }
-        for r in 0..R {
-            x[r] = b.xor(x[r], masks[r]);
-        }
+        crypt_masked::<B, _, R, OPENS>(b, self.keys, x, masks, &mut ());
     }
 }
 

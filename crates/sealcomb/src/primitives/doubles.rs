@@ -9,6 +9,7 @@
 
 use super::aes::Shared;
 use super::gf128::{short, times_short, times_x_to};
+use super::masked::crypt_masked;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, Weave};
 
 /// Number of powers in the table: the blocks of a group, and one more register.
@@ -145,36 +146,36 @@ impl<B: Isa> MaskedGroups<B> {
         Self { masks: [Doubles::<B, false>::first(b, b.splat(v)); REGISTERS], complete: false }
     }
 
-    /// Encrypts or decrypts all full groups of a message. `next` is the first mask of the message that follows it. Returns
-    /// the offset of the rest, and its masks.
+    /// Encrypts or decrypts the full groups in the first `end` bytes of a message. `next` is the first mask of the message
+    /// that follows it. Returns the offset of the rest of the message, and its masks.
     #[inline(always)]
     pub(crate) fn crypt<const OPENS: bool>(
         &mut self,
         b: B,
         keys: Shared<'_>,
         data: &mut Span<'_>,
+        end: usize,
         next: &Block,
     ) -> (usize, Doubles<B, false>) {
+        let data = &mut data.reborrow();
         let group = REGISTERS * BLOCK * B::BLOCKS;
         let next = Doubles::<B, false>::first(b, b.splat(next));
         let (mut at, mut rest) = (0, self.masks[0]);
-        while data.len() - at >= group {
+        while end - at >= group {
             if !self.complete {
                 self.masks = Doubles::<B, false>::onward(b, rest);
                 self.complete = true;
             }
-            rest = times_x_to(b, self.masks[0], (REGISTERS * B::BLOCKS) as u32);
-            let is_last = data.len() - at < 2 * group;
-            let mut ahead = Ahead::<B>([if is_last { next } else { rest }; REGISTERS]);
-            let masks = self.masks;
-            let mut chunk = data.chunk::<B, REGISTERS>(at);
-            let mut x = masks;
-            for r in 0..REGISTERS {
-                x[r] = b.xor(chunk.load(b, r), masks[r]);
+            if data.len() - at > group {
+                rest = times_x_to(b, self.masks[0], (REGISTERS * B::BLOCKS) as u32);
             }
-            ahead.crypt::<OPENS>(b, keys, &mut x);
+            let is_last = end - at < 2 * group;
+            let mut ahead = Ahead::<B>([if is_last { next } else { rest }; REGISTERS]);
+            let mut x = data.load_all::<B, REGISTERS>(b, at);
+            ahead.crypt::<OPENS>(b, keys, &mut x, self.masks);
+            let mut chunk = data.chunk::<B, REGISTERS>(at);
             for r in 0..REGISTERS {
-                chunk.store(b, r, b.xor(x[r], masks[r]));
+                chunk.store(b, r, x[r]);
             }
             self.masks = ahead.0;
             at += group;
@@ -191,16 +192,19 @@ impl<B: Isa> MaskedGroups<B> {
 struct Ahead<B: Isa>([B::V; REGISTERS]);
 
 impl<B: Isa> Ahead<B> {
-    /// Encrypts or decrypts the blocks of `x`, and computes the masks. Narrow registers are too few for both at once.
+    /// Encrypts or decrypts the blocks of `x`, and computes the next masks. Narrow registers are too few for both at once.
     #[inline(always)]
-    fn crypt<const OPENS: bool>(&mut self, b: B, keys: Shared<'_>, x: &mut [B::V; REGISTERS]) {
-        match (OPENS, B::BLOCKS) {
-            (false, 4) => b.encrypt_with(keys, x, self),
-            (true, 4) => b.decrypt_with(keys, x, self),
-            (false, _) => b.encrypt(keys, x),
-            (true, _) => b.decrypt(keys, x),
-        }
-        if B::BLOCKS < 4 {
+    fn crypt<const OPENS: bool>(
+        &mut self,
+        b: B,
+        keys: Shared<'_>,
+        x: &mut [B::V; REGISTERS],
+        masks: [B::V; REGISTERS],
+    ) {
+        if B::BLOCKS == 4 {
+            crypt_masked::<B, _, REGISTERS, OPENS>(b, keys, x, masks, self);
+        } else {
+            crypt_masked::<B, _, REGISTERS, OPENS>(b, keys, x, masks, &mut ());
             self.0 = Doubles::<B, false>::onward(b, self.0[0]);
         }
     }

@@ -9,6 +9,7 @@ pub(crate) mod doubles;
 pub(crate) mod doublings;
 pub(crate) mod gf128;
 pub(crate) mod ghash;
+pub(crate) mod masked;
 pub(crate) mod offsets;
 pub(crate) mod permutation;
 pub(crate) mod polyval;

@@ -1,0 +1,88 @@
+//! Runs of sectors equal their sectors one by one, and mistakes are refused before anything is written.
+
+mod common {
+    pub(crate) mod backends;
+}
+
+use common::backends;
+use sealcomb::{ALGORITHMS, Algorithm, Backend, Error, Key, Sectors};
+
+fn key(id: &str, backend: Backend) -> Key {
+    let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
+    let bytes: Vec<u8> = (0..algorithm.key_bytes as u8).collect();
+    Key::with_backend(algorithm, &bytes, backend).expect("a key of the right length")
+}
+
+/// Seals the sectors of a run one by one.
+fn one_by_one(key: &Key, (bytes, step): (usize, u64), first: u64, run: &mut [u8]) {
+    for (sector, number) in run.chunks_mut(bytes).zip(0..) {
+        let tweak = u128::from(first) + u128::from(step) * number;
+        key.seal_in_place(&tweak.to_le_bytes(), &[], sector, &mut []).expect("the right sizes");
+    }
+}
+
+#[test]
+fn runs_equal_their_sectors_one_by_one() {
+    for backend in backends::available() {
+        for id in ["aes128-xts", "aes256-xts"] {
+            let key = key(id, backend);
+            for (bytes, run_bytes) in [
+                (16, 16 * 129),
+                (17, 17 * 64),
+                (512, 0),
+                (512, 100),
+                (512, 512),
+                (512, 65 * 512),
+                (512, 9 * 512 + 16),
+                (520, 3 * 520 + 519),
+                (4096, 2 * 4096 + 33),
+            ] {
+                for (first, step) in [(0, 1), (800, 8), (u64::MAX - 1, 1), (7, u64::MAX), (1, 0)] {
+                    let run: Vec<u8> = (0..run_bytes).map(|i: usize| (i % 251) as u8).collect();
+                    let mut expected = run.clone();
+                    one_by_one(&key, (bytes, step), first, &mut expected);
+                    let sectors = Sectors::new(&key, bytes).expect("a size of XTS").step(step);
+                    let mut sealed = run.clone();
+                    sectors.seal(first, &mut sealed).expect("whole sectors");
+                    assert!(sealed == expected, "{id} {backend:?} {bytes} {run_bytes} {first} {step}");
+                    sectors.open(first, &mut sealed).expect("whole sectors");
+                    assert!(sealed == run, "{id} {backend:?} {bytes} {run_bytes} {first} {step}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_last_sector_of_less_than_a_block_is_refused() {
+    let key = key("aes128-xts", Backend::best());
+    let sectors = Sectors::new(&key, 512).expect("a size of XTS");
+    for got in 1..16 {
+        let mut run = vec![7; 3 * 512 + got];
+        let refused = Err(Error::MessageTooShort { min: 16, got });
+        assert_eq!(sectors.seal(1, &mut run), refused);
+        assert_eq!(sectors.open(1, &mut run), refused);
+        assert!(run.iter().all(|&byte| byte == 7));
+    }
+}
+
+#[test]
+fn sectors_of_impossible_sizes_are_refused() {
+    let key = key("aes256-xts", Backend::best());
+    for got in [0, 15] {
+        let refused = Sectors::new(&key, got).err();
+        assert_eq!(refused, Some(Error::MessageTooShort { min: 16, got }));
+    }
+    let limit = 1 << 24;
+    let refused = Sectors::new(&key, limit + 1).err();
+    assert_eq!(refused, Some(Error::MessageTooLong { limit: limit as u64, got: limit as u64 + 1 }));
+    assert!(Sectors::new(&key, limit).is_ok());
+}
+
+#[test]
+fn only_xts_has_sectors() {
+    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.mode_id != "xts") {
+        let refused = Sectors::new(&key(algorithm.id, Backend::best()), 512).err();
+        assert_eq!(refused, Some(Error::NoSectors { algorithm: algorithm.id }));
+    }
+}
