@@ -161,7 +161,7 @@ macro_rules! catalog {
     (@cipher aegis) => { Cipher::Aes };
     (@cipher aes) => { Cipher::Aes };
     (@cipher serpent) => { Cipher::Serpent };
-    (@rounds aegis $bits:literal) => { 1 };
+    (@rounds aegis $bits:literal) => { catalog!(@rounds aes $bits) };
     (@rounds aes $bits:literal) => { $bits / 32 + 6 };
     (@rounds serpent $bits:literal) => { 32 };
 }
