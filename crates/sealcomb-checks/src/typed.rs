@@ -3,8 +3,8 @@
 use aead::inout::InOutBuf;
 use digest::{FixedOutput, FixedOutputReset, Reset, Update};
 use sealcomb::aead::{
-    AeadInOut, Aes128Ccm, Aes128Eax, Aes128Gcm, Aes128GcmSiv, Aes128Siv, Aes192Ccm, Aes192Eax, Aes192Gcm,
-    Aes256Ccm, Aes256Eax, Aes256Gcm, Aes256GcmSiv, Aes256Siv, KeyInit, Xaes256Gcm,
+    AeadInOut, Aegis128L, Aegis256, Aes128Ccm, Aes128Eax, Aes128Gcm, Aes128GcmSiv, Aes128Siv, Aes192Ccm,
+    Aes192Eax, Aes192Gcm, Aes256Ccm, Aes256Eax, Aes256Gcm, Aes256GcmSiv, Aes256Siv, KeyInit, Xaes256Gcm,
 };
 use sealcomb::mac::{Aes128Cmac, Aes192Cmac, Aes256Cmac};
 
@@ -89,6 +89,8 @@ impl Case {
             "aes256-gcm" => aead_of!(Aes256Gcm),
             "aes128-gcm-siv" => aead_of!(Aes128GcmSiv),
             "aes256-gcm-siv" => aead_of!(Aes256GcmSiv),
+            "aegis128l" => aead_of!(Aegis128L),
+            "aegis256" => aead_of!(Aegis256),
             "xaes256-gcm" => aead_of!(Xaes256Gcm),
             "aes128-siv" => aead_of!(Aes128Siv),
             "aes256-siv" => aead_of!(Aes256Siv),

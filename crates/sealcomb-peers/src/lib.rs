@@ -13,6 +13,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "native")]
+mod aegis;
+#[cfg(feature = "native")]
 mod aws_lc_rs;
 #[cfg(all(feature = "ipsec-mb", target_arch = "x86_64"))]
 mod ipsec_mb;
@@ -187,6 +189,8 @@ pub fn peers(algorithm: &str, key: &[u8]) -> Vec<Peer> {
         rustcrypto::peer(algorithm, key),
         #[cfg(all(feature = "ipsec-mb", target_arch = "x86_64"))]
         ipsec_mb::peer(algorithm, key),
+        #[cfg(feature = "native")]
+        aegis::peer(algorithm, key),
         #[cfg(feature = "native")]
         ring::peer(algorithm, key),
         #[cfg(feature = "native")]

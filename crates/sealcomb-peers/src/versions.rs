@@ -24,6 +24,7 @@ mod tests {
     #[test]
     fn every_peer_is_locked_once() {
         for package in [
+            "aegis",
             "aes",
             "aes-gcm",
             "aes-gcm-siv",

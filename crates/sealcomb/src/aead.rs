@@ -1,6 +1,6 @@
 //! AEADs as types that implement the traits of RustCrypto's crate `aead`, for code that is generic over them.
 //!
-//! Each type has the usual sizes: a nonce of 12 bytes (16 for AES-SIV and EAX, 24 for XAES-256-GCM) and a tag of 16 bytes. A
+//! Each type has the usual sizes: a nonce of 12 bytes (16 for AES-SIV, EAX and AEGIS-128L, 24 for XAES-256-GCM, 32 for AEGIS-256) and a tag of 16 bytes. A
 //! [`crate::Key`] takes the other sizes that [`crate::ALGORITHMS`] lists. Sealed messages are identical to those of
 //! other implementations. Keys are zeroized on drop.
 //!
@@ -112,6 +112,8 @@ types! {
     Aes256Gcm = "AES-256-GCM, with keys of 32 bytes and nonces of 12 bytes", "aes256-gcm", U32, U12;
     Aes128GcmSiv = "AES-128-GCM-SIV, with keys of 16 bytes and nonces of 12 bytes", "aes128-gcm-siv", U16, U12;
     Aes256GcmSiv = "AES-256-GCM-SIV, with keys of 32 bytes and nonces of 12 bytes", "aes256-gcm-siv", U32, U12;
+    Aegis128L = "AEGIS-128L, with keys of 16 bytes and nonces of 16 bytes", "aegis128l", U16, U16;
+    Aegis256 = "AEGIS-256, with keys of 32 bytes and nonces of 32 bytes", "aegis256", U32, U32;
     Xaes256Gcm = "XAES-256-GCM, with keys of 32 bytes and nonces of 24 bytes", "xaes256-gcm", U32, U24;
     Aes128Siv = "AES-128-SIV, with keys of 32 bytes and nonces of 16 bytes", "aes128-siv", U32, U16;
     Aes256Siv = "AES-256-SIV, with keys of 64 bytes and nonces of 16 bytes", "aes256-siv", U64, U16;

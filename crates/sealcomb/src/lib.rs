@@ -102,6 +102,7 @@
 //! | GCM, GMAC | unique; 12 bytes from a counter are best | the authentication key; for GCM also the XOR of the plaintexts | 2^32 messages with random nonces, or with nonces that are not 12 bytes |
 //! | CCM, EAX, OCB3 | unique | CCM, EAX: the XOR of the plaintexts; OCB3: equal blocks, and it allows forgeries | CCM: 2^61 AES calls; EAX: 2^48 messages; OCB3: 2^48 blocks |
 //! | GCM-SIV | misuse-resistant: unique or random | only whether messages are equal | RFC 8452, section 9 |
+//! | AEGIS-128L, AEGIS-256 | unique, also across tag lengths | the XOR of the plaintexts; it also reveals the state, with which forgeries are possible | AEGIS-128L: 2^48 messages with random nonces |
 //! | XAES-256-GCM | random, 24 bytes | the XOR of the plaintexts, and the authentication key of messages whose nonces begin with the same 12 bytes | 2^80 messages |
 //! | SIV | misuse-resistant, optional | only whether messages and their additional data are equal | 2^48 messages |
 //! | COLM0, and of `research` COPA, ELmD, POET, McOE-G | unique or random | common prefixes of messages | far fewer than 2^64 blocks |

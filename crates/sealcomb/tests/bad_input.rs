@@ -195,6 +195,8 @@ fn a_message_or_aad_over_the_limit_of_the_mode_is_refused() {
     }
     limits_are("aes128-gcm-siv", 12, 1 << 36, 1 << 36);
     limits_are("aes256-gcm-siv", 12, 1 << 36, 1 << 36);
+    limits_are("aegis128l", 16, (1 << 61) - 1, (1 << 61) - 1);
+    limits_are("aegis256", 32, (1 << 61) - 1, (1 << 61) - 1);
     limits_are("xaes256-gcm", 24, (1 << 36) - 32, (1 << 61) - 1);
 }
 

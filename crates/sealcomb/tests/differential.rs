@@ -9,6 +9,8 @@ mod common {
 
 use aead::array::typenum::{U4, U7, U8, U11, U12, U13, U15, U16};
 use aead::{AeadInOut, KeyInit, Nonce};
+use aegis::aegis128l::Aegis128L;
+use aegis::aegis256::Aegis256;
 use aes::cipher::block_padding::NoPadding;
 use aes::cipher::{BlockModeEncrypt, KeyIvInit, StreamCipher};
 use aes::{Aes128, Aes192, Aes256};
@@ -45,6 +47,8 @@ fn sizes(algorithm: &Algorithm) -> Option<(Vec<usize>, Vec<usize>)> {
         "eax" => (vec![16], vec![16]),
         "gcm-siv" => (vec![12], vec![16]),
         "siv" => (vec![1, 12, 16, 33], vec![16]),
+        "aegis128l" => (vec![16], vec![16]),
+        "aegis256" => (vec![32], vec![16]),
         "xaes256-gcm" => (vec![24], vec![16]),
         "ocb3-t64" | "ocb3-t96" | "ocb3-t128" => (vec![8, 12, 15], vec![algorithm.tag_bytes]),
         _ => return None,
@@ -76,6 +80,15 @@ fn mac<M: Mac + KeyInit>(key: &[u8], message: &[u8], tag: &mut [u8]) {
     peer.update(message);
     let full = peer.finalize().into_bytes();
     tag.copy_from_slice(&full[..tag.len()]);
+}
+
+/// Seals a message with a peer whose `new` takes a key and a nonce.
+macro_rules! seal_aegis {
+    ($Peer:ty, $message:ident) => {{
+        let KnownAnswer { key, nonce, aad, ct, tag, .. } = $message;
+        let [key, nonce] = [key, nonce].map(|string| string.as_slice().try_into().expect("sizes"));
+        tag.copy_from_slice(&<$Peer>::new(&key, &nonce).encrypt_in_place(ct, aad));
+    }};
 }
 
 /// Declares a function that seals with a peer of each mode for one AES key size.
@@ -162,11 +175,13 @@ fn encrypt_hctr2(message: &mut KnownAnswer) {
 }
 
 fn seal(message: &mut KnownAnswer) {
-    match message.algorithm.cipher_key_bytes {
-        _ if mode(message.algorithm) == "xaes256-gcm" => seal_aead::<Xaes256Gcm>(message),
-        _ if mode(message.algorithm) == "hctr2" => encrypt_hctr2(message),
-        16 => seal_aes128(message),
-        24 => seal_aes192(message),
+    match (mode(message.algorithm), message.algorithm.cipher_key_bytes) {
+        ("aegis128l", _) => seal_aegis!(Aegis128L<16>, message),
+        ("aegis256", _) => seal_aegis!(Aegis256<16>, message),
+        ("xaes256-gcm", _) => seal_aead::<Xaes256Gcm>(message),
+        ("hctr2", _) => encrypt_hctr2(message),
+        (_, 16) => seal_aes128(message),
+        (_, 24) => seal_aes192(message),
         _ => seal_aes256(message),
     }
 }

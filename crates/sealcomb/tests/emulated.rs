@@ -136,6 +136,11 @@ fn ocb3_otr_and_eme2_hold_singly_and_in_batches() {
 }
 
 #[test]
+fn aegis_holds_singly_and_in_batches() {
+    must_hold(&answers!["aegis128l" "aegis256"]);
+}
+
+#[test]
 fn xaes_holds_singly_and_in_batches() {
     must_hold(&answers!["xaes256-gcm"]);
 }

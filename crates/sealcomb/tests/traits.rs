@@ -130,6 +130,12 @@ fn gcm_siv_seals_as_aes_gcm_siv_does() {
 }
 
 #[test]
+fn aegis_seals_as_aegis_does() {
+    seals_alike::<aead::Aegis128L, aegis::compat::rustcrypto_traits_06::Aegis128L<16>>();
+    seals_alike::<aead::Aegis256, aegis::compat::rustcrypto_traits_06::Aegis256<16>>();
+}
+
+#[test]
 fn xaes_seals_as_xaes_256_gcm_does() {
     seals_alike::<aead::Xaes256Gcm, xaes_256_gcm::Xaes256Gcm>();
 }
@@ -155,6 +161,8 @@ fn a_forged_message_is_refused_and_its_output_zeroed() {
     refuses_forgeries::<aead::Aes256Gcm>();
     refuses_forgeries::<aead::Aes128GcmSiv>();
     refuses_forgeries::<aead::Aes256GcmSiv>();
+    refuses_forgeries::<aead::Aegis128L>();
+    refuses_forgeries::<aead::Aegis256>();
     refuses_forgeries::<aead::Xaes256Gcm>();
     refuses_forgeries::<aead::Aes128Ccm>();
     refuses_forgeries::<aead::Aes192Ccm>();

@@ -179,6 +179,14 @@ fn gcm_siv_holds() {
 }
 
 #[test]
+fn aegis_holds() {
+    let count = run(aead_tests("aegis128l", aead::TestName::Aegis128L));
+    assert_eq!(count, Count { hold: 367, refused: 112, misuse: 0 });
+    let count = run(aead_tests("aegis256", aead::TestName::Aegis256));
+    assert_eq!(count, Count { hold: 360, refused: 112, misuse: 0 });
+}
+
+#[test]
 fn siv_holds() {
     let count = run(aead_tests("siv", aead::TestName::AesSivCmac));
     assert_eq!(count, Count { hold: 252, refused: 648, misuse: 0 });

@@ -214,6 +214,17 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     fn xor3(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V {
         self.xor(self.xor(a, b), c)
     }
+    /// Returns `a ⊕ (b ∧ c)`. `VPTERNLOGQ` on `vaes512`; elsewhere AND and XOR.
+    #[inline(always)]
+    fn xor_and(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V {
+        self.xor(a, self.and(b, c))
+    }
+    /// Returns the bits of `a` where those of `mask` are 1, and the bits of `b` elsewhere. `VPTERNLOGQ` on `vaes512`;
+    /// elsewhere two XORs and an AND.
+    #[inline(always)]
+    fn select(self, mask: Self::V, a: Self::V, b: Self::V) -> Self::V {
+        self.xor(b, self.and(self.xor(a, b), mask))
+    }
     /// Adds 32-bit words, wrapping. `PADDD` / `ADD`.
     fn add32(self, a: Self::V, b: Self::V) -> Self::V;
     /// Adds 64-bit halves, wrapping. `PADDQ` / `ADD`.
@@ -291,6 +302,16 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// One AES round: `ShiftRows`, `SubBytes`, `MixColumns`, `AddRoundKey`. `AESENC` / `VAESENC` / `VAESENC` /
     /// `AESE` with a zero key, `AESMC`, `EOR`.
     fn aes_round(self, x: Self::V, key: Self::V) -> Self::V;
+    /// One AES round of each register, with the key at its index. [`Isa::aes_round`]; the portable backends process up
+    /// to eight blocks together.
+    #[inline(always)]
+    fn aes_round_each<const R: usize>(self, x: [Self::V; R], keys: [Self::V; R]) -> [Self::V; R] {
+        let mut rounds = x;
+        each_register!(R, r => {
+            rounds[r] = self.aes_round(x[r], keys[r]);
+        });
+        rounds
+    }
     /// The last AES round, which has no `MixColumns`. `AESENCLAST` / `VAESENCLAST` / `VAESENCLAST` / `AESE` with a
     /// zero key, `EOR`.
     fn aes_last(self, x: Self::V, key: Self::V) -> Self::V;

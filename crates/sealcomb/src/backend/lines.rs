@@ -151,6 +151,32 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
         group.at < group.longest
     }
 
+    /// Returns whether any message of a slot has bytes in the current line.
+    #[inline(always)]
+    pub(crate) fn is_live(&self, slot: usize) -> bool {
+        let Group { at, longest, .. } = self.groups[slot];
+        at < longest
+    }
+
+    /// Returns whether all messages of a slot have all bytes of the current line.
+    #[inline(always)]
+    pub(crate) fn is_whole(&self, slot: usize) -> bool {
+        let Group { at, whole, .. } = self.groups[slot];
+        at < whole
+    }
+
+    /// Returns masks for the rows of a slot's current line: ones up to the end of each message, zeros after it.
+    #[inline(always)]
+    pub(crate) fn masks<B: Isa>(&self, b: B, slot: usize) -> Line<B> {
+        let Group { first, at, .. } = self.groups[slot];
+        let mut masks = [b.splat(&[0xff; BLOCK]); STEPS];
+        for r in 0..STEPS {
+            let (_, bytes) = part::<B>(at, self.texts.list[first + r % B::BLOCKS].len, r);
+            masks[r] = b.keep(masks[r], bytes);
+        }
+        masks
+    }
+
     /// Returns the rows of a slot's current line, with zeros after the end of each message.
     #[inline(always)]
     pub(crate) fn rows<B: Isa>(&self, b: B, slot: usize) -> Line<B> {

@@ -25,6 +25,8 @@ impl Isa for Vaes512 {
         and(a, b) = _mm512_and_si512;
         or(a, b) = _mm512_or_si512;
         xor3(a, b, c) = _mm512_ternarylogic_epi64::<0x96>;
+        xor_and(a, b, c) = _mm512_ternarylogic_epi64::<0x78>;
+        select(mask, a, b) = _mm512_ternarylogic_epi64::<0xca>;
         add32(a, b) = _mm512_add_epi32;
         add64(a, b) = _mm512_add_epi64;
         sub64(a, b) = _mm512_sub_epi64;

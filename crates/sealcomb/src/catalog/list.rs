@@ -5,10 +5,10 @@ use super::{Algorithm, Cipher, Expansion, Kind, Limits, Parallel, Range, Status,
 use crate::modes::*;
 
 const NO_NONCE: Range = Range { min: 0, max: 0 };
-#[cfg(any(feature = "hazmat", feature = "research"))]
 const ONE_BLOCK: Range = Range { min: 16, max: 16 };
 const EIGHT: Range = Range { min: 8, max: 8 };
 const TWELVE: Range = Range { min: 12, max: 12 };
+const TWO_BLOCKS: Range = Range { min: 32, max: 32 };
 const TWENTY_FOUR: Range = Range { min: 24, max: 24 };
 /// EAX takes any string as its nonce. SIV's nonce is one more associated string, or absent (RFC 5297, section 3).
 const ANY_NONCES: Range = Range { min: 0, max: isize::MAX as usize };
@@ -18,6 +18,8 @@ const CCM_NONCES: Range = Range { min: 7, max: 13 };
 const GCM_NONCES: Range = Range { min: 1, max: ((1u64 << 61) - 1) as usize };
 /// 2^48 blocks under one key (RFC 7253, section 5).
 const OCB_LIMITS: Limits = Limits::Fixed { message: 1 << 52, aad: 1 << 52 };
+/// 2^61 - 1 bytes each (RFC 10032).
+const AEGIS_LIMITS: Limits = Limits::Fixed { message: (1 << 61) - 1, aad: (1 << 61) - 1 };
 /// 2^39 - 256 bits (SP 800-38D).
 const GCM_MESSAGE: u64 = (1 << 36) - 32;
 /// 2^20 blocks (IEEE Std 1619).
@@ -150,12 +152,16 @@ macro_rules! catalog {
     };
     (@or [$own:literal] $usual:expr) => { $own };
     (@or [] $usual:expr) => { $usual };
+    (@id aegis) => { "aegis" };
     (@id aes) => { "aes" };
     (@id serpent) => { "serpent" };
+    (@name aegis) => { "AEGIS" };
     (@name aes) => { "AES" };
     (@name serpent) => { "Serpent" };
+    (@cipher aegis) => { Cipher::Aes };
     (@cipher aes) => { Cipher::Aes };
     (@cipher serpent) => { Cipher::Serpent };
+    (@rounds aegis $bits:literal) => { catalog!(@rounds aes $bits) };
     (@rounds aes $bits:literal) => { $bits / 32 + 6 };
     (@rounds serpent $bits:literal) => { 32 };
 }
@@ -202,6 +208,25 @@ catalog! {
             approved by NIST",
         note: "Random nonces are safe for 2^80 messages per key. Reusing a nonce reveals the authentication key of \
             all messages whose nonces begin with the same 12 bytes.",
+    }
+    all() => aegis::Aegis128L {
+        mode: "AEGIS-128L", id: "aegis128l", kind: Aead, keys: aegis [128 = "aegis128l" "AEGIS-128L"],
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: ANY,
+        work: Work { rounds: 4, ..IDLE }, structure: SERIAL, limits: AEGIS_LIMITS,
+        spec: "RFC 10032",
+        status: Standard,
+        reason: "RFC 10032, IRTF CFRG; CAESAR final portfolio (2019), high performance, first choice: AEGIS-128",
+        note: "A nonce must be unique per key, even with other tag lengths. At most 2^48 random nonces per key.",
+    }
+    all() => aegis::Aegis256 {
+        mode: "AEGIS-256", id: "aegis256", kind: Aead, keys: aegis [256 = "aegis256" "AEGIS-256"],
+        nonce: TWO_BLOCKS, usual_nonce: 32, tag: &[16], usual_tag: 16, takes: ANY,
+        work: Work { rounds: 6, ..IDLE }, structure: SERIAL, limits: AEGIS_LIMITS,
+        spec: "RFC 10032",
+        status: Standard,
+        reason: "RFC 10032, IRTF CFRG",
+        note: "A nonce must be unique per key, even with other tag lengths. Random nonces are safe without a practical \
+            limit.",
     }
     all() => ccm::Ccm {
         mode: "CCM", id: "ccm", kind: Aead, keys: aes [128, 192, 256],

@@ -8,6 +8,7 @@
 //! - `groups`: short messages of equal numbers of registers.
 //! - `lane_groups`: short messages, one per lane.
 //! - `layers`: two cipher layers with a mixing between them.
+//! - `wide`: states of several blocks, of one message per lane.
 #![forbid(unsafe_code)]
 
 pub(crate) mod blocks;
@@ -22,6 +23,7 @@ pub(crate) mod layers;
 mod message;
 mod order;
 pub(crate) mod slots;
+pub(crate) mod wide;
 
 pub(crate) use cipher::BlockCipher;
 pub(crate) use lanes::Lanes;

@@ -1,6 +1,7 @@
 //! The modes of operation, one file each, written once for every register width, backend and number of messages.
 #![forbid(unsafe_code)]
 
+pub(crate) mod aegis;
 #[cfg(feature = "hazmat")]
 pub(crate) mod cbc;
 pub(crate) mod ccm;
