@@ -26,7 +26,15 @@ KEYSETS = {policy: Keyset.from_keys({7: key}, 7, policy) for policy, key in KEYS
 # All other policies have nonces.
 WITHOUT_NONCES = ("deterministic",)
 RANDOM = [policy for policy in KEYS if policy not in WITHOUT_NONCES]
-CLASSES = {"AESGCM": 128, "AESCCM": 192, "AESOCB3": 256, "AESGCMSIV": 128, "AESSIV": 512}
+CLASSES = {
+    "AESGCM": 128,
+    "AESCCM": 192,
+    "AESOCB3": 256,
+    "AESGCMSIV": 128,
+    "AESSIV": 512,
+    "AESXTS": 256,
+    "XAES256GCM": 256,
+}
 
 
 def column(rows: int) -> pa.Array:
