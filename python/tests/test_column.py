@@ -15,10 +15,11 @@ from sealcomb import Keyset, open_column, open_column_counted, reseal_column, se
 
 KEYSETS = {
     "random": Keyset.from_keys({11: bytes(range(32))}, 11),
+    "xaes": Keyset.from_keys({14: bytes(range(32))}, 14, "xaes"),
     "deterministic": Keyset.from_keys({12: bytes(range(64))}, 12, "deterministic"),
     "gcm": Keyset.from_keys({13: bytes(range(32))}, 13, "gcm"),
 }
-OVERHEAD = {"random": 33, "deterministic": 21, "gcm": 33}
+OVERHEAD = {"random": 33, "xaes": 45, "deterministic": 21, "gcm": 33}
 RANDOM = KEYSETS["random"]
 each_policy = pytest.mark.parametrize("policy", KEYSETS)
 
