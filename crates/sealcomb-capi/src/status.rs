@@ -82,9 +82,9 @@ impl From<Error> for sealcomb_status {
             Error::UnknownAlgorithm | Error::AlgorithmNotBuilt { .. } => SEALCOMB_ERROR_UNKNOWN_ALGORITHM,
             Error::UnknownBackend => SEALCOMB_ERROR_UNKNOWN_BACKEND,
             Error::BackendUnavailable { .. } | Error::BackendNotBuilt { .. } => SEALCOMB_ERROR_NO_BACKEND,
-            // Jobs always pass the message size, so this never occurs. `Error` is non-exhaustive: map new variants
-            // above.
-            Error::CiphertextIsLonger | _ => SEALCOMB_ERROR_INTERNAL,
+            // Jobs always pass the message size, and there are no runs of sectors, so these never occur. `Error` is
+            // non-exhaustive: map new variants above.
+            Error::CiphertextIsLonger | Error::NoSectors { .. } | _ => SEALCOMB_ERROR_INTERNAL,
         }
     }
 }
