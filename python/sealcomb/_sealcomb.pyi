@@ -312,6 +312,22 @@ class AESXTS:
             ValueError: The length of the tweak, of `data` or of `buf` is wrong.
             TypeError: `buf` is not writable.
         """
+    def encrypt_sectors(self, first: int, data: Buffer, sector_size: int = 512, *, step: int = 1) -> bytes:
+        """Encrypts consecutive sectors, whose tweaks are their numbers in little-endian order.
+
+        Args:
+            first: The number of the first sector, below 2^64.
+            data: The sectors. The last one may be shorter, but not than 16 bytes.
+            sector_size: The size of a sector in bytes, 16 to 2^24.
+            step: The difference of the numbers of consecutive sectors. LUKS and dm-crypt count in units of
+                512 bytes: pass 8 for their sectors of 4096 bytes.
+
+        Raises:
+            ValueError: `sector_size` or the size of the last sector is out of range.
+            OverflowError: A number is negative, or `first` or `step` is 2^64 or more.
+        """
+    def decrypt_sectors(self, first: int, data: Buffer, sector_size: int = 512, *, step: int = 1) -> bytes:
+        """Decrypts consecutive sectors, with the arguments of `encrypt_sectors`. Nothing is verified."""
     @overload
     def encrypt_many(
         self,

@@ -69,7 +69,7 @@ fn is_long(bytes: usize) -> bool {
 }
 
 /// Runs `work`, without the GIL if the message is long.
-fn unlocked<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn unlocked<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
     if is_long(bytes) { py.detach(work) } else { work() }
 }
 

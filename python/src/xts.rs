@@ -2,9 +2,10 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sealcomb::Aad;
+use sealcomb::{Aad, Error, Sectors};
 
 use crate::arguments::{Bytes, Output};
+use crate::errors::misuse;
 use crate::many;
 use crate::pyca::{self, Aead, NonceRule};
 
@@ -20,6 +21,27 @@ const TWEAK: NonceRule =
 
 fn no_aad() -> Aad<'static> {
     Aad::from(&b""[..])
+}
+
+impl AesXts {
+    /// Copies a run of sectors to the result, and processes it there.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        data: &[u8],
+        sector_size: usize,
+        step: u64,
+        process: impl Fn(Sectors<'_>, &mut [u8]) -> Result<(), Error> + Sync,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let sectors = Sectors::new(&self.0.key, sector_size).map_err(misuse)?.step(step);
+        PyBytes::new_with(py, data.len(), |out| {
+            pyca::unlocked(py, data.len(), || {
+                out.copy_from_slice(data);
+                process(sectors, out)
+            })
+            .map_err(misuse)
+        })
+    }
 }
 
 #[pymethods]
@@ -75,6 +97,30 @@ impl AesXts {
     ) -> PyResult<usize> {
         TWEAK.check(&tweak)?;
         self.0.decrypt_into(py, &tweak, &data, no_aad(), &buf)
+    }
+
+    #[pyo3(signature = (first, data, sector_size = 512, *, step = 1))]
+    fn encrypt_sectors<'py>(
+        &self,
+        py: Python<'py>,
+        first: u64,
+        data: Bytes<'_>,
+        sector_size: usize,
+        step: u64,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        self.run(py, &data, sector_size, step, |sectors, run| sectors.seal(first, run))
+    }
+
+    #[pyo3(signature = (first, data, sector_size = 512, *, step = 1))]
+    fn decrypt_sectors<'py>(
+        &self,
+        py: Python<'py>,
+        first: u64,
+        data: Bytes<'_>,
+        sector_size: usize,
+        step: u64,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        self.run(py, &data, sector_size, step, |sectors, run| sectors.open(first, run))
     }
 
     #[pyo3(signature = (tweaks, data, *, threads = None))]

@@ -49,24 +49,6 @@ def run(folder, *command):
     return done.stdout
 
 
-def rows_and_tweaks(image, sector_bytes, step):
-    """Returns the sectors of an image and their tweaks: their numbers from 0, times `step`."""
-    rows = np.frombuffer(image, np.uint8).reshape(-1, sector_bytes)
-    numbers = np.zeros((len(rows), 2), "<u8")
-    numbers[:, 0] = np.arange(len(rows)) * step
-    return rows, numbers.view(np.uint8)
-
-
-def encrypted(key, sector_bytes=512, step=1):
-    rows, tweaks = rows_and_tweaks(PLAIN, sector_bytes, step)
-    return AESXTS(key).encrypt_many(tweaks, rows).tobytes()
-
-
-def decrypted(key, image, sector_bytes=512, step=1):
-    rows, tweaks = rows_and_tweaks(image, sector_bytes, step)
-    return AESXTS(key).decrypt_many(tweaks, rows).tobytes()
-
-
 def payload_offset(folder, image):
     """Returns the offset in bytes of the first sector in a LUKS image."""
     text = run(folder, "cryptsetup", "luksDump", image)
@@ -118,7 +100,7 @@ each_size = pytest.mark.parametrize("key_bytes", [32, 64], ids=["aes128", "aes25
 def test_qemu_img_opens_our_sectors(folder, key_bytes):
     need("cryptsetup", "qemu-img")
     key = AESXTS.generate_key(8 * key_bytes)
-    write_image(folder, key, encrypted(key), "--type", "luks1")
+    write_image(folder, key, AESXTS(key).encrypt_sectors(0, PLAIN), "--type", "luks1")
     run(
         folder,
         *("qemu-img", "convert", "--object", "secret,id=s,file=passphrase", "--image-opts"),
@@ -131,7 +113,7 @@ def test_qemu_img_opens_our_sectors(folder, key_bytes):
 def test_nbdkit_opens_our_sectors(folder, key_bytes):
     need("cryptsetup", "nbdkit", "nbdcopy")
     key = AESXTS.generate_key(8 * key_bytes)
-    write_image(folder, key, encrypted(key), "--type", "luks1")
+    write_image(folder, key, AESXTS(key).encrypt_sectors(0, PLAIN), "--type", "luks1")
     run(
         folder,
         *("nbdkit", "--filter=luks", "file", "image", "passphrase=+passphrase"),
@@ -146,7 +128,7 @@ def test_cryptsetup_opens_our_sectors(folder, key_bytes, sector_bytes, step):
     """dm-crypt counts in units of 512 bytes, also in larger sectors."""
     need("cryptsetup")
     key = AESXTS.generate_key(8 * key_bytes)
-    sectors = encrypted(key, sector_bytes, step)
+    sectors = AESXTS(key).encrypt_sectors(0, PLAIN, sector_bytes, step=step)
     write_image(folder, key, sectors, "--type", "luks2", "--sector-size", sector_bytes)
     run(
         folder,
@@ -169,7 +151,7 @@ def test_we_open_sectors_of_qemu_img(folder, key_bytes):
         *("--target-image-opts", "driver=luks,file.filename=image,key-secret=s"),
     )
     sectors = (folder / "image").read_bytes()[payload_offset(folder, "image") :]
-    assert decrypted(key, sectors) == PLAIN
+    assert AESXTS(key).decrypt_sectors(0, sectors) == PLAIN
 
 
 @pytest.mark.parametrize(("sector_bytes", "step"), [(512, 1), (4096, 8)])
@@ -187,4 +169,5 @@ def test_we_open_sectors_of_cryptsetup(folder, sector_bytes, step):
     offset = payload_offset(folder, "plain")
     sectors = (folder / "plain").read_bytes()[offset : offset + len(PLAIN)]
     assert sectors != PLAIN
-    assert decrypted(volume_key(folder, "plain"), sectors, sector_bytes, step) == PLAIN
+    cipher = AESXTS(volume_key(folder, "plain"))
+    assert cipher.decrypt_sectors(0, sectors, sector_bytes, step=step) == PLAIN

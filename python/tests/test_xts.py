@@ -80,6 +80,47 @@ def test_the_sectors_of_an_image_are_the_rows_of_an_array(key, sector_bytes):
     assert cipher.decrypt_many(numbers.tobytes(), encrypted).tobytes() == image
 
 
+@each_key
+@pytest.mark.parametrize(
+    ("sector_size", "step", "first"), [(512, 1, 0), (4096, 8, 800), (520, 3, (1 << 64) - 5), (16, 0, 9)]
+)
+@pytest.mark.parametrize("rest", [0, 16, 17])
+def test_sectors_have_their_numbers_as_tweaks(key, sector_size, step, first, rest):
+    if rest >= sector_size:
+        rest = 0
+    run = np.random.default_rng(sector_size).bytes(77 * sector_size + rest)
+    sectors = [run[at : at + sector_size] for at in range(0, len(run), sector_size)]
+    expected = [
+        pyca_encrypt(key, (first + index * step).to_bytes(16, "little"), sector)
+        for index, sector in enumerate(sectors)
+    ]
+    cipher = AESXTS(key)
+    encrypted = cipher.encrypt_sectors(first, run, sector_size, step=step)
+    assert encrypted == b"".join(expected)
+    assert cipher.decrypt_sectors(first, bytearray(encrypted), sector_size, step=step) == run
+
+
+def test_sectors_of_512_bytes_are_the_default():
+    cipher = AESXTS(KEYS[256])
+    assert cipher.encrypt_sectors(5, bytes(1024)) == cipher.encrypt_sectors(
+        5, bytes(1024), sector_size=512, step=1
+    )
+    assert cipher.encrypt_sectors(5, b"") == b""
+
+
+def test_invalid_sectors_are_refused():
+    cipher = AESXTS(KEYS[256])
+    for call in (cipher.encrypt_sectors, cipher.decrypt_sectors):
+        for size in (0, 15, (1 << 24) + 1):
+            with pytest.raises(ValueError, match="message of"):
+                call(0, bytes(64), size)
+        with pytest.raises(ValueError, match="message of 15 bytes; this mode takes at least 16"):
+            call(0, bytes(512 + 15))
+        for first, step in ((-1, 1), (1 << 64, 1), (0, -1), (0, 1 << 64)):
+            with pytest.raises(OverflowError):
+                call(first, bytes(512), step=step)
+
+
 def test_tweaks_may_repeat():
     cipher, tweak = AESXTS(KEYS[256]), bytes(16)
     assert cipher.encrypt_many([tweak] * 2, [b"a" * 16, b"a" * 16]) == [cipher.encrypt(tweak, b"a" * 16)] * 2
