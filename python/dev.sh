@@ -36,8 +36,13 @@ build_wheel() {
     "$PYTHON/venv/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$PYTHON"/wheels/*.whl
 }
 
-# -P excludes the sources from the path, so the wheel is imported.
-test_python() { "$PYTHON/venv/bin/python" -P -m pytest --quiet --rootdir python python/tests; }
+# pytest_wheel ARGUMENT...: runs pytest. -P excludes the sources from the path, so the wheel is imported.
+pytest_wheel() { "$PYTHON/venv/bin/python" -P -m pytest --quiet --rootdir python "$@"; }
+
+# A separate step tests disk images, because only they need its tools.
+test_python() { pytest_wheel --ignore python/tests/test_disk_images.py python/tests; }
+
+test_disk_images() { pytest_wheel python/tests/test_disk_images.py; }
 
 # Builds the package with AddressSanitizer. It is not optimized, because that would take longer than the fuzzing.
 build_sanitized() {

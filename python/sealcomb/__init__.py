@@ -2,6 +2,7 @@
 
 * `AESGCM`, `AESCCM`, `AESOCB3`, `AESGCMSIV`, `AESSIV` and `CMAC` are drop-in replacements for the classes of
   pyca's `cryptography`. The AEADs add `encrypt_many` and `decrypt_many`.
+* `XAES256GCM` is an AEAD with the same methods. `AESXTS` encrypts disk sectors, one by one or many at once.
 * `seal_column`, `open_column`, `open_column_counted` and `reseal_column` process Arrow columns under a
   `Keyset`. `inspect_column` counts the values of a sealed column by key.
 * `keys_from_env`, `keys_from_file` and `keys_from_wrapped` are key providers: they fetch keysets where the
@@ -15,7 +16,9 @@ from sealcomb._sealcomb import (
     AESGCMSIV,
     AESOCB3,
     AESSIV,
+    AESXTS,
     CMAC,
+    XAES256GCM,
     Keyset,
     inspect_column,
     open_column,
@@ -42,7 +45,9 @@ __all__ = [
     "AESGCMSIV",
     "AESOCB3",
     "AESSIV",
+    "AESXTS",
     "CMAC",
+    "XAES256GCM",
     "AlreadyFinalized",
     "ForgedMessages",
     "ForgedRow",

@@ -22,7 +22,9 @@ __all__ = [
     "AESGCMSIV",
     "AESOCB3",
     "AESSIV",
+    "AESXTS",
     "CMAC",
+    "XAES256GCM",
     "Keyset",
     "encrypted_keyset",
     "inspect_column",
@@ -33,7 +35,7 @@ __all__ = [
 ]
 
 _Bytes2D: TypeAlias = NDArray[np.uint8]
-_Policy: TypeAlias = Literal["random", "deterministic", "gcm"]
+_Policy: TypeAlias = Literal["random", "xaes", "deterministic", "gcm"]
 
 class _ArrowArray(Protocol):
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
@@ -44,7 +46,7 @@ class _ArrowStream(Protocol):
 _Arrow: TypeAlias = _ArrowArray | _ArrowStream
 
 class _Aead:
-    """The common methods of AESGCM, AESCCM, AESOCB3 and AESGCMSIV. Keys are zeroized on drop."""
+    """The common methods of AESGCM, AESCCM, AESOCB3, AESGCMSIV and XAES256GCM. Keys are zeroized on drop."""
 
     @staticmethod
     def generate_key(bit_length: int) -> bytes:
@@ -239,6 +241,138 @@ class AESGCMSIV(_Aead):
         """
 
 @final
+class XAES256GCM(_Aead):
+    """XAES-256-GCM (C2SP), which pyca's `cryptography` does not have.
+
+    Nonces have 24 bytes, so random ones never repeat in practice, with any number of messages. A nonce must
+    never repeat under one key. Tags have 16 bytes.
+    """
+
+    def __new__(cls, key: Buffer) -> XAES256GCM:
+        """Creates a cipher from a key of 32 bytes.
+
+        Raises:
+            ValueError: The key has another size.
+        """
+    @staticmethod
+    def generate_key(bit_length: int = 256) -> bytes:
+        """Returns a random key of 32 bytes.
+
+        Raises:
+            ValueError: `bit_length` is not 256.
+        """
+
+@final
+class AESXTS:
+    """AES-XTS (IEEE Std 1619) for the sectors of a disk, **which does not authenticate**.
+
+    A data unit (sector) has 16 to 2^24 bytes, and a tweak of 16 bytes, usually the number of the sector in
+    little-endian order. Changes of the ciphertext go unnoticed. A data unit that is encrypted again under its
+    tweak reveals which of its 16-byte blocks have changed.
+
+    In pyca's `cryptography`, this cipher is `modes.XTS`. Keys are zeroized on drop.
+    """
+
+    def __new__(cls, key: Buffer) -> AESXTS:
+        """Creates a cipher from a key of 32 bytes (AES-128) or 64 bytes (AES-256).
+
+        Raises:
+            ValueError: The key has another size, or its halves are equal.
+        """
+    @staticmethod
+    def generate_key(bit_length: int) -> bytes:
+        """Returns a random key of `bit_length` bits: 256 or 512.
+
+        Raises:
+            ValueError: `bit_length` is another number.
+        """
+    def encrypt(self, tweak: Buffer, data: Buffer) -> bytes:
+        """Returns the encrypted data unit, which has the length of `data`.
+
+        Raises:
+            ValueError: The tweak does not have 16 bytes, or `data` fewer than 16 or more than 2^24.
+        """
+    def encrypt_into(self, tweak: Buffer, data: Buffer, buf: Buffer) -> int:
+        """Encrypts a data unit into `buf`, which has the length of `data`, and returns this length.
+
+        Raises:
+            ValueError: The length of the tweak, of `data` or of `buf` is wrong.
+            TypeError: `buf` is not writable.
+        """
+    def decrypt(self, tweak: Buffer, data: Buffer) -> bytes:
+        """Returns the decrypted data unit, which has the length of `data`. Nothing is verified.
+
+        Raises:
+            ValueError: The tweak does not have 16 bytes, or `data` fewer than 16 or more than 2^24.
+        """
+    def decrypt_into(self, tweak: Buffer, data: Buffer, buf: Buffer) -> int:
+        """Decrypts a data unit into `buf`, which has the length of `data`, and returns this length.
+
+        Raises:
+            ValueError: The length of the tweak, of `data` or of `buf` is wrong.
+            TypeError: `buf` is not writable.
+        """
+    def encrypt_sectors(self, first: int, data: Buffer, sector_size: int = 512, *, step: int = 1) -> bytes:
+        """Encrypts consecutive sectors, whose tweaks are their numbers in little-endian order.
+
+        Args:
+            first: The number of the first sector, below 2^64.
+            data: The sectors. The last one may be shorter, but not than 16 bytes.
+            sector_size: The size of a sector in bytes, 16 to 2^24.
+            step: The difference of the numbers of consecutive sectors. LUKS and dm-crypt count in units of
+                512 bytes: pass 8 for their sectors of 4096 bytes.
+
+        Raises:
+            ValueError: `sector_size` or the size of the last sector is out of range.
+            OverflowError: A number is negative, or `first` or `step` is 2^64 or more.
+        """
+    def decrypt_sectors(self, first: int, data: Buffer, sector_size: int = 512, *, step: int = 1) -> bytes:
+        """Decrypts consecutive sectors, with the arguments of `encrypt_sectors`. Nothing is verified."""
+    @overload
+    def encrypt_many(
+        self,
+        tweaks: Sequence[Buffer] | Buffer,
+        data: list[Any] | tuple[Any, ...],
+        *,
+        threads: int | None = None,
+    ) -> list[bytes]:
+        """Encrypts many data units in one call.
+
+        Args:
+            tweaks: One tweak per data unit: a list, a two-dimensional uint8 array or buffer with one row per
+                data unit, or a flat buffer of concatenated tweaks. Tweaks may repeat.
+            data: A list of data units, or a uint8 array with one row per data unit.
+            threads: Number of threads. `None` uses all processors.
+
+        Returns:
+            A list with the result of `encrypt` for each data unit, or an array if `data` is an array.
+
+        Raises:
+            ValueError: `encrypt` would raise it for a data unit. Nothing is returned then.
+        """
+    @overload
+    def encrypt_many(
+        self, tweaks: Sequence[Buffer] | Buffer, data: _Bytes2D, *, threads: int | None = None
+    ) -> _Bytes2D: ...
+    @overload
+    def decrypt_many(
+        self,
+        tweaks: Sequence[Buffer] | Buffer,
+        data: list[Any] | tuple[Any, ...],
+        *,
+        threads: int | None = None,
+    ) -> list[bytes]:
+        """Decrypts many data units in one call. Arguments and results are like those of `encrypt_many`.
+
+        Raises:
+            ValueError: `decrypt` would raise it for a data unit. Nothing is returned then.
+        """
+    @overload
+    def decrypt_many(
+        self, tweaks: Sequence[Buffer] | Buffer, data: _Bytes2D, *, threads: int | None = None
+    ) -> _Bytes2D: ...
+
+@final
 class AESSIV:
     """AES-SIV (RFC 5297), which is deterministic: equal messages with equal associated data stay equal.
 
@@ -408,20 +542,20 @@ class CMAC:
 class Keyset:
     """One or more keys for columns: the primary key seals, and every key opens.
 
-    The type of the primary key determines the policy: `random` is AES-GCM-SIV with random nonces,
-    `deterministic` is AES-SIV, and `gcm` is AES-GCM with random nonces. A keyset is immutable. Only
-    `secret_tink_json` shows its keys. They are zeroized on drop. A keyset refuses to be pickled or copied.
-    Send a `KeyProvider` instead.
+    The type of the primary key determines the policy: `random` is AES-GCM-SIV with random nonces, `xaes` is
+    XAES-256-GCM with random nonces of 24 bytes, `deterministic` is AES-SIV, and `gcm` is AES-GCM with random
+    nonces. A keyset is immutable. Only `secret_tink_json` shows its keys. They are zeroized on drop. A keyset
+    refuses to be pickled or copied. Send a `KeyProvider` instead.
     """
 
     @staticmethod
     def from_tink_json(text: str) -> Keyset:
         """Reads a Tink keyset in JSON, in every form that Tink reads.
 
-        Columns use enabled keys of the types AesGcmSivKey, AesSivKey and AesGcmKey with the output prefix
-        TINK. `rotated` and `secret_tink_json` retain all other keys unchanged (disabled, destroyed, of
-        another type or prefix), and unknown JSON fields. Opening a value that was sealed under such a key
-        raises `UnknownKey` with the reason.
+        Columns use enabled keys of the types AesGcmSivKey, XAesGcmKey (with a salt of 12 bytes), AesSivKey
+        and AesGcmKey with the output prefix TINK. `rotated` and `secret_tink_json` retain all other keys
+        unchanged (disabled, destroyed, of another type, salt size or prefix), and unknown JSON fields.
+        Opening a value that was sealed under such a key raises `UnknownKey` with the reason.
 
         Raises:
             KeysetError: The text is not a keyset or is an encrypted one, the keyset has two primaries or one
@@ -442,8 +576,8 @@ class Keyset:
         """Creates a keyset from raw keys.
 
         Args:
-            keys: The keys by id, 0 to 2^32 - 1: 32 (or 16) bytes each for `random` and `gcm`, 64 bytes for
-                `deterministic`.
+            keys: The keys by id, 0 to 2^32 - 1: 32 (or 16) bytes each for `random` and `gcm`, 32 bytes for
+                `xaes`, 64 bytes for `deterministic`.
             primary: The id of the key that seals.
             policy: The policy of all keys.
 
@@ -515,10 +649,10 @@ def seal_column(
         offsets or the result needs them. Nulls stay null. A pyarrow or Polars array yields a result of the
         same library. Any other array yields one of `arro3.core`, which every Arrow library can read.
 
-        A sealed value is a Tink ciphertext: the byte 1, the key id (4 bytes), and then nonce (12 bytes),
-        ciphertext and tag (16 bytes) for AES-GCM-SIV and AES-GCM, or tag and ciphertext for AES-SIV. The
-        associated data is `context`. With row ids, it is the length of the context (8 bytes), the context,
-        and the id (8 bytes if it is an integer). All numbers are big-endian.
+        A sealed value is a Tink ciphertext: the byte 1, the key id (4 bytes), and then nonce (12 bytes, or 24
+        for XAES-256-GCM), ciphertext and tag (16 bytes), or for AES-SIV tag and ciphertext. The associated
+        data is `context`. With row ids, it is the length of the context (8 bytes), the context, and the id
+        (8 bytes if it is an integer). All numbers are big-endian.
 
     Raises:
         TypeError: `array` is not an Arrow array, or has an unsupported type.

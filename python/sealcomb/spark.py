@@ -5,9 +5,9 @@ Python worker on the executors calls the provider when it processes its first va
 at most ten minutes.
 
 Spark may run a task twice, because it failed, was slow or lost its executor. This is safe under the policies
-``random`` (every attempt draws new nonces, and AES-GCM-SIV tolerates even a repeated one) and
-``deterministic`` (every attempt yields the same bytes). Sealing under ``gcm`` is refused, because its limit
-is counted per process and cannot be enforced across workers.
+``random`` (every attempt draws new nonces, and AES-GCM-SIV tolerates even a repeated one), ``xaes`` (every
+attempt draws new nonces, of 24 bytes) and ``deterministic`` (every attempt yields the same bytes). Sealing
+under ``gcm`` is refused, because its limit is counted per process and cannot be enforced across workers.
 
 >>> import sealcomb.spark
 >>> from sealcomb import keys_from_file
@@ -151,7 +151,11 @@ def reseal(
 
 
 def seal_udf(
-    keys: KeyProvider, keyset: str, *, context: str, policy: Literal["random", "deterministic"] = "random"
+    keys: KeyProvider,
+    keyset: str,
+    *,
+    context: str,
+    policy: Literal["random", "xaes", "deterministic"] = "random",
 ) -> UserDefinedFunction:
     """Returns a SQL function that seals strings or bytes.
 
@@ -169,8 +173,8 @@ def seal_udf(
 
     >>> spark.udf.register("seal_ssn", seal_udf(keys, "ids", context="people.ssn"))  # doctest: +SKIP
     """
-    if policy not in ("random", "deterministic"):
-        raise ValueError(f"policy must be 'random' or 'deterministic', not {policy!r}")
+    if policy not in MULTI_PROCESS_POLICIES:
+        raise ValueError(f"policy must be 'random', 'xaes' or 'deterministic', not {policy!r}")
     work = SealcombValues(_pickled(keys), keyset, _whole(context), policy=policy)
     udf: UserDefinedFunction = arrow_udf(work.seal, BinaryType())
     return udf if policy == "deterministic" else udf.asNondeterministic()
@@ -331,7 +335,7 @@ def _check_policy(keyset: Keyset, name: str, expected: tuple[str, ...]) -> None:
         )
 
 
-MULTI_PROCESS_POLICIES = ("random", "deterministic")
+MULTI_PROCESS_POLICIES = ("random", "xaes", "deterministic")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 //! Sealed values in Tink's format.
 //!
-//! A sealed value is the byte 1, the key id (4 bytes, big-endian), and then the nonce (IV in Tink's terms),
-//! ciphertext and tag of AES-GCM or AES-GCM-SIV, or the synthetic IV and ciphertext of AES-SIV.
+//! A sealed value is the byte 1, the key id (4 bytes, big-endian), and then the nonce (IV or salt and IV in Tink's
+//! terms), ciphertext and tag of AES-GCM, AES-GCM-SIV or XAES-256-GCM, or the synthetic IV and ciphertext of AES-SIV.
 
 use std::mem;
 use std::ops::Range;
@@ -13,8 +13,8 @@ use crate::keyset::{Keyset, Kind, NamedKey};
 
 /// Bytes of the prefix: version and key id.
 pub(crate) const PREFIX: usize = 5;
-/// Bytes of a nonce.
-pub(crate) const IV: usize = 12;
+/// Maximum bytes of a nonce.
+const MAX_NONCE: usize = 24;
 /// Bytes of a tag or synthetic IV.
 pub(crate) const TAG: usize = 16;
 
@@ -28,23 +28,28 @@ const VERSION: u8 = 1;
 pub(crate) struct Nonces {
     /// Seeded for the first batch that needs nonces.
     generator: Option<Generator>,
-    batch: [[u8; IV]; BATCH],
+    batch: [u8; BATCH * MAX_NONCE],
 }
 
 impl Default for Nonces {
     fn default() -> Self {
-        Self { generator: None, batch: [[0; IV]; BATCH] }
+        Self { generator: None, batch: [0; BATCH * MAX_NONCE] }
     }
 }
 
 impl Nonces {
-    /// Draws the first `count` nonces of `batch`.
-    fn draw(&mut self, count: usize) -> Result<(), sealcomb_random::Error> {
+    /// Draws nonces of `bytes` bytes in total.
+    fn draw(&mut self, bytes: usize) -> Result<&[u8], sealcomb_random::Error> {
+        if bytes == 0 {
+            return Ok(&[]);
+        }
         let generator = match &mut self.generator {
             Some(generator) => generator,
             empty => empty.insert(Generator::new()?),
         };
-        generator.fill(self.batch[..count].as_flattened_mut())
+        let nonces = &mut self.batch[..bytes];
+        generator.fill(nonces)?;
+        Ok(nonces)
     }
 }
 
@@ -139,17 +144,14 @@ fn parse<'k, 'v>(keyset: &'k Keyset, envelope: &'v [u8]) -> Result<Sealed<'k, 'v
         return Err(Reason::NotSealed(envelope.len()));
     }
     let body = &envelope[PREFIX..];
-    Ok(match key.kind {
-        Kind::Gcm | Kind::GcmSiv => {
-            let (nonce, body) = body.split_at(IV);
-            let (ciphertext, tag) = body.split_at(body.len() - TAG);
-            Sealed { key, nonce, ciphertext, tag }
-        }
-        Kind::Siv => {
-            let (tag, ciphertext) = body.split_at(TAG);
-            Sealed { key, nonce: &[], ciphertext, tag }
-        }
-    })
+    let (nonce, body) = body.split_at(key.kind.nonce_bytes());
+    let (ciphertext, tag) = if key.kind == Kind::Siv {
+        let (tag, ciphertext) = body.split_at(TAG);
+        (ciphertext, tag)
+    } else {
+        body.split_at(body.len() - TAG)
+    };
+    Ok(Sealed { key, nonce, ciphertext, tag })
 }
 
 /// Returns the size in bytes of the opened value. If the keyset cannot open the envelope, the result is arbitrary.
@@ -176,27 +178,22 @@ pub(crate) fn seal<'v>(
 ) -> Result<(), SealError> {
     let [a, b, c, d] = key.id.to_be_bytes();
     let prefix = [VERSION, a, b, c, d];
-    if key.kind != Kind::Siv {
-        nonces.draw(rows.len())?;
-    }
+    let nonce_bytes = key.kind.nonce_bytes();
+    let nonces = nonces.draw(rows.len() * nonce_bytes)?;
     let mut jobs = Vec::with_capacity(rows.len());
-    for (index, (row, nonce)) in rows.zip(&nonces.batch).enumerate() {
+    for (index, row) in rows.enumerate() {
         let (envelope, rest) = mem::take(&mut out).split_at_mut(slot(row));
         out = rest;
         let Some(value) = value(row) else { continue };
         let (head, body) = envelope.split_at_mut(PREFIX);
         head.copy_from_slice(&prefix);
-        let (nonce, ciphertext, tag) = match key.kind {
-            Kind::Gcm | Kind::GcmSiv => {
-                let (iv, body) = body.split_at_mut(IV);
-                iv.copy_from_slice(nonce);
-                let (ciphertext, tag) = body.split_at_mut(value.len());
-                (&*iv, ciphertext, tag)
-            }
-            Kind::Siv => {
-                let (tag, ciphertext) = body.split_at_mut(TAG);
-                (&[][..], ciphertext, tag)
-            }
+        let (nonce, body) = body.split_at_mut(nonce_bytes);
+        nonce.copy_from_slice(&nonces[index * nonce_bytes..][..nonce_bytes]);
+        let (ciphertext, tag) = if key.kind == Kind::Siv {
+            let (tag, ciphertext) = body.split_at_mut(TAG);
+            (ciphertext, tag)
+        } else {
+            body.split_at_mut(value.len())
         };
         let job = SealJob::new(&key.key, nonce, aads.of(index), value, ciphertext, tag);
         jobs.push(job.map_err(|error| BatchError { index, error })?);

@@ -12,7 +12,7 @@ use sealcomb::{Algorithm, Key};
 use zeroize::Zeroizing;
 
 use crate::arguments::Bytes;
-use crate::envelope::{IV, PREFIX, TAG};
+use crate::envelope::{PREFIX, TAG};
 use crate::errors::{KeysetError, LimitReached, misuse};
 use crate::tink::{self, RawKey, TinkKeyset, Unusable};
 
@@ -25,10 +25,12 @@ pub(crate) enum Kind {
     GcmSiv,
     /// AES-SIV, deterministic.
     Siv,
+    /// XAES-256-GCM with random nonces.
+    Xaes,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 3] = [Self::GcmSiv, Self::Siv, Self::Gcm];
+    pub(crate) const ALL: [Self; 4] = [Self::GcmSiv, Self::Xaes, Self::Siv, Self::Gcm];
 
     /// The policy of a keyset whose primary has this kind.
     fn policy(self) -> &'static str {
@@ -36,6 +38,7 @@ impl Kind {
             Self::Gcm => "gcm",
             Self::GcmSiv => "random",
             Self::Siv => "deterministic",
+            Self::Xaes => "xaes",
         }
     }
 
@@ -54,6 +57,7 @@ impl Kind {
             (Self::GcmSiv, 16) => "aes128-gcm-siv",
             (Self::GcmSiv, 32) => "aes256-gcm-siv",
             (Self::Siv, 64) => "aes256-siv",
+            (Self::Xaes, 32) => "xaes256-gcm",
             _ => return None,
         };
         Some(Algorithm::by_id(id).expect("the catalog has it"))
@@ -64,23 +68,30 @@ impl Kind {
         match self {
             Self::Gcm | Self::GcmSiv => "32 bytes (or 16)",
             Self::Siv => "64 bytes",
+            Self::Xaes => "32 bytes",
         }
     }
 
     /// Bytes of a new key.
     fn new_bytes(self) -> usize {
         match self {
-            Self::Gcm | Self::GcmSiv => 32,
+            Self::Gcm | Self::GcmSiv | Self::Xaes => 32,
             Self::Siv => 64,
+        }
+    }
+
+    /// Bytes of a nonce; 0 if there is none.
+    pub(crate) fn nonce_bytes(self) -> usize {
+        match self {
+            Self::Gcm | Self::GcmSiv => 12,
+            Self::Siv => 0,
+            Self::Xaes => 24,
         }
     }
 
     /// The bytes that sealing adds to a value.
     pub(crate) fn overhead(self) -> usize {
-        match self {
-            Self::Gcm | Self::GcmSiv => PREFIX + IV + TAG,
-            Self::Siv => PREFIX + TAG,
-        }
+        PREFIX + self.nonce_bytes() + TAG
     }
 }
 

@@ -15,6 +15,7 @@ mod protojson;
 mod pyca;
 mod tink;
 mod work;
+mod xts;
 
 use pyo3::prelude::*;
 
@@ -26,5 +27,7 @@ mod _sealcomb {
     #[pymodule_export]
     use crate::keyset::{Keyset, encrypted_keyset};
     #[pymodule_export]
-    use crate::pyca::{AesCcm, AesGcm, AesGcmSiv, AesOcb3, AesSiv, Cmac};
+    use crate::pyca::{AesCcm, AesGcm, AesGcmSiv, AesOcb3, AesSiv, Cmac, Xaes256Gcm};
+    #[pymodule_export]
+    use crate::xts::AesXts;
 }

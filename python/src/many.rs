@@ -538,7 +538,7 @@ impl<'py> Arguments<'py> {
         };
         let nonces = Many::nonces(nonces, number)?;
         same_number("nonces", nonces.rows().len(), number)?;
-        check_nonces(py, rule, nonces.rows(), sealing)?;
+        check_nonces(py, rule, nonces.rows(), sealing && !rule.repeats)?;
         let associated = Associated::new(associated_data, number)?;
         Ok(Self { nonces: Some(nonces), messages, associated, threads })
     }

@@ -17,10 +17,14 @@ use crate::many;
 /// processing a short message.
 const LONG: usize = 1 << 14;
 
-/// The nonce lengths in bytes that a class supports, and the message for others.
+/// The nonces that a class supports.
 pub(crate) struct NonceRule {
-    lengths: RangeInclusive<usize>,
-    text: &'static str,
+    /// The lengths in bytes.
+    pub(crate) lengths: RangeInclusive<usize>,
+    /// The message for other lengths.
+    pub(crate) text: &'static str,
+    /// Whether several messages may have the same nonce.
+    pub(crate) repeats: bool,
 }
 
 impl NonceRule {
@@ -33,17 +37,21 @@ impl NonceRule {
 }
 
 /// Creates a key of the mode's algorithm for the size of the key.
-fn key(mode: &str, key: &[u8], lengths: &[usize], text: &'static str) -> PyResult<Key> {
+pub(crate) fn key(mode: &str, key: &[u8], lengths: &[usize], text: &'static str) -> PyResult<Key> {
+    // The keys of SIV and XTS consist of two AES keys.
+    let bits = if matches!(mode, "siv" | "xts") { key.len() * 4 } else { key.len() * 8 };
+    key_of(&format!("aes{bits}-{mode}"), key, lengths, text)
+}
+
+/// Creates a key of an algorithm.
+fn key_of(id: &str, key: &[u8], lengths: &[usize], text: &'static str) -> PyResult<Key> {
     if !lengths.contains(&key.len()) {
         return Err(PyValueError::new_err(text));
     }
-    // A SIV key consists of two AES keys.
-    let bits = if mode == "siv" { key.len() * 4 } else { key.len() * 8 };
-    let algorithm = Algorithm::by_id(&format!("aes{bits}-{mode}")).expect("the catalog has it");
-    Key::new(algorithm, key).map_err(misuse)
+    Key::new(Algorithm::by_id(id).expect("the catalog has it"), key).map_err(misuse)
 }
 
-fn generate_key<'py>(
+pub(crate) fn generate_key<'py>(
     py: Python<'py>,
     bit_length: usize,
     lengths: &[usize],
@@ -61,11 +69,11 @@ fn is_long(bytes: usize) -> bool {
 }
 
 /// Runs `work`, without the GIL if the message is long.
-fn unlocked<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn unlocked<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
     if is_long(bytes) { py.detach(work) } else { work() }
 }
 
-/// An AEAD key. The tag precedes the ciphertext in SIV and follows it otherwise.
+/// A key of an AEAD, or of XTS, whose tags are empty. The tag precedes the ciphertext in SIV and follows it otherwise.
 pub(crate) struct Aead {
     pub(crate) key: Key,
     pub(crate) tag_first: bool,
@@ -136,13 +144,16 @@ impl Aead {
     ) -> PyResult<()> {
         let forged = unlocked(py, sealed.len(), || {
             let mut jobs = [self.open_job(nonce, aad, sealed, out).map_err(misuse)?];
-            // An error means that the ciphertext is longer than any message's, so it is forged.
-            Ok::<_, PyErr>(open_batch(&mut jobs).unwrap_or(1))
+            match open_batch(&mut jobs) {
+                // The ciphertext is longer than any message's, so it is forged.
+                Err(_) if self.tag_bytes() > 0 => Ok(1),
+                forged => forged.map_err(|error| misuse(error.error)),
+            }
         })?;
         if forged == 0 { Ok(()) } else { Err(InvalidTag::new_err(())) }
     }
 
-    fn encrypt<'py>(
+    pub(crate) fn encrypt<'py>(
         &self,
         py: Python<'py>,
         nonce: &[u8],
@@ -152,7 +163,7 @@ impl Aead {
         PyBytes::new_with(py, data.len() + self.tag_bytes(), |out| self.seal_into(py, nonce, aad, data, out))
     }
 
-    fn encrypt_into(
+    pub(crate) fn encrypt_into(
         &self,
         py: Python<'_>,
         nonce: &[u8],
@@ -171,7 +182,7 @@ impl Aead {
         sealed.len().checked_sub(self.tag_bytes()).ok_or_else(|| InvalidTag::new_err(()))
     }
 
-    fn decrypt<'py>(
+    pub(crate) fn decrypt<'py>(
         &self,
         py: Python<'py>,
         nonce: &[u8],
@@ -181,7 +192,7 @@ impl Aead {
         PyBytes::new_with(py, self.opened_bytes(data)?, |out| self.open_into(py, nonce, aad, data, out))
     }
 
-    fn decrypt_into(
+    pub(crate) fn decrypt_into(
         &self,
         py: Python<'_>,
         nonce: &[u8],
@@ -202,12 +213,13 @@ fn plain<'a>(associated_data: Option<&'a Bytes<'_>>) -> Aad<'a> {
     Aad::from(associated_data.map_or(&[][..], |bytes| bytes))
 }
 
-/// Declares an AEAD class with nonces: its name, nonce lengths, key sizes in bits, and constructor.
+/// Declares an AEAD class with nonces: its name, nonce lengths, key sizes in bits (the default, if there is one size),
+/// and constructor.
 macro_rules! nonce_class {
     (
         $(#[$doc:meta])* $Class:ident = $name:literal,
         nonce $lengths:expr, $nonce_text:literal,
-        keys $bits:expr, $bits_text:literal,
+        keys $bits:expr $(=> $default:literal)?, $bits_text:literal,
         { $($new:tt)* }
     ) => {
         $(#[$doc])*
@@ -215,7 +227,7 @@ macro_rules! nonce_class {
         pub(crate) struct $Class(Aead);
 
         impl $Class {
-            const NONCE: NonceRule = NonceRule { lengths: $lengths, text: $nonce_text };
+            const NONCE: NonceRule = NonceRule { lengths: $lengths, text: $nonce_text, repeats: false };
         }
 
         #[pymethods]
@@ -223,6 +235,7 @@ macro_rules! nonce_class {
             $($new)*
 
             #[staticmethod]
+            #[pyo3(signature = (bit_length $(= $default)?))]
             fn generate_key(py: Python<'_>, bit_length: usize) -> PyResult<Bound<'_, PyBytes>> {
                 generate_key(py, bit_length, $bits, $bits_text)
             }
@@ -358,6 +371,20 @@ nonce_class! {
         #[new]
         fn new(key: Bytes<'_>) -> PyResult<Self> {
             let key = self::key("gcm-siv", &key, &[16, 32], "AES-GCM-SIV key must be 128 or 256 bits.")?;
+            Ok(Self(Aead { key, tag_first: false }))
+        }
+    }
+}
+
+nonce_class! {
+    /// XAES-256-GCM.
+    Xaes256Gcm = "XAES256GCM",
+    nonce 24..=24, "Nonce must be 24 bytes long",
+    keys &[256] => 256, "bit_length must be 256",
+    {
+        #[new]
+        fn new(key: Bytes<'_>) -> PyResult<Self> {
+            let key = self::key_of("xaes256-gcm", &key, &[32], "XAES256GCM key must be 256 bits.")?;
             Ok(Self(Aead { key, tag_first: false }))
         }
     }

@@ -33,6 +33,8 @@ pub(crate) enum Unusable {
     Status(i32),
     /// The output prefix is not TINK.
     Prefix(i32),
+    /// The salt of XAES-256-GCM does not have [`SALT`] bytes.
+    Salt(u32),
     /// The type is not one of [`Kind`]. The name is stored only if it looks like that of a Tink key type.
     Type(Option<String>),
 }
@@ -63,6 +65,7 @@ impl Kind {
             Self::Gcm => "AesGcmKey",
             Self::GcmSiv => "AesGcmSivKey",
             Self::Siv => "AesSivKey",
+            Self::Xaes => "XAesGcmKey",
         }
     }
 }
@@ -139,6 +142,28 @@ struct ProtoSivKey {
     #[prost(bytes = "vec", tag = "2")]
     key_value: Vec<u8>,
 }
+
+/// `XAesGcmKey`.
+#[derive(Message, ZeroizeOnDrop)]
+#[prost(skip_debug)]
+struct ProtoXaesKey {
+    #[prost(uint32, tag = "1")]
+    version: u32,
+    #[zeroize(skip)]
+    #[prost(message, optional, tag = "2")]
+    params: Option<ProtoXaesParams>,
+    #[prost(bytes = "vec", tag = "3")]
+    key_value: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Message)]
+struct ProtoXaesParams {
+    #[prost(uint32, tag = "1")]
+    salt_size: u32,
+}
+
+/// The salt size in bytes of C2SP's XAES-256-GCM. Tink's salt and IV (12 bytes) are the nonce, of 24 bytes.
+const SALT: u32 = 12;
 
 impl TinkKeyset {
     /// Creates a keyset in which all keys are enabled.
@@ -246,6 +271,10 @@ impl TinkKey {
         let value = match kind {
             Kind::Gcm | Kind::GcmSiv => ProtoGcmKey { version: 0, key_value }.encode_to_vec(),
             Kind::Siv => ProtoSivKey { version: 0, key_value }.encode_to_vec(),
+            Kind::Xaes => {
+                let params = Some(ProtoXaesParams { salt_size: SALT });
+                ProtoXaesKey { version: 0, params, key_value }.encode_to_vec()
+            }
         };
         let type_url = format!("{TYPE_URL}{}", kind.tink_name());
         let key_data = Some(ProtoKeyData { type_url, value, key_material_type: SYMMETRIC });
@@ -298,13 +327,16 @@ impl TinkKey {
             return Ok(Err(Unusable::Type(name.filter(plain).map(str::to_owned))));
         };
         let tink_name = kind.tink_name();
-        let (version, bytes) = key_value(kind, &data.value).ok_or_else(|| {
+        let KeyValue { version, bytes, salt } = KeyValue::read(kind, &data.value).ok_or_else(|| {
             wrong(format!("key {id}: the value is not a serialized {tink_name}; export the keyset again"))
         })?;
         if version != 0 {
             return Err(wrong(format!(
                 "key {id} has version {version} of {tink_name}; only version 0 is supported"
             )));
+        }
+        if kind == Kind::Xaes && salt != SALT {
+            return Ok(Err(Unusable::Salt(salt)));
         }
         Ok(Ok(RawKey { id, kind, bytes }))
     }
@@ -329,8 +361,13 @@ impl Unusable {
                  without RAW in its name)",
                 name_of(*prefix, PREFIXES),
             ),
+            Self::Salt(bytes) => format!(
+                "has a salt of {bytes} bytes, but columns require {SALT} (nonces of 24 bytes, as in C2SP's \
+                 XAES-256-GCM): make a key with the template XAES_256_GCM_192_BIT_NONCE",
+            ),
             Self::Type(name) => format!(
-                "has {}; columns take AesGcmSivKey (random), AesSivKey (deterministic) and AesGcmKey (gcm)",
+                "has {}; columns take AesGcmSivKey (random), XAesGcmKey (xaes), AesSivKey (deterministic) and AesGcmKey \
+                 (gcm)",
                 name.as_ref()
                     .map_or_else(|| "a type unknown to Tink".to_owned(), |name| format!("the type {name:?}")),
             ),
@@ -456,16 +493,32 @@ fn write_unknown<M: SerializeMap>(map: &mut M, unknown: &Unknown) -> Result<(), 
     unknown.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))
 }
 
-fn key_value(kind: Kind, value: &[u8]) -> Option<(u32, Zeroizing<Vec<u8>>)> {
-    match kind {
-        Kind::Gcm | Kind::GcmSiv => {
-            let mut key = ProtoGcmKey::decode(value).ok()?;
-            Some((key.version, mem::take(&mut key.key_value).into()))
-        }
-        Kind::Siv => {
-            let mut key = ProtoSivKey::decode(value).ok()?;
-            Some((key.version, mem::take(&mut key.key_value).into()))
-        }
+/// The contents of a key's value.
+struct KeyValue {
+    version: u32,
+    bytes: Zeroizing<Vec<u8>>,
+    /// The salt size in bytes; 0 for kinds other than XAES-256-GCM.
+    salt: u32,
+}
+
+impl KeyValue {
+    /// Reads a serialized key; returns `None` if it is malformed.
+    fn read(kind: Kind, value: &[u8]) -> Option<Self> {
+        let (version, bytes, salt) = match kind {
+            Kind::Gcm | Kind::GcmSiv => {
+                let mut key = ProtoGcmKey::decode(value).ok()?;
+                (key.version, mem::take(&mut key.key_value), 0)
+            }
+            Kind::Siv => {
+                let mut key = ProtoSivKey::decode(value).ok()?;
+                (key.version, mem::take(&mut key.key_value), 0)
+            }
+            Kind::Xaes => {
+                let mut key = ProtoXaesKey::decode(value).ok()?;
+                (key.version, mem::take(&mut key.key_value), key.params.unwrap_or_default().salt_size)
+            }
+        };
+        Some(Self { version, bytes: bytes.into(), salt })
     }
 }
 

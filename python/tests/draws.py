@@ -21,12 +21,20 @@ import sealcomb.spark
 from sealcomb import Keyset
 
 ROWS = {"one task": 5, "many tasks": 9_000}
-KEYS = {"random": bytes(32), "gcm": bytes(32), "deterministic": bytes(64)}
+KEYS = {"random": bytes(32), "xaes": bytes(32), "gcm": bytes(32), "deterministic": bytes(64)}
 KEYSETS = {policy: Keyset.from_keys({7: key}, 7, policy) for policy, key in KEYS.items()}
 # All other policies have nonces.
 WITHOUT_NONCES = ("deterministic",)
 RANDOM = [policy for policy in KEYS if policy not in WITHOUT_NONCES]
-CLASSES = {"AESGCM": 128, "AESCCM": 192, "AESOCB3": 256, "AESGCMSIV": 128, "AESSIV": 512}
+CLASSES = {
+    "AESGCM": 128,
+    "AESCCM": 192,
+    "AESOCB3": 256,
+    "AESGCMSIV": 128,
+    "AESSIV": 512,
+    "AESXTS": 256,
+    "XAES256GCM": 256,
+}
 
 
 def column(rows: int) -> pa.Array:

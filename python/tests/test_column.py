@@ -15,10 +15,11 @@ from sealcomb import Keyset, open_column, open_column_counted, reseal_column, se
 
 KEYSETS = {
     "random": Keyset.from_keys({11: bytes(range(32))}, 11),
+    "xaes": Keyset.from_keys({14: bytes(range(32))}, 14, "xaes"),
     "deterministic": Keyset.from_keys({12: bytes(range(64))}, 12, "deterministic"),
     "gcm": Keyset.from_keys({13: bytes(range(32))}, 13, "gcm"),
 }
-OVERHEAD = {"random": 33, "deterministic": 21, "gcm": 33}
+OVERHEAD = {"random": 33, "xaes": 45, "deterministic": 21, "gcm": 33}
 RANDOM = KEYSETS["random"]
 each_policy = pytest.mark.parametrize("policy", KEYSETS)
 
@@ -484,23 +485,23 @@ def mixed(primary):
     )
 
 
-@pytest.mark.parametrize("primary", [11, 12, 13])
+@pytest.mark.parametrize("primary", [11, 12, 13, 14])
 def test_a_mixed_keyset_opens_values_of_every_policy(primary):
     parts = [seal_column(LONG.slice(0, 700), keyset) for keyset in KEYSETS.values()]
     values = [value for row in zip(*(part.to_pylist() for part in parts), strict=True) for value in row]
     column = pa.array(values, pa.binary())
-    expected = [value for value in LONG.slice(0, 700).to_pylist() for _ in range(3)]
+    expected = [value for value in LONG.slice(0, 700).to_pylist() for _ in KEYSETS]
     keyset = mixed(primary)
     assert open_column(column, keyset).to_pylist() == expected
     resealed = reseal_column(column, keyset)
     valid = 700 - LONG.slice(0, 700).null_count
-    assert sealcomb.inspect_column(column) == {11: valid, 12: valid, 13: valid}
-    assert sealcomb.inspect_column(resealed) == {primary: 3 * valid}
+    assert sealcomb.inspect_column(column) == dict.fromkeys([11, 12, 13, 14], valid)
+    assert sealcomb.inspect_column(resealed) == {primary: len(KEYSETS) * valid}
     assert open_column(resealed, keyset).to_pylist() == expected
     cut = [value if value is None else value[: index % len(value)] for index, value in enumerate(values)]
     opened, count = open_column_counted(pa.array(cut, pa.binary()), keyset)
     assert opened.null_count == len(cut)
-    assert count == 3 * valid
+    assert count == len(KEYSETS) * valid
 
 
 @each_policy

@@ -13,7 +13,7 @@ import pytest
 import sealcomb
 from sealcomb import Keyset, KeysetError
 
-TYPES = {"random": "AesGcmSivKey", "gcm": "AesGcmKey", "deterministic": "AesSivKey"}
+TYPES = {"random": "AesGcmSivKey", "xaes": "XAesGcmKey", "gcm": "AesGcmKey", "deterministic": "AesSivKey"}
 
 
 def tink_key(key_id, key=bytes(range(32)), kind="AesGcmSivKey", status="ENABLED", prefix="TINK", version=0):
@@ -171,7 +171,7 @@ def test_invalid_serialized_keysets_are_refused(text):
         ({}, 2, "random", KeysetError, "the primary key 2 is not in the keyset"),
         ({1: bytes(31)}, 1, "random", KeysetError, "key 1 has 31 bytes"),
         ({1: bytes(32)}, 1, "deterministic", KeysetError, "takes keys of 64 bytes"),
-        ({1: bytes(32)}, 1, "ecb", ValueError, 'use "random", "deterministic" or "gcm"'),
+        ({1: bytes(32)}, 1, "ecb", ValueError, 'use "random", "xaes", "deterministic" or "gcm"'),
         ({1: "text"}, 1, "random", TypeError, "Did you mean to pass a bytestring"),
         ({-1: bytes(32)}, 1, "random", OverflowError, "."),
         ({1 << 32: bytes(32)}, 1, "random", OverflowError, "."),

@@ -10,6 +10,7 @@ import tink
 from hypothesis import given
 from hypothesis import strategies as st
 from tink import aead, cleartext_keyset_handle, daead, secret_key_access
+from tink.proto import tink_pb2, x_aes_gcm_pb2
 
 import sealcomb
 
@@ -21,8 +22,14 @@ TEMPLATES = {
     "AES128_GCM_SIV": aead.aead_key_templates.AES128_GCM_SIV,
     "AES256_GCM_SIV": aead.aead_key_templates.AES256_GCM_SIV,
     "AES256_SIV": daead.deterministic_aead_key_templates.AES256_SIV,
+    "XAES_256_GCM_192_BIT_NONCE": aead.aead_key_templates.XAES_256_GCM_192_BIT_NONCE,
 }
-POLICIES = {"GCM": "gcm", "GCM_SIV": "random", "SIV": "deterministic"}
+POLICIES = {
+    "GCM": "gcm",
+    "GCM_SIV": "random",
+    "SIV": "deterministic",
+    "256_GCM_192_BIT_NONCE": "xaes",
+}
 
 
 def json_of(handle):
@@ -80,7 +87,7 @@ def test_row_ids_are_part_of_the_associated_data(row_id):
     assert other.open(sealed[0].as_py(), context) == b"value"
 
 
-@pytest.mark.parametrize("policy", ["random", "deterministic", "gcm"])
+@pytest.mark.parametrize("policy", ["random", "xaes", "deterministic", "gcm"])
 def test_tink_reads_our_keysets(policy):
     keyset = sealcomb.Keyset.generate(policy).rotated()
     other = Tink(keyset.secret_tink_json(), policy == "deterministic")
@@ -103,8 +110,12 @@ def test_a_rotated_tink_keyset_opens_old_and_new_values(name):
     }
 
 
-def test_raw_tink_keys_are_refused_as_primaries():
-    handle = tink.new_keyset_handle(aead.aead_key_templates.AES256_GCM_RAW)
+@pytest.mark.parametrize(
+    "template",
+    ["AES256_GCM_RAW", "XAES_256_GCM_192_BIT_NONCE_NO_PREFIX", "XAES_256_GCM_160_BIT_NONCE_NO_PREFIX"],
+)
+def test_raw_tink_keys_are_refused_as_primaries(template):
+    handle = tink.new_keyset_handle(getattr(aead.aead_key_templates, template))
     with pytest.raises(sealcomb.KeysetError, match="output prefix RAW"):
         sealcomb.Keyset.from_tink_json(json_of(handle))
 
@@ -113,6 +124,37 @@ def test_other_tink_keys_are_refused_as_primaries():
     handle = tink.new_keyset_handle(aead.aead_key_templates.XCHACHA20_POLY1305)
     with pytest.raises(sealcomb.KeysetError, match="columns take AesGcmSivKey"):
         sealcomb.Keyset.from_tink_json(json_of(handle))
+
+
+def with_salt(salt_bytes):
+    """Returns a keyset that Tink creates for XAES-256-GCM with a salt of another size."""
+    template = tink_pb2.KeyTemplate()
+    template.CopyFrom(aead.aead_key_templates.XAES_256_GCM_192_BIT_NONCE)
+    template.value = x_aes_gcm_pb2.XAesGcmKeyFormat(params={"salt_size": salt_bytes}).SerializeToString()
+    return json.loads(json_of(tink.new_keyset_handle(template)))
+
+
+@pytest.mark.parametrize("salt_bytes", [8, 9, 10, 11])
+def test_other_salts_of_xaes_are_refused(salt_bytes):
+    """C2SP's XAES-256-GCM has nonces of 24 bytes: a salt of 12 bytes and an IV of 12 bytes."""
+    reason = f"has a salt of {salt_bytes} bytes, but columns require 12"
+    theirs = with_salt(salt_bytes)
+    with pytest.raises(sealcomb.KeysetError, match=f"the primary key {theirs['primaryKeyId']} {reason}"):
+        sealcomb.Keyset.from_tink_json(json.dumps(theirs))
+    sealed = Tink(json.dumps(theirs), False).seal(b"value", b"")
+    ours = json.loads(sealcomb.Keyset.generate("xaes").secret_tink_json())
+    ours["key"] += theirs["key"]
+    keyset = sealcomb.Keyset.from_tink_json(json.dumps(ours))
+    with pytest.raises(sealcomb.UnknownKey, match=reason):
+        sealcomb.open_column(pa.array([sealed]), keyset)
+    assert (
+        json.loads(keyset.secret_tink_json())["key"][1]["keyData"]["value"]
+        == theirs["key"][0]["keyData"]["value"]
+    )
+
+
+def test_xaes_salts_of_12_bytes_open():
+    assert sealcomb.Keyset.from_tink_json(json.dumps(with_salt(12))).policy == "xaes"
 
 
 def test_keysets_wrapped_by_tink(tmp_path):

@@ -27,7 +27,10 @@ KINDS = {
     f"{TYPE_URL}AesGcmKey": aead.Aead,
     f"{TYPE_URL}AesGcmSivKey": aead.Aead,
     f"{TYPE_URL}AesSivKey": daead.DeterministicAead,
+    f"{TYPE_URL}XAesGcmKey": aead.Aead,
 }
+# The formats of sealed values: their nonce sizes in bytes.
+NONCES = {name: 24 if "XAes" in name else 0 if "AesSivKey" in name else 12 for name in KINDS}
 
 
 def new_key(template):
@@ -41,6 +44,7 @@ POOL = [
     new_key(AEADS.AES128_GCM_SIV),
     new_key(AEADS.AES256_GCM),
     new_key(daead.deterministic_aead_key_templates.AES256_SIV),
+    new_key(AEADS.XAES_256_GCM_192_BIT_NONCE),
     new_key(AEADS.XCHACHA20_POLY1305),
     new_key(AEADS.AES128_CTR_HMAC_SHA256),
 ]
@@ -97,8 +101,8 @@ def is_whole(key):
 
 
 def forms_of(keyset, key_id):
-    """Returns the number of formats of the keys with an id: with and without a nonce."""
-    return len({KINDS[key.key_data.type_url] for key in keyset.key if is_ours(key) and key.key_id == key_id})
+    """Returns the number of formats of the keys with an id."""
+    return len({NONCES[key.key_data.type_url] for key in keyset.key if is_ours(key) and key.key_id == key_id})
 
 
 def is_for_columns(keyset):
@@ -146,7 +150,7 @@ ids = st.integers(0, 3) | st.just(4294967295)
 def keysets(draw):
     keys = []
     for _ in range(draw(st.integers(1, 4))):
-        key = copy.deepcopy(draw(st.sampled_from(POOL[:4] * 3 + POOL[4:])))
+        key = copy.deepcopy(draw(st.sampled_from(POOL[:5] * 3 + POOL[5:])))
         key.update(keyId=draw(ids), status=draw(statuses), outputPrefixType=draw(prefixes))
         if draw(st.integers(0, 9)) == 0:
             del key["keyData"]
@@ -369,7 +373,7 @@ def test_values_of_unusable_keys_are_explained():
         ({"status": "DESTROYED"}, "key 2, which is destroyed in this keyset"),
         ({"status": 7}, "key 2, which has the unknown status 7 in this keyset"),
         ({"outputPrefixType": "RAW"}, "key 2, which has the output prefix RAW"),
-        ({"keyData": POOL[4]["keyData"]}, 'key 2, which has the type "XChaCha20Poly1305Key"; columns take'),
+        ({"keyData": POOL[5]["keyData"]}, 'key 2, which has the type "XChaCha20Poly1305Key"; columns take'),
     ):
         keyset = {"primaryKeyId": 1, "key": copy.deepcopy(POOL[:2])}
         keyset["key"][0].update(keyId=1)

@@ -33,6 +33,8 @@ has_target() { [[ -d $(rustc --print target-libdir --target "$1" 2>/dev/null) ]]
 has_toolchain() { cargo "+$MSRV" --version >/dev/null 2>&1; }
 has_venv() { cmp -s <(cat "${REQUIREMENTS[@]}") .venv/installed.txt; }
 has_ensurepip() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
+# Debian has cryptsetup in /sbin, which the PATH of a user may lack.
+has_disk_tools() { has_all nbdcopy nbdkit qemu-img && PATH=$PATH:/sbin:/usr/sbin has_all cryptsetup; }
 has_namespaces() { ((EUID == 0)) && has_all ip ping faketime && unshare --net true 2>/dev/null; }
 
 prerequisite cc "binutils gcc g++ libc6-dev make pkg-config" "has_all cc c++ make objdump pkg-config"
@@ -49,6 +51,7 @@ prerequisite arm-rust "" "has_target $ARM_TARGET"
 prerequisite iverilog iverilog "has_all iverilog"
 prerequisite verilator verilator "has_all verilator"
 prerequisite java default-jre-headless "has_all java"
+prerequisite disk-tools "cryptsetup-bin libnbd-bin nbdkit qemu-utils" "has_disk_tools"
 prerequisite c-tools "abigail-tools clang cmake libpcap-dev" "has_all abidiff clang cmake"
 prerequisite .venv python3-venv has_venv
 

@@ -155,6 +155,10 @@ typedef enum sealcomb_status {
      */
     SEALCOMB_ERROR_NO_BACKEND = -16,
     /**
+     * The key of XTS consists of two equal keys, under which XTS is not secure.
+     */
+    SEALCOMB_ERROR_EQUAL_KEY_HALVES = -17,
+    /**
      * A bug in the library: please report it. Outputs of messages to open are zeroed; other outputs and tags are
      * unspecified and must be discarded.
      */
@@ -532,6 +536,7 @@ enum sealcomb_status sealcomb_open_batch(struct sealcomb_job *jobs,
  * @retval SEALCOMB_OK success
  * @retval SEALCOMB_ERROR_UNKNOWN_ALGORITHM `algorithm` is NULL
  * @retval SEALCOMB_ERROR_KEY_LENGTH the algorithm takes another key size
+ * @retval SEALCOMB_ERROR_EQUAL_KEY_HALVES the algorithm is XTS, and the key consists of two equal keys
  * @retval SEALCOMB_ERROR_POINTER `key` is NULL, `bytes` is NULL and `count` is not 0, or `count` is over
  * `SIZE_MAX / 2`
  * @retval SEALCOMB_ERROR_UNKNOWN_BACKEND the environment variable `SEALCOMB_BACKEND` names no backend
@@ -559,6 +564,7 @@ enum sealcomb_status sealcomb_key_new(const struct sealcomb_algorithm *algorithm
  * @retval SEALCOMB_OK success
  * @retval SEALCOMB_ERROR_UNKNOWN_ALGORITHM `algorithm` is NULL
  * @retval SEALCOMB_ERROR_KEY_LENGTH the algorithm takes another key size
+ * @retval SEALCOMB_ERROR_EQUAL_KEY_HALVES the algorithm is XTS, and the key consists of two equal keys
  * @retval SEALCOMB_ERROR_TAG_LENGTH the algorithm does not take this tag size
  * @retval SEALCOMB_ERROR_POINTER `key` is NULL, `bytes` is NULL and `count` is not 0, or `count` is over
  * `SIZE_MAX / 2`

@@ -25,6 +25,7 @@ pub struct sealcomb_key(pub(crate) Key);
 /// @retval SEALCOMB_OK success
 /// @retval SEALCOMB_ERROR_UNKNOWN_ALGORITHM `algorithm` is NULL
 /// @retval SEALCOMB_ERROR_KEY_LENGTH the algorithm takes another key size
+/// @retval SEALCOMB_ERROR_EQUAL_KEY_HALVES the algorithm is XTS, and the key consists of two equal keys
 /// @retval SEALCOMB_ERROR_POINTER `key` is NULL, `bytes` is NULL and `count` is not 0, or `count` is over
 /// `SIZE_MAX / 2`
 /// @retval SEALCOMB_ERROR_UNKNOWN_BACKEND the environment variable `SEALCOMB_BACKEND` names no backend
@@ -56,6 +57,7 @@ pub unsafe extern "C" fn sealcomb_key_new(
 /// @retval SEALCOMB_OK success
 /// @retval SEALCOMB_ERROR_UNKNOWN_ALGORITHM `algorithm` is NULL
 /// @retval SEALCOMB_ERROR_KEY_LENGTH the algorithm takes another key size
+/// @retval SEALCOMB_ERROR_EQUAL_KEY_HALVES the algorithm is XTS, and the key consists of two equal keys
 /// @retval SEALCOMB_ERROR_TAG_LENGTH the algorithm does not take this tag size
 /// @retval SEALCOMB_ERROR_POINTER `key` is NULL, `bytes` is NULL and `count` is not 0, or `count` is over
 /// `SIZE_MAX / 2`

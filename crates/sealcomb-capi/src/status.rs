@@ -56,6 +56,8 @@ pub enum sealcomb_status {
     /// The backend exists, but the CPU does not support it, the operating system does not enable it, or this build
     /// does not contain it.
     SEALCOMB_ERROR_NO_BACKEND = -16,
+    /// The key of XTS consists of two equal keys, under which XTS is not secure.
+    SEALCOMB_ERROR_EQUAL_KEY_HALVES = -17,
     /// A bug in the library: please report it. Outputs of messages to open are zeroed; other outputs and tags are
     /// unspecified and must be discarded.
     SEALCOMB_ERROR_INTERNAL = -100,
@@ -68,6 +70,7 @@ impl From<Error> for sealcomb_status {
     fn from(error: Error) -> Self {
         match error {
             Error::KeyLength { .. } => SEALCOMB_ERROR_KEY_LENGTH,
+            Error::EqualKeyHalves { .. } => SEALCOMB_ERROR_EQUAL_KEY_HALVES,
             Error::NonceLength { .. } => SEALCOMB_ERROR_NONCE_LENGTH,
             Error::TagLength { .. } => SEALCOMB_ERROR_TAG_LENGTH,
             Error::MessageTooShort { .. } | Error::NotWholeBlocks { .. } => SEALCOMB_ERROR_MESSAGE_LENGTH,
@@ -79,9 +82,9 @@ impl From<Error> for sealcomb_status {
             Error::UnknownAlgorithm | Error::AlgorithmNotBuilt { .. } => SEALCOMB_ERROR_UNKNOWN_ALGORITHM,
             Error::UnknownBackend => SEALCOMB_ERROR_UNKNOWN_BACKEND,
             Error::BackendUnavailable { .. } | Error::BackendNotBuilt { .. } => SEALCOMB_ERROR_NO_BACKEND,
-            // Jobs always pass the message size, so this never occurs. `Error` is non-exhaustive: map new variants
-            // above.
-            Error::CiphertextIsLonger | _ => SEALCOMB_ERROR_INTERNAL,
+            // Jobs always pass the message size, and there are no runs of sectors, so these never occur. `Error` is
+            // non-exhaustive: map new variants above.
+            Error::CiphertextIsLonger | Error::NoSectors { .. } | _ => SEALCOMB_ERROR_INTERNAL,
         }
     }
 }
@@ -98,7 +101,7 @@ impl From<Verdict> for sealcomb_status {
 }
 
 fn text(status: i32) -> &'static CStr {
-    const TEXTS: [(sealcomb_status, &CStr); 20] = [
+    const TEXTS: [(sealcomb_status, &CStr); 21] = [
         (SEALCOMB_OK, c"success"),
         (SEALCOMB_NOT_DONE, c"not processed: another job of the batch is invalid"),
         (SEALCOMB_UNAUTHENTICATED, c"decrypted but not authenticated: the algorithm has no tag"),
@@ -127,6 +130,7 @@ fn text(status: i32) -> &'static CStr {
         (SEALCOMB_ERROR_UNKNOWN_ALGORITHM, c"unknown algorithm"),
         (SEALCOMB_ERROR_UNKNOWN_BACKEND, c"unknown backend; expected a name from sealcomb_backend_at"),
         (SEALCOMB_ERROR_NO_BACKEND, c"backend not supported by the CPU, not enabled by the OS, or not in this build"),
+        (SEALCOMB_ERROR_EQUAL_KEY_HALVES, c"key with equal halves; XTS requires two different keys"),
         (SEALCOMB_ERROR_INTERNAL, c"internal error: please report this bug"),
     ];
     TEXTS.iter().find(|(known, _)| *known as i32 == status).map_or(c"unknown status", |(_, text)| text)
@@ -149,7 +153,7 @@ mod tests {
     #[test]
     fn every_status_has_a_distinct_text() {
         let known: Vec<_> = (-101..=3).map(text).filter(|text| *text != unknown()).collect();
-        assert_eq!(known.len(), 20);
+        assert_eq!(known.len(), 21);
         assert!((1..known.len()).all(|i| !known[..i].contains(&known[i])));
     }
 

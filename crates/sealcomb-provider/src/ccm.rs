@@ -142,7 +142,7 @@ impl Ccm {
 }
 
 impl Cipher for Ccm {
-    const INFO: cipher::Info = cipher::Info { mode: 0x7, block_bytes: 1, iv_bytes: 12 };
+    const INFO: cipher::Info = cipher::Info { mode: 0x7, block_bytes: 1, iv_bytes: 12, is_aead: true };
 
     fn new(key_bytes: usize) -> Self {
         Self {

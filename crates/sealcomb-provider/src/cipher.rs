@@ -20,6 +20,7 @@ pub(crate) struct Info {
     pub(crate) block_bytes: usize,
     /// Default size of an IV in bytes.
     pub(crate) iv_bytes: usize,
+    pub(crate) is_aead: bool,
 }
 
 /// A cipher context of one mode.
@@ -140,8 +141,8 @@ pub(crate) fn key(mode: &str, key: &[u8], key_bytes: usize) -> Option<Arc<Key>> 
     if key.len() != key_bytes {
         return None;
     }
-    // A key of AES-SIV consists of two AES keys.
-    let bits = if mode == "siv" { 4 * key_bytes } else { 8 * key_bytes };
+    // The keys of SIV and XTS consist of two AES keys.
+    let bits = if matches!(mode, "siv" | "xts") { 4 * key_bytes } else { 8 * key_bytes };
     let algorithm = Algorithm::by_id(&format!("aes{bits}-{mode}")).ok()?;
     Some(Arc::new(Key::new(algorithm, key).ok()?))
 }
@@ -236,7 +237,8 @@ unsafe extern "C" fn get_cipher_params<C: Cipher, const KEY_BYTES: usize>(params
         b"keylen" => param.set_number(KEY_BYTES),
         b"ivlen" => param.set_number(C::INFO.iv_bytes),
         b"blocksize" => param.set_number(C::INFO.block_bytes),
-        b"aead" | b"custom-iv" => param.set_number(1),
+        b"aead" => param.set_number(C::INFO.is_aead.into()),
+        b"custom-iv" => param.set_number(1),
         b"cts" | b"tls-multi" | b"has-randkey" | b"encrypt-then-mac" => param.set_number(0),
         _ => true,
     }))

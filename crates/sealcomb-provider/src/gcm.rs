@@ -221,7 +221,7 @@ impl Gcm {
 }
 
 impl Cipher for Gcm {
-    const INFO: cipher::Info = cipher::Info { mode: 0x6, block_bytes: 1, iv_bytes: 12 };
+    const INFO: cipher::Info = cipher::Info { mode: 0x6, block_bytes: 1, iv_bytes: 12, is_aead: true };
 
     fn new(key_bytes: usize) -> Self {
         Self {

@@ -42,7 +42,8 @@ impl GcmSiv {
 }
 
 impl Cipher for GcmSiv {
-    const INFO: cipher::Info = cipher::Info { mode: 0x10005, block_bytes: 1, iv_bytes: IV_BYTES };
+    const INFO: cipher::Info =
+        cipher::Info { mode: 0x10005, block_bytes: 1, iv_bytes: IV_BYTES, is_aead: true };
 
     fn new(key_bytes: usize) -> Self {
         Self { base: Base::new(key_bytes, IV_BYTES), key: None }

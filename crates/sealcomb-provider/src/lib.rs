@@ -1,4 +1,4 @@
-//! An OpenSSL 3 provider of AES-GCM, -CCM, -OCB, -SIV, -GCM-SIV and CMAC. `docs/c.md` shows how to configure
+//! An OpenSSL 3 provider of AES-GCM, -CCM, -OCB, -SIV, -GCM-SIV, -XTS and CMAC. `docs/c.md` shows how to configure
 //! programs to use it.
 //!
 //! | file | |
@@ -11,6 +11,7 @@
 //! | `cipher.rs` | the cipher functions, generic over the mode |
 //! | `gcm.rs`, `ocb.rs` | modes that process a message in pieces, with the library's streams |
 //! | `ccm.rs`, `siv.rs`, `gcm_siv.rs`, `whole.rs` | modes that need the message in one piece |
+//! | `xts.rs` | XTS |
 //! | `cmac.rs` | CMAC |
 //! | `list.rs` | the list of algorithms |
 // provider-cipher(7) and provider-mac(7) document OpenSSL's guarantees for the pointers of all functions.
@@ -30,6 +31,7 @@ mod openssl;
 mod siv;
 mod tls;
 mod whole;
+mod xts;
 
 use std::ffi::{c_int, c_void};
 use std::ptr;

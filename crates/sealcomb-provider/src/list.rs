@@ -8,6 +8,7 @@ use crate::gcm_siv::GcmSiv;
 use crate::ocb::Ocb;
 use crate::openssl::{Algorithm, Dispatch};
 use crate::siv::Siv;
+use crate::xts::Xts;
 
 macro_rules! ciphers {
     ($($names:literal: $Mode:ty, $key_bytes:literal;)*) => {
@@ -36,6 +37,8 @@ ciphers! {
     c"AES-256-SIV": Siv, 64;
     c"AES-128-GCM-SIV": GcmSiv, 16;
     c"AES-256-GCM-SIV": GcmSiv, 32;
+    c"AES-128-XTS:1.3.111.2.1619.0.1.1": Xts, 32;
+    c"AES-256-XTS:1.3.111.2.1619.0.1.2": Xts, 64;
 }
 
 pub(crate) static MACS: &[Algorithm] = &[Algorithm::new(c"CMAC", &cmac::FUNCTIONS), Algorithm::END];

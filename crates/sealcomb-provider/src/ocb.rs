@@ -120,7 +120,8 @@ impl Ocb {
 }
 
 impl Cipher for Ocb {
-    const INFO: cipher::Info = cipher::Info { mode: 0x10003, block_bytes: BLOCK, iv_bytes: 12 };
+    const INFO: cipher::Info =
+        cipher::Info { mode: 0x10003, block_bytes: BLOCK, iv_bytes: 12, is_aead: true };
 
     fn new(key_bytes: usize) -> Self {
         Self {

@@ -34,7 +34,7 @@ impl Siv {
 }
 
 impl Cipher for Siv {
-    const INFO: cipher::Info = cipher::Info { mode: 0x10004, block_bytes: 1, iv_bytes: 0 };
+    const INFO: cipher::Info = cipher::Info { mode: 0x10004, block_bytes: 1, iv_bytes: 0, is_aead: true };
 
     fn new(key_bytes: usize) -> Self {
         Self { base: Base::new(key_bytes, 0), key: None }

@@ -40,6 +40,8 @@ enum { THEIRS, OURS, MAX_BYTES = 20000, BUFFER = MAX_BYTES + 64, CALLS = 24 };
     X(CCM_AAD, "CCM, rejected: additional data in pieces (OpenSSL authenticates only the last one)") \
     X(CCM_USED_IV, "CCM, rejected: a second message under an IV") \
     X(SIV_LATE, "SIV, rejected: associated data after the message") \
+    X(XTS_EQUAL, "XTS, rejected: decrypting under a key with equal halves") \
+    X(XTS_DIRECTION, "XTS, rejected: a new direction without a key (OpenSSL continues in the previous one)") \
     X(MAC_ENDED, "CMAC, rejected: continuing a message that has ended") \
     X(EMPTY, "CCM and SIV, accepted: an empty message without any piece") \
     X(DUPLICATE, "SIV and CMAC, accepted: copying a context without a key")
@@ -810,6 +812,116 @@ static void cipher_sequence(void) {
     }
 }
 
+/* ---- XTS, in which each piece is a data unit, and all pieces until the next IV have the same tweak. */
+
+static EVP_CIPHER *xts[2][2];
+static EVP_CIPHER_CTX *xts_ctx[2];
+
+/* Creates new contexts for AES with the first or second key size. */
+static void xts_restart(int which, int encrypts) {
+    note("  new contexts, %s\n", encrypts ? "encrypting" : "decrypting");
+    for (int p = 0; p < 2; p++) {
+        EVP_CIPHER_CTX_free(xts_ctx[p]);
+        xts_ctx[p] = EVP_CIPHER_CTX_new();
+        if (!EVP_CipherInit_ex2(xts_ctx[p], xts[which][p], NULL, NULL, encrypts, NULL)) fail("cannot create a context");
+    }
+}
+
+/* Encrypts or decrypts a data unit. Returns whether both sides succeed, or -1 after a permitted difference. */
+static int xts_data_unit(enum difference refused) {
+    static unsigned char in[MAX_BYTES], out[2][BUFFER];
+    int count = size(), in_place = below(3) == 0, cipher = below(4) == 0, r[2], n[2] = {-7, -7};
+    fill(in, (size_t)count);
+    note("  data %d%s%s\n", count, in_place ? " in place" : "", cipher ? " by EVP_Cipher" : "");
+    for (int p = 0; p < 2; p++) {
+        const unsigned char *from = in;
+        memset(out[p], 0x5a, (size_t)count + 16);
+        if (in_place) from = memcpy(out[p], in, (size_t)count);
+        r[p] = cipher ? EVP_Cipher(xts_ctx[p], out[p], from, (unsigned)count) >= 0 : EVP_CipherUpdate(xts_ctx[p], out[p], &n[p], from, count);
+    }
+    if (r[0] && !r[1] && refused != NONE) {
+        differed[refused]++;
+        return -1;
+    }
+    if (outcome("data", r[0], r[1], NONE) > 0) messages++;
+    if (r[0] && n[0] != n[1]) fail("data: OpenSSL writes %d, sealcomb %d bytes", n[0], n[1]);
+    if (memcmp(out[0], out[1], (size_t)count + 16) != 0) fail("data: the outputs differ");
+    return r[0];
+}
+
+static void xts_copy(void) {
+    note("  copy\n");
+    for (int p = 0; p < 2; p++) {
+        EVP_CIPHER_CTX *copy = EVP_CIPHER_CTX_new();
+        if (!EVP_CIPHER_CTX_copy(copy, xts_ctx[p])) fail("cannot copy a context");
+        EVP_CIPHER_CTX_free(xts_ctx[p]);
+        xts_ctx[p] = copy;
+    }
+}
+
+static void xts_compare(void) {
+    unsigned char iv[2][16];
+    int n[2], r[2];
+    for (int p = 0; p < 2; p++) n[p] = EVP_CIPHER_CTX_get_iv_length(xts_ctx[p]);
+    if (n[0] != n[1]) fail("IV lengths: %d and %d", n[0], n[1]);
+    for (int p = 0; p < 2; p++) n[p] = EVP_CIPHER_CTX_get_key_length(xts_ctx[p]);
+    if (n[0] != n[1]) fail("key lengths: %d and %d", n[0], n[1]);
+    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_get_updated_iv(xts_ctx[p], iv[p], sizeof iv[p]);
+    if (r[0] != r[1] || memcmp(iv[0], iv[1], sizeof iv[0]) != 0) fail("the IVs differ");
+}
+
+static void xts_sequence(void) {
+    int which = below(2), key_bytes = which ? 64 : 32, encrypts = below(2), has_key = 0;
+    enum difference refused = NONE;
+    note("AES-%d-XTS\n", which ? 256 : 128);
+    xts_restart(which, encrypts);
+    for (int i = 0, calls = 1 + below(CALLS); i < calls; i++) {
+        unsigned char key[64], iv[16];
+        int r[2], n[2], with_key = i == 0 || below(3) == 0, with_iv = i == 0 ? below(8) > 0 : below(2), equal, turns;
+        unsigned char out[2][16];
+        operations++;
+        switch (below(12)) {
+        case 0: case 1: case 2: case 3:
+            fill(key, sizeof key);
+            fill(iv, sizeof iv);
+            equal = with_key && below(8) == 0;
+            if (equal) memcpy(key + key_bytes / 2, key, (size_t)key_bytes / 2);
+            turns = below(4) == 0;
+            encrypts ^= turns;
+            note("  init %s%s%s%s\n", encrypts ? "encrypt" : "decrypt", with_key ? ", key" : "", equal ? " with equal halves" : "", with_iv ? ", IV" : "");
+            for (int p = 0; p < 2; p++) r[p] = EVP_CipherInit_ex2(xts_ctx[p], NULL, with_key ? key : NULL, with_iv ? iv : NULL, encrypts, NULL);
+            if (equal) {
+                if (r[1] || r[0] == encrypts) fail("equal halves: OpenSSL returns %d, sealcomb %d", r[0], r[1]);
+                if (!encrypts) differed[XTS_EQUAL]++;
+                refused = NONE;
+                encrypts = below(2);
+                xts_restart(which, encrypts);
+                has_key = 0;
+                break;
+            }
+            (void)outcome("init", r[0], r[1], NONE);
+            has_key |= with_key;
+            if (with_key) refused = NONE;
+            else if (turns) refused = XTS_DIRECTION;
+            break;
+        case 4:
+            note("  final\n");
+            for (int p = 0; p < 2; p++) r[p] = EVP_CipherFinal_ex(xts_ctx[p], out[p], &n[p]);
+            if (outcome("final", r[0], r[1], NONE) > 0 && n[0] != n[1]) fail("final: OpenSSL writes %d, sealcomb %d bytes", n[0], n[1]);
+            break;
+        /* OpenSSL 3.0 crashes if a context without a key was copied, and then encrypts. */
+        case 5: if (has_key) xts_copy(); break;
+        case 6: xts_compare(); break;
+        default:
+            if (xts_data_unit(refused) < 0) {
+                refused = NONE;
+                xts_restart(which, encrypts);
+                has_key = 0;
+            }
+        }
+    }
+}
+
 /* ---- MACs: CMAC, and OpenSSL's GMAC with either provider's GCM. */
 
 static void mac_sequence(void) {
@@ -817,6 +929,7 @@ static void mac_sequence(void) {
     static unsigned char data[MAX_BYTES];
     int gmac = below(2), n = below(3), has_key = 0, ended = 0, ready = 0;
     static EVP_MAC *macs[2][2];
+    static char ours[] = "provider=sealcomb", theirs[] = "provider=default";
     EVP_MAC_CTX *ctx[2];
     for (int p = 0; p < 2; p++) {
         if (macs[gmac][p] == NULL) {
@@ -841,8 +954,7 @@ static void mac_sequence(void) {
                 OSSL_PARAM params[5], *param = params;
                 *param++ = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_CIPHER, (char *)(uintptr_t)ciphers[gmac][n], 0);
                 if (gmac) *param++ = OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_IV, iv, iv_count);
-                if (gmac) *param++ = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_PROPERTIES,
-                                                                     p == OURS ? (char[]){"provider=sealcomb"} : (char[]){"provider=default"}, 0);
+                if (gmac) *param++ = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_PROPERTIES, p == OURS ? ours : theirs, 0);
                 *param = OSSL_PARAM_construct_end();
                 r[p] = EVP_MAC_init(ctx[p], key, count, params);
             }
@@ -920,7 +1032,9 @@ static void sequence(void) {
     journal[0] = '\0';
     state = seed * 0x2545f4914f6cdd1d + number * 0x9e3779b97f4a7c15;
     note("sequence %llu of seed %llu: ", number, (unsigned long long)seed);
-    if (below(10) == 0) mac_sequence();
+    int kind = below(20);
+    if (kind < 2) mac_sequence();
+    else if (kind == 2) xts_sequence();
     else cipher_sequence();
 }
 
@@ -937,6 +1051,12 @@ int main(int count, char **arguments) {
             fetched[mode][n][THEIRS] = EVP_CIPHER_fetch(NULL, names[mode][n], "provider=default");
             fetched[mode][n][OURS] = EVP_CIPHER_fetch(NULL, names[mode][n], "provider=sealcomb");
         }
+    }
+    for (int n = 0; n < 2; n++) {
+        xts[n][THEIRS] = EVP_CIPHER_fetch(NULL, n ? "AES-256-XTS" : "AES-128-XTS", "provider=default");
+        /* By OpenSSL's object identifiers, which are names as well. */
+        xts[n][OURS] = EVP_CIPHER_fetch(NULL, n ? "1.3.111.2.1619.0.1.2" : "1.3.111.2.1619.0.1.1", "provider=sealcomb");
+        if (xts[n][THEIRS] == NULL || xts[n][OURS] == NULL) fail("cannot fetch XTS");
     }
     if (count > 2) {
         loud = 1;

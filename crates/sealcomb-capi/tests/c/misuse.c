@@ -257,6 +257,26 @@ static void check_keys(void) {
     CHECK(sealcomb_key_algorithm(NULL) == NULL && sealcomb_key_backend(NULL) == NULL && sealcomb_key_tag_bytes(NULL) == 0);
 }
 
+/* XTS requires the feature `hazmat`, which the default build does not have. */
+static void check_equal_key_halves(void) {
+    static const char *const ids[] = {"aes128-xts", "aes256-xts"};
+    for (size_t i = 0; i < 2; i++) {
+        const sealcomb_algorithm *alg = sealcomb_algorithm_by_id(ids[i]);
+        if (alg == NULL) {
+            continue;
+        }
+        uint8_t bytes[64];
+        size_t count = sealcomb_algorithm_key_bytes(alg);
+        memset(bytes, 7, sizeof bytes);
+        sealcomb_key *key = gcm;
+        EXPECT(SEALCOMB_ERROR_EQUAL_KEY_HALVES, sealcomb_key_new(alg, bytes, count, &key));
+        CHECK(key == NULL);
+        bytes[count - 1] ^= 1;
+        EXPECT(SEALCOMB_OK, sealcomb_key_new(alg, bytes, count, &key));
+        sealcomb_key_free(key);
+    }
+}
+
 static void check_lists(void) {
     CHECK(sealcomb_algorithm_count() > 20);
     for (size_t i = 0; i < sealcomb_algorithm_count(); i++) {
@@ -310,6 +330,7 @@ int main(void) {
     check_nothing();
     check_single();
     check_keys();
+    check_equal_key_halves();
     check_lists();
     sealcomb_key_free(gcm);
     sealcomb_key_free(cmac);

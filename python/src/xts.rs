@@ -1,0 +1,147 @@
+//! AES-XTS, which pyca's `cryptography` has as a mode of `Cipher`, for one data unit per object.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use sealcomb::{Aad, Error, Sectors};
+
+use crate::arguments::{Bytes, Output};
+use crate::errors::misuse;
+use crate::many;
+use crate::pyca::{self, Aead, NonceRule};
+
+/// AES-XTS.
+#[pyclass(frozen, name = "AESXTS", module = "sealcomb")]
+pub(crate) struct AesXts(Aead);
+
+/// Messages are those of pyca.
+const KEY_SIZES: &str =
+    "The XTS specification requires a 256-bit key for AES-128-XTS and 512-bit key for AES-256-XTS";
+const TWEAK: NonceRule =
+    NonceRule { lengths: 16..=16, text: "tweak must be 128-bits (16 bytes)", repeats: true };
+
+fn no_aad() -> Aad<'static> {
+    Aad::from(&b""[..])
+}
+
+impl AesXts {
+    /// Copies a run of sectors to the result, and processes it there.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        data: &[u8],
+        sector_size: usize,
+        step: u64,
+        process: impl Fn(Sectors<'_>, &mut [u8]) -> Result<(), Error> + Sync,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let sectors = Sectors::new(&self.0.key, sector_size).map_err(misuse)?.step(step);
+        PyBytes::new_with(py, data.len(), |out| {
+            pyca::unlocked(py, data.len(), || {
+                out.copy_from_slice(data);
+                process(sectors, out)
+            })
+            .map_err(misuse)
+        })
+    }
+}
+
+#[pymethods]
+impl AesXts {
+    #[new]
+    fn new(key: Bytes<'_>) -> PyResult<Self> {
+        let key = pyca::key("xts", &key, &[32, 64], KEY_SIZES)?;
+        Ok(Self(Aead { key, tag_first: false }))
+    }
+
+    #[staticmethod]
+    fn generate_key(py: Python<'_>, bit_length: usize) -> PyResult<Bound<'_, PyBytes>> {
+        pyca::generate_key(py, bit_length, &[256, 512], "bit_length must be 256 or 512")
+    }
+
+    fn encrypt<'py>(
+        &self,
+        py: Python<'py>,
+        tweak: Bytes<'_>,
+        data: Bytes<'_>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        TWEAK.check(&tweak)?;
+        self.0.encrypt(py, &tweak, &data, no_aad())
+    }
+
+    fn encrypt_into(
+        &self,
+        py: Python<'_>,
+        tweak: Bytes<'_>,
+        data: Bytes<'_>,
+        buf: Output,
+    ) -> PyResult<usize> {
+        TWEAK.check(&tweak)?;
+        self.0.encrypt_into(py, &tweak, &data, no_aad(), &buf)
+    }
+
+    fn decrypt<'py>(
+        &self,
+        py: Python<'py>,
+        tweak: Bytes<'_>,
+        data: Bytes<'_>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        TWEAK.check(&tweak)?;
+        self.0.decrypt(py, &tweak, &data, no_aad())
+    }
+
+    fn decrypt_into(
+        &self,
+        py: Python<'_>,
+        tweak: Bytes<'_>,
+        data: Bytes<'_>,
+        buf: Output,
+    ) -> PyResult<usize> {
+        TWEAK.check(&tweak)?;
+        self.0.decrypt_into(py, &tweak, &data, no_aad(), &buf)
+    }
+
+    #[pyo3(signature = (first, data, sector_size = 512, *, step = 1))]
+    fn encrypt_sectors<'py>(
+        &self,
+        py: Python<'py>,
+        first: u64,
+        data: Bytes<'_>,
+        sector_size: usize,
+        step: u64,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        self.run(py, &data, sector_size, step, |sectors, run| sectors.seal(first, run))
+    }
+
+    #[pyo3(signature = (first, data, sector_size = 512, *, step = 1))]
+    fn decrypt_sectors<'py>(
+        &self,
+        py: Python<'py>,
+        first: u64,
+        data: Bytes<'_>,
+        sector_size: usize,
+        step: u64,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        self.run(py, &data, sector_size, step, |sectors, run| sectors.open(first, run))
+    }
+
+    #[pyo3(signature = (tweaks, data, *, threads = None))]
+    fn encrypt_many<'py>(
+        &self,
+        py: Python<'py>,
+        tweaks: &Bound<'py, PyAny>,
+        data: &Bound<'py, PyAny>,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        many::encrypt(py, &self.0, Some((&TWEAK, tweaks)), data, None, threads)
+    }
+
+    #[pyo3(signature = (tweaks, data, *, threads = None))]
+    fn decrypt_many<'py>(
+        &self,
+        py: Python<'py>,
+        tweaks: &Bound<'py, PyAny>,
+        data: &Bound<'py, PyAny>,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        many::decrypt(py, &self.0, Some((&TWEAK, tweaks)), data, None, "raise", threads)
+    }
+}
