@@ -2,7 +2,8 @@
 
 * `AESGCM`, `AESCCM`, `AESOCB3`, `AESGCMSIV`, `AESSIV` and `CMAC` are drop-in replacements for the classes of
   pyca's `cryptography`. The AEADs add `encrypt_many` and `decrypt_many`.
-* `XAES256GCM` is an AEAD with the same methods. `AESXTS` encrypts disk sectors, one by one or many at once.
+* `XAES256GCM`, `AEGIS128L` and `AEGIS256` are AEADs with the same methods. `AESXTS` encrypts disk sectors,
+  one by one or many at once.
 * `seal_column`, `open_column`, `open_column_counted` and `reseal_column` process Arrow columns under a
   `Keyset`. `inspect_column` counts the values of a sealed column by key.
 * `keys_from_env`, `keys_from_file` and `keys_from_wrapped` are key providers: they fetch keysets where the
@@ -11,6 +12,8 @@
 
 from sealcomb import algorithms
 from sealcomb._sealcomb import (
+    AEGIS128L,
+    AEGIS256,
     AESCCM,
     AESGCM,
     AESGCMSIV,
@@ -40,6 +43,8 @@ from sealcomb.exceptions import (
 from sealcomb.keys import KeyProvider, keys_from_env, keys_from_file, keys_from_wrapped
 
 __all__ = [
+    "AEGIS128L",
+    "AEGIS256",
     "AESCCM",
     "AESGCM",
     "AESGCMSIV",

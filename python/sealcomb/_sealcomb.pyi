@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from typing_extensions import Buffer
 
 __all__ = [
+    "AEGIS128L",
+    "AEGIS256",
     "AESCCM",
     "AESGCM",
     "AESGCMSIV",
@@ -46,7 +48,7 @@ class _ArrowStream(Protocol):
 _Arrow: TypeAlias = _ArrowArray | _ArrowStream
 
 class _Aead:
-    """The common methods of AESGCM, AESCCM, AESOCB3, AESGCMSIV and XAES256GCM. Keys are zeroized on drop."""
+    """The common methods of the AEADs with nonces. Keys are zeroized on drop."""
 
     @staticmethod
     def generate_key(bit_length: int) -> bytes:
@@ -249,6 +251,50 @@ class XAES256GCM(_Aead):
     """
 
     def __new__(cls, key: Buffer) -> XAES256GCM:
+        """Creates a cipher from a key of 32 bytes.
+
+        Raises:
+            ValueError: The key has another size.
+        """
+    @staticmethod
+    def generate_key(bit_length: int = 256) -> bytes:
+        """Returns a random key of 32 bytes.
+
+        Raises:
+            ValueError: `bit_length` is not 256.
+        """
+
+@final
+class AEGIS128L(_Aead):
+    """AEGIS-128L (RFC 10032), which pyca's `cryptography` does not have.
+
+    Nonces have 16 bytes, and must never repeat under one key. Up to 2^48 random ones are safe. Tags have 16
+    bytes.
+    """
+
+    def __new__(cls, key: Buffer) -> AEGIS128L:
+        """Creates a cipher from a key of 16 bytes.
+
+        Raises:
+            ValueError: The key has another size.
+        """
+    @staticmethod
+    def generate_key(bit_length: int = 128) -> bytes:
+        """Returns a random key of 16 bytes.
+
+        Raises:
+            ValueError: `bit_length` is not 128.
+        """
+
+@final
+class AEGIS256(_Aead):
+    """AEGIS-256 (RFC 10032), which pyca's `cryptography` does not have.
+
+    Nonces have 32 bytes, so random ones never repeat in practice, with any number of messages. A nonce must
+    never repeat under one key. Tags have 16 bytes.
+    """
+
+    def __new__(cls, key: Buffer) -> AEGIS256:
         """Creates a cipher from a key of 32 bytes.
 
         Raises:

@@ -27,7 +27,7 @@ mod _sealcomb {
     #[pymodule_export]
     use crate::keyset::{Keyset, encrypted_keyset};
     #[pymodule_export]
-    use crate::pyca::{AesCcm, AesGcm, AesGcmSiv, AesOcb3, AesSiv, Cmac, Xaes256Gcm};
+    use crate::pyca::{Aegis128L, Aegis256, AesCcm, AesGcm, AesGcmSiv, AesOcb3, AesSiv, Cmac, Xaes256Gcm};
     #[pymodule_export]
     use crate::xts::AesXts;
 }

@@ -390,6 +390,34 @@ nonce_class! {
     }
 }
 
+nonce_class! {
+    /// AEGIS-128L.
+    Aegis128L = "AEGIS128L",
+    nonce 16..=16, "Nonce must be 16 bytes long",
+    keys &[128] => 128, "bit_length must be 128",
+    {
+        #[new]
+        fn new(key: Bytes<'_>) -> PyResult<Self> {
+            let key = self::key_of("aegis128l", &key, &[16], "AEGIS128L key must be 128 bits.")?;
+            Ok(Self(Aead { key, tag_first: false }))
+        }
+    }
+}
+
+nonce_class! {
+    /// AEGIS-256.
+    Aegis256 = "AEGIS256",
+    nonce 32..=32, "Nonce must be 32 bytes long",
+    keys &[256] => 256, "bit_length must be 256",
+    {
+        #[new]
+        fn new(key: Bytes<'_>) -> PyResult<Self> {
+            let key = self::key_of("aegis256", &key, &[32], "AEGIS256 key must be 256 bits.")?;
+            Ok(Self(Aead { key, tag_first: false }))
+        }
+    }
+}
+
 /// AES-SIV.
 #[pyclass(frozen, name = "AESSIV", module = "sealcomb")]
 pub(crate) struct AesSiv(Aead);
