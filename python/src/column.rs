@@ -19,7 +19,6 @@ use arrow_buffer::{ArrowNativeType, BooleanBufferBuilder, Buffer, NullBuffer, Of
 use arrow_schema::{ArrowError, DataType, Field, FieldRef};
 use arrow_select::concat::concat;
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyArray;
 use pyo3_arrow::{PyArray, PyChunkedArray};
@@ -216,8 +215,8 @@ type Imported = (Vec<ArrayRef>, String, DataType, bool);
 /// Returns the chunks, the name, the type, and whether the array is chunked.
 fn arrays(object: &Bound<'_, PyAny>, function: &str) -> PyResult<Imported> {
     let py = object.py();
-    if !object.hasattr(intern!(py, "__arrow_c_array__"))?
-        && !object.hasattr(intern!(py, "__arrow_c_stream__"))?
+    if !object.hasattr("__arrow_c_array__")?
+        && !object.hasattr("__arrow_c_stream__")?
     {
         return Err(PyTypeError::new_err(format!(
             "{function} takes an Arrow array (from pyarrow, Polars, arro3, nanoarrow, ...), not {}",
@@ -260,19 +259,18 @@ fn sized<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 fn with_sound_structs(object: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     let py = object.py();
     if matches!(library(&object)?.as_str(), "pyarrow" | "polars" | "arro3")
-        || !object.hasattr(intern!(py, "__arrow_c_array__"))?
+        || !object.hasattr("__arrow_c_array__")?
     {
         return Ok(object);
     }
-    py.import(intern!(py, "sealcomb._interface"))?.call_method1(intern!(py, "checked"), (object,))
+    py.import("sealcomb._interface")?.call_method1("checked", (object,))
 }
 
 /// Has pyarrow compare its arrays with the sizes of their buffers. This is impossible after the import, because the C
 /// data interface passes only pointers. [`validated`] checks the contents of the buffers.
 fn validate_by_sizes(object: &Bound<'_, PyAny>) -> PyResult<()> {
-    let py = object.py();
-    if library(object)? == "pyarrow" && object.hasattr(intern!(py, "validate"))? {
-        object.call_method0(intern!(py, "validate"))?;
+    if library(object)? == "pyarrow" && object.hasattr("validate")? {
+        object.call_method0("validate")?;
     }
     Ok(())
 }
@@ -280,12 +278,11 @@ fn validate_by_sizes(object: &Bound<'_, PyAny>) -> PyResult<()> {
 /// Compares the last offsets, as imported, with the sizes of pyarrow's buffers: another thread may have changed the
 /// offsets since [`validate_by_sizes`].
 fn check_ends(object: &Bound<'_, PyAny>, arrays: &[ArrayRef]) -> PyResult<()> {
-    let py = object.py();
     if library(object)? != "pyarrow" {
         return Ok(());
     }
-    let chunks: Vec<Bound<'_, PyAny>> = if object.hasattr(intern!(py, "chunks"))? {
-        object.getattr(intern!(py, "chunks"))?.extract()?
+    let chunks: Vec<Bound<'_, PyAny>> = if object.hasattr("chunks")? {
+        object.getattr("chunks")?.extract()?
     } else {
         vec![object.clone()]
     };
@@ -297,9 +294,9 @@ fn check_ends(object: &Bound<'_, PyAny>, arrays: &[ArrayRef]) -> PyResult<()> {
             DataType::LargeUtf8 => array.as_string::<i64>().values().len(),
             _ => continue,
         };
-        let buffers: Vec<Option<Bound<'_, PyAny>>> = chunk.call_method0(intern!(py, "buffers"))?.extract()?;
+        let buffers: Vec<Option<Bound<'_, PyAny>>> = chunk.call_method0("buffers")?.extract()?;
         let size = match buffers.last() {
-            Some(Some(values)) => values.getattr(intern!(py, "size"))?.extract()?,
+            Some(Some(values)) => values.getattr("size")?.extract()?,
             _ => 0,
         };
         if bytes > size {

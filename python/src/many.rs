@@ -12,7 +12,6 @@ use numpy::{PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use sealcomb::{Aad, BatchError, Verdict, open_batch, seal_batch};
 
@@ -214,8 +213,7 @@ fn has_numpy(py: Python<'_>) -> PyResult<bool> {
 
 /// Creates an array of zeros. numpy requests huge pages for large arrays.
 fn zeros(py: Python<'_>, rows: usize, width: usize) -> PyResult<Bound<'_, PyArray2<u8>>> {
-    static ZEROS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let zeros = ZEROS.import(py, "numpy", "zeros")?;
+    let zeros = py.import("numpy")?.getattr("zeros")?;
     Ok(zeros.call1(((rows, width), numpy::dtype::<u8>(py)))?.cast_into()?)
 }
 
