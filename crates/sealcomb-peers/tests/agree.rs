@@ -11,7 +11,8 @@ fn every_peer_produces_the_bytes_of_sealcomb() {
     for algorithm in ALGORITHMS {
         let key: Vec<u8> = (0..algorithm.key_bytes as u8).collect();
         let ours = Key::new(algorithm, &key).unwrap();
-        let mut rekeyed = sealcomb_peers::peers(algorithm.id, &vec![1; key.len()]);
+        let other: Vec<u8> = key.iter().map(|byte| byte ^ 1).collect();
+        let mut rekeyed = sealcomb_peers::peers(algorithm.id, &other);
         for peer in &mut rekeyed {
             peer.rekey(&key);
         }

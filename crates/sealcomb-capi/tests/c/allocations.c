@@ -106,13 +106,14 @@ static const shape shapes[] = {
     {false, true, short_sizes}, {true, true, short_sizes}, {false, false, long_sizes}, {true, false, mixed_sizes}, {false, true, mixed_sizes},
 };
 
-/* GCM-SIV allocates on the portable backends. */
+/* Modes that derive keys for each message allocate on the portable backends. */
 static bool may_allocate(sealcomb_key *const *keys, size_t key_count) {
     if (strncmp(sealcomb_key_backend(keys[0]), "portable", 8) != 0) {
         return false;
     }
     for (size_t i = 0; i < key_count; i++) {
-        if (strstr(sealcomb_algorithm_id(sealcomb_key_algorithm(keys[i])), "-gcm-siv") != NULL) {
+        const char *id = sealcomb_algorithm_id(sealcomb_key_algorithm(keys[i]));
+        if (strstr(id, "-gcm-siv") != NULL || strcmp(id, "xaes256-gcm") == 0) {
             return true;
         }
     }

@@ -518,7 +518,7 @@ mod tests {
     fn a_study_only_seals_each_mode_singly_and_in_batches_of_every_length() {
         let plan = plan(&StudyArgs::default());
         let (modes, lengths) = (plan.algorithms().count(), LENGTHS.len() + 1);
-        assert_eq!(modes, 29);
+        assert_eq!(modes, 34);
         let for_claims = Backend::available().filter(|b| b.name() == "aesni" && *b != plan.backend).count();
         assert_eq!(plan.items().len(), 2 * modes * lengths + for_claims);
         assert_eq!((plan.cells(), plan.key_costs(), plan.rooflines()), (0, 0, 0));

@@ -16,7 +16,7 @@ const WIDTH: usize = 118;
 const GAP: &str = "  ";
 
 /// Space between the two halves of a grid.
-const GUTTER: &str = "    ";
+const GUTTER: &str = "  ";
 
 /// Minimum number of rows of a grid with two halves.
 const MIN_ROWS_OF_HALVES: usize = 8;
