@@ -129,7 +129,7 @@ impl<'a> LaneLines<'a> {
     pub(crate) fn write<B: Isa>(&mut self, b: B, steps: &Line<B>) {
         assert!(self.at < self.whole && self.writes);
         let rows = b.transpose(*steps);
-        // Lanes that follow another message come before it.
+        // Lanes that follow another message are written first, so that it overwrites them.
         each_register!(STEPS, 0 1 2 3, i => {
             let r = STEPS - 1 - i;
             let to = self.at + r / B::BLOCKS * (BLOCK * B::BLOCKS);
@@ -173,7 +173,7 @@ impl<'a> LaneLines<'a> {
     pub(crate) fn write_last<B: Isa>(&mut self, b: B, steps: &Line<B>) {
         assert!(self.writes);
         let rows = b.transpose(*steps);
-        // Lanes that follow another message come before it.
+        // Lanes that follow another message are written first, so that it overwrites them.
         for r in (0..STEPS).rev() {
             let Text { dst, len, .. } = self.texts[r % B::BLOCKS];
             let (to, bytes) = part::<B>(self.at, len, r);
