@@ -30,24 +30,10 @@ pub(crate) type Line<B> = [<B as Isa>::V; STEPS];
 
 /// A message's pointers and length.
 #[derive(Clone, Copy)]
-pub(super) struct Text {
-    pub(super) src: *const u8,
-    pub(super) dst: *mut u8,
-    pub(super) len: usize,
-}
-
-impl Text {
-    /// An empty message.
-    pub(super) const EMPTY: Self = Self { src: core::ptr::null(), dst: core::ptr::null_mut(), len: 0 };
-
-    /// Returns a message's pointers and length. `writes` is whether it is written as well as read.
-    #[inline(always)]
-    pub(super) fn of(span: &Span<'_>, writes: bool) -> Self {
-        let len = span.len();
-        assert!(len <= span.room() || !writes);
-        let (src, dst) = span.pointers();
-        Self { src, dst, len }
-    }
+struct Text {
+    src: *const u8,
+    dst: *mut u8,
+    len: usize,
 }
 
 /// Up to `N` messages, in the order in which the slots process them.
@@ -68,14 +54,17 @@ impl<'a, const N: usize> Texts<'a, N> {
     /// Appends a message.
     #[inline(always)]
     pub(crate) fn push(&mut self, span: &Span<'a>) {
-        self.list.push(Text::of(span, self.writes));
+        let len = span.len();
+        assert!(len <= span.room() || !self.writes);
+        let (src, dst) = span.pointers();
+        self.list.push(Text { src, dst, len });
     }
 
     /// Appends empty messages until the number of messages is a multiple of `group`.
     #[inline(always)]
     pub(crate) fn fill_up(&mut self, group: usize) {
         while !self.list.len().is_multiple_of(group) {
-            self.list.push(Text::EMPTY);
+            self.list.push(Text { src: core::ptr::null(), dst: core::ptr::null_mut(), len: 0 });
         }
     }
 
@@ -160,6 +149,32 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
         let group = &mut self.groups[slot];
         group.at += LINE;
         group.at < group.longest
+    }
+
+    /// Returns whether any message of a slot has bytes in the current line.
+    #[inline(always)]
+    pub(crate) fn is_live(&self, slot: usize) -> bool {
+        let Group { at, longest, .. } = self.groups[slot];
+        at < longest
+    }
+
+    /// Returns whether all messages of a slot have all bytes of the current line.
+    #[inline(always)]
+    pub(crate) fn is_whole(&self, slot: usize) -> bool {
+        let Group { at, whole, .. } = self.groups[slot];
+        at < whole
+    }
+
+    /// Returns masks for the rows of a slot's current line: ones up to the end of each message, zeros after it.
+    #[inline(always)]
+    pub(crate) fn masks<B: Isa>(&self, b: B, slot: usize) -> Line<B> {
+        let Group { first, at, .. } = self.groups[slot];
+        let mut masks = [b.splat(&[0xff; BLOCK]); STEPS];
+        for r in 0..STEPS {
+            let (_, bytes) = part::<B>(at, self.texts.list[first + r % B::BLOCKS].len, r);
+            masks[r] = b.keep(masks[r], bytes);
+        }
+        masks
     }
 
     /// Returns the rows of a slot's current line, with zeros after the end of each message.
@@ -253,7 +268,7 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
 /// Returns where register `r` of the line at byte `at` begins in its message of `len` bytes, and how many bytes of
 /// the register the message has.
 #[inline(always)]
-pub(super) fn part<B: Isa>(at: usize, len: usize, r: usize) -> (usize, usize) {
+fn part<B: Isa>(at: usize, len: usize, r: usize) -> (usize, usize) {
     let from = at + r / B::BLOCKS * (BLOCK * B::BLOCKS);
     (from, len.saturating_sub(from).min(BLOCK * B::BLOCKS))
 }

@@ -13,7 +13,6 @@ mod aesni;
 #[cfg(target_arch = "x86_64")]
 mod features;
 mod isa;
-mod lane_lines;
 mod lane_pointers;
 mod lines;
 mod mode_state;
@@ -31,7 +30,6 @@ mod wiped;
 use core::fmt;
 
 pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, Weave, hidden};
-pub(crate) use lane_lines::LaneLines;
 pub(crate) use lane_pointers::{LINE, LanePointers, Scratch, SquareAt};
 pub(crate) use lines::{LANES, Line, Lines, STEPS, Texts, add_to_row};
 pub(crate) use mode_state::ModeState;

@@ -21,7 +21,7 @@ use arrayvec::ArrayVec;
 use super::FLIGHT;
 use super::message::{Batch, Message};
 use super::order::Order;
-use crate::backend::{BLOCK, Block, Isa, Kernel, LANES, LaneLines, Line, STEPS, Span};
+use crate::backend::{BLOCK, Block, Isa, Kernel, LANES, Line, Lines, STEPS, Span, Texts};
 
 /// Number of groups that are processed together, on registers of four blocks. Narrower backends have too few registers
 /// for a second state.
@@ -47,24 +47,17 @@ pub(crate) trait Wide<const S: usize, const R: usize> {
 
 /// Processes the messages of a batch.
 pub(crate) fn run<W: Wide<S, R>, const S: usize, const R: usize>(batch: &mut Batch<'_, '_, '_>) {
-    if batch.messages.is_sorted_by(|before, after| before.data.len() >= after.data.len()) {
-        batch.backend.run(Groups::<W, S, R> { messages: batch.messages, mode: PhantomData });
-    } else {
-        sorted::<W, S, R>(batch);
-    }
-}
-
-/// Sorts the messages of a batch by length, and processes them.
-// Not inlined, so that a batch that is sorted needs less stack.
-#[inline(never)]
-fn sorted<W: Wide<S, R>, const S: usize, const R: usize>(batch: &mut Batch<'_, '_, '_>) {
     let mut order = Order::new();
-    let mut unsorted = ArrayVec::<Option<&mut Message<'_>>, FLIGHT>::new();
-    for (place, message) in batch.messages.iter_mut().enumerate() {
+    for (place, message) in batch.messages.iter().enumerate() {
         order.push(place, message.data.len());
-        unsorted.push(Some(message));
+    }
+    if order.is_sorted() {
+        batch.backend.run(Groups::<W, S, R> { messages: batch.messages, mode: PhantomData });
+        return;
     }
     order.sort();
+    let mut unsorted = ArrayVec::<Option<&mut Message<'_>>, FLIGHT>::new();
+    unsorted.extend(batch.messages.iter_mut().map(|message| Some(&mut **message)));
     let mut messages = ArrayVec::<&mut Message<'_>, FLIGHT>::new();
     messages.extend(order.places().filter_map(|place| unsorted[place].take()));
     batch.backend.run(Groups::<W, S, R> { messages: &mut messages, mode: PhantomData });
@@ -83,14 +76,15 @@ impl<W: Wide<S, R>, const S: usize, const R: usize> Kernel for Groups<'_, '_, '_
     fn run<B: Isa>(self, b: B) {
         if let [message] = self.messages {
             // A register of one message has nothing to transpose.
-            return States::<B::Narrow, W, S, R, 1>::crypt(b.narrow(), core::slice::from_mut(message));
+            let messages = core::slice::from_mut(message);
+            return States::<B::Narrow, W, S, R, 1>::init(b.narrow(), messages).crypt(messages);
         }
         let abreast = if const { B::BLOCKS == 4 } { ABREAST } else { 1 };
         for messages in self.messages.chunks_mut(abreast * B::BLOCKS) {
             if const { B::BLOCKS == 4 } && messages.len() > B::BLOCKS {
-                States::<B, W, S, R, ABREAST>::crypt(b, messages);
+                States::<B, W, S, R, ABREAST>::init(b, messages).crypt(messages);
             } else {
-                States::<B, W, S, R, 1>::crypt(b, messages);
+                States::<B, W, S, R, 1>::init(b, messages).crypt(messages);
             }
         }
     }
@@ -104,33 +98,7 @@ struct States<B: Isa, W, const S: usize, const R: usize, const G: usize> {
 }
 
 impl<B: Isa, W: Wide<S, R>, const S: usize, const R: usize, const G: usize> States<B, W, S, R, G> {
-    /// Processes messages, at most `G` groups, and leaves in each its tag.
-    #[inline(always)]
-    fn crypt(b: B, messages: &mut [&mut Message<'_>]) {
-        // Stored long before they are loaded: the CPU cannot forward the halves of a block.
-        let mut lengths = [[0; BLOCK]; ABREAST * LANES];
-        let mut aad = false;
-        for (lengths, message) in lengths.iter_mut().zip(messages.iter()) {
-            *lengths = lengths_of(message);
-            aad |= !message.aad.is_empty();
-        }
-        let mut states = Self::init(b, messages);
-        if aad {
-            let mut lines = [const { LaneLines::empty() }; G];
-            for (lines, group) in lines.iter_mut().zip(messages.chunks(B::BLOCKS)) {
-                lines.begin(b, false, group.iter().map(|message| Span::from(&*message.aad)));
-            }
-            states.process::<false>(&mut lines);
-        }
-        let mut lines = [const { LaneLines::empty() }; G];
-        for (lines, group) in lines.iter_mut().zip(messages.chunks_mut(B::BLOCKS)) {
-            lines.begin(b, true, group.iter_mut().map(|message| message.data.reborrow()));
-        }
-        states.process::<true>(&mut lines);
-        states.finalize(messages, &lengths);
-    }
-
-    /// Returns the initial states. Lanes without a message have that of the last one.
+    /// Returns the initial states of messages, at most `G` groups. Lanes without a message have that of the last one.
     #[inline(always)]
     fn init(b: B, messages: &[&mut Message<'_>]) -> Self {
         let mut s = [[b.zero(); S]; G];
@@ -143,109 +111,91 @@ impl<B: Isa, W: Wide<S, R>, const S: usize, const R: usize, const G: usize> Stat
         Self { b, s, mode: PhantomData }
     }
 
+    /// Processes the messages, and leaves in each its tag.
+    #[inline(always)]
+    fn crypt(mut self, messages: &mut [&mut Message<'_>]) {
+        let b = self.b;
+        if messages.iter().any(|message| !message.aad.is_empty()) {
+            let mut texts = Texts::<'_, { ABREAST * LANES }>::new(false);
+            for message in messages.iter() {
+                texts.push(&Span::from(&*message.aad));
+            }
+            self.process::<_, false>(texts);
+        }
+        let mut texts = Texts::<'_, { ABREAST * LANES }>::new(true);
+        for message in messages.iter_mut() {
+            texts.push(&message.data.reborrow());
+        }
+        self.process::<_, true>(texts);
+        each_register!(G, 0 1, g => {
+            let mut tags = [[0; BLOCK]; LANES];
+            let lengths = members::<B>(messages, g).map(lengths);
+            let lengths = b.load_each(lengths.each_ref());
+            b.store(W::finalize(b, self.s[g], lengths), &mut tags);
+            for (message, tag) in messages.iter_mut().skip(g * B::BLOCKS).zip(&tags[..B::BLOCKS]) {
+                message.tag = *tag;
+            }
+        });
+    }
+
     /// Updates the states with a string of each message. If `CRYPTS`, the string is the message, which is encrypted or
     /// decrypted.
     #[inline(always)]
-    fn process<const CRYPTS: bool>(&mut self, lines: &mut [LaneLines<'_>; G]) {
+    fn process<const N: usize, const CRYPTS: bool>(&mut self, mut texts: Texts<'_, N>) {
         let b = self.b;
-        // The states of messages that have ended before others of their group.
-        let mut ended = [[b.zero(); S]; G];
+        texts.fill_up(G * B::BLOCKS);
+        let mut lines = Lines::<N, G>::new(&texts);
         each_register!(G, 0 1, g => {
-            if !lines[g].is_uniform() {
-                ended[g] = self.s[g];
-            }
+            lines.begin(b, g, g * B::BLOCKS, false);
         });
         loop {
-            let mut whole = usize::MAX;
-            let mut live = 0;
+            let mut more = false;
             each_register!(G, 0 1, g => {
-                if lines[g].is_live() {
-                    whole = whole.min(lines[g].whole());
-                    live += 1;
-                }
-            });
-            if live == 0 {
-                break;
-            } else if live == G && whole > 0 {
-                self.lines::<CRYPTS>(lines, whole);
-            } else {
-                each_register!(G, 0 1, g => {
-                    if lines[g].is_live() && lines[g].whole() == 0 {
-                        self.last_line::<CRYPTS>(g, &mut lines[g], &mut ended[g]);
-                    } else if lines[g].is_live() && live < G {
-                        for _ in 0..lines[g].whole() {
-                            let x = lines[g].read(b, 0);
-                            let y = self.line::<CRYPTS>(g, x);
-                            if CRYPTS {
-                                lines[g].write(b, &y);
-                            }
-                            lines[g].advance();
-                        }
+                if lines.is_live(g) {
+                    let x = b.transpose(lines.rows(b, g));
+                    let y = if lines.is_whole(g) {
+                        self.line::<CRYPTS>(g, x)
+                    } else {
+                        let masks = b.transpose(lines.masks(b, g));
+                        self.last_line::<CRYPTS>(g, x, masks)
+                    };
+                    if CRYPTS {
+                        lines.write(b, g, &y);
                     }
-                });
-            }
-        }
-        each_register!(G, 0 1, g => {
-            if !lines[g].is_uniform() {
-                self.s[g] = ended[g];
-            }
-        });
-    }
-
-    /// Processes `count` lines of all groups, in none of which a message ends.
-    #[inline(always)]
-    fn lines<const CRYPTS: bool>(&mut self, lines: &mut [LaneLines<'_>; G], count: usize) {
-        let b = self.b;
-        let mut x = [[b.zero(); STEPS]; G];
-        each_register!(G, 0 1, g => {
-            x[g] = lines[g].read(b, 0);
-        });
-        for left in (0..count).rev() {
-            each_register!(G, 0 1, g => {
-                let y = self.line::<CRYPTS>(g, x[g]);
-                // The load comes first: the CPU would compare it with the stores, and lines a multiple of 4096 bytes
-                // apart look equal to it.
-                if left > 0 {
-                    x[g] = lines[g].read(b, 1);
+                    more |= lines.advance(g);
                 }
-                if CRYPTS {
-                    lines[g].write(b, &y);
-                }
-                lines[g].advance();
             });
+            if !more {
+                return;
+            }
         }
     }
 
-    /// Updates the states of a group with a line. Returns the output.
+    /// Processes a line that all messages of a group have, and returns its output.
     #[inline(always)]
     fn line<const CRYPTS: bool>(&mut self, g: usize, x: Line<B>) -> Line<B> {
         let b = self.b;
         let mut output = x;
-        each_register!(STEPS, 0 1 2 3, step => {
-            if step % R == 0 {
-                let mut m = [x[step]; R];
-                m.copy_from_slice(&x[step..step + R]);
-                if CRYPTS {
-                    let y = W::add_keystream(b, &self.s[g], m);
-                    output[step..step + R].copy_from_slice(&y);
-                    m = if W::OPENS { y } else { m };
-                }
-                W::update(b, &mut self.s[g], m);
+        for step in (0..STEPS).step_by(R) {
+            let mut m = [x[step]; R];
+            m.copy_from_slice(&x[step..step + R]);
+            if CRYPTS {
+                let y = W::add_keystream(b, &self.s[g], m);
+                output[step..step + R].copy_from_slice(&y);
+                m = if W::OPENS { y } else { m };
             }
-        });
+            W::update(b, &mut self.s[g], m);
+        }
         output
     }
 
-    /// Processes a line of a group in which messages end. Keeps their states in `ended`, unless all end here.
+    /// Processes a line in which messages of a group end, or before which they have ended. `masks` is 0 after the end
+    /// of each message.
     #[inline(always)]
-    fn last_line<const CRYPTS: bool>(&mut self, g: usize, lines: &mut LaneLines<'_>, ended: &mut [B::V; S]) {
+    fn last_line<const CRYPTS: bool>(&mut self, g: usize, x: Line<B>, masks: Line<B>) -> Line<B> {
         let b = self.b;
-        let (x, masks) = (lines.read_last(b), lines.masks(b));
         let mut output = x;
         for step in (0..STEPS).step_by(R) {
-            if lines.is_uniform() && BLOCK * step >= lines.rest() {
-                break;
-            }
             let mut m = [x[step]; R];
             m.copy_from_slice(&x[step..step + R]);
             if CRYPTS {
@@ -257,33 +207,15 @@ impl<B: Isa, W: Wide<S, R>, const S: usize, const R: usize, const G: usize> Stat
                     }
                 }
             }
+            let before = self.s[g];
             W::update(b, &mut self.s[g], m);
-            if !lines.is_uniform() {
-                // A message that has any byte of this step has the first.
-                let live = b.shuffle(masks[step], &[0; BLOCK]);
-                each_register!(S, i => {
-                    ended[i] = b.select(live, self.s[g][i], ended[i]);
-                });
-            }
+            // A message that has a byte of this step has the first.
+            let live = b.shuffle(masks[step], &[0; BLOCK]);
+            each_register!(S, i => {
+                self.s[g][i] = b.select(live, self.s[g][i], before[i]);
+            });
         }
-        if CRYPTS {
-            lines.write_last(b, &output);
-        }
-        lines.advance_last();
-    }
-
-    /// Leaves in each message its tag.
-    #[inline(always)]
-    fn finalize(self, messages: &mut [&mut Message<'_>], lengths: &[Block]) {
-        let b = self.b;
-        each_register!(G, 0 1, g => {
-            let mut tags = [[0; BLOCK]; LANES];
-            let lengths = b.load(&lengths[g * B::BLOCKS..]);
-            b.store(W::finalize(b, self.s[g], lengths), &mut tags);
-            for (message, tag) in messages.iter_mut().skip(g * B::BLOCKS).zip(&tags[..B::BLOCKS]) {
-                message.tag = *tag;
-            }
-        });
+        output
     }
 }
 
@@ -295,7 +227,7 @@ fn members<'g, 'a, B: Isa>(messages: &'g [&mut Message<'a>], g: usize) -> [&'g M
 
 /// Returns the lengths of additional data and message in bits, as 64-bit little-endian numbers.
 #[inline(always)]
-fn lengths_of(message: &Message<'_>) -> Block {
+fn lengths(message: &Message<'_>) -> Block {
     let bits = |bytes: usize| 8 * bytes as u128;
     (bits(message.data.len()) << 64 | bits(message.aad.len())).to_le_bytes()
 }
