@@ -2,6 +2,8 @@
 
 use core::arch::x86_64::*;
 
+use super::vaes256::Vaes256;
+use super::vaes512::Vaes512;
 use super::{BLOCK, Block, Isa, Kernel, Probe, TopBit, features, token};
 
 token! {
@@ -21,10 +23,31 @@ macro_rules! verbs {
 }
 pub(super) use verbs;
 
+// A CPU with VAES has AES-NI, PCLMULQDQ and SSE4.1: the tokens require all of them.
+impl From<Vaes256> for Aesni {
+    #[inline(always)]
+    fn from(_: Vaes256) -> Self {
+        Self(())
+    }
+}
+
+impl From<Vaes512> for Aesni {
+    #[inline(always)]
+    fn from(_: Vaes512) -> Self {
+        Self(())
+    }
+}
+
 impl Isa for Aesni {
     const BLOCKS: usize = 1;
     const CHAINS: usize = 12;
     type V = __m128i;
+    type Narrow = Self;
+
+    #[inline(always)]
+    fn narrow(self) -> Self::Narrow {
+        self
+    }
 
     verbs! {
         zero() = _mm_setzero_si128;

@@ -104,6 +104,12 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// A register of `BLOCKS` blocks: `__m128i` / `__m256i` / `__m512i` / `uint8x16_t`.
     type V: Copy;
 
+    /// The operations on registers of one block.
+    type Narrow: Isa;
+
+    /// Returns the token for registers of one block.
+    fn narrow(self) -> Self::Narrow;
+
     /// Returns a register of zeros. `PXOR` / `VPXOR` / `VPXOR` / `MOVI`.
     fn zero(self) -> Self::V;
     /// Broadcasts `block` to all lanes. `MOVDQU` / `VBROADCASTI128` / `VBROADCASTI32X4` / `LD1`.

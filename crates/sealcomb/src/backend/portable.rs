@@ -175,6 +175,12 @@ impl<const N: usize> Isa for Portable<N> {
     const CHAINS: usize = 8;
     const SOFT: bool = true;
     type V = [u128; N];
+    type Narrow = Portable<1>;
+
+    #[inline]
+    fn narrow(self) -> Self::Narrow {
+        Portable
+    }
 
     #[inline]
     fn zero(self) -> Self::V {
@@ -403,6 +409,25 @@ impl<const N: usize> Isa for Portable<N> {
     #[inline]
     fn aes_round(self, x: Self::V, key: Self::V) -> Self::V {
         map2(x, key, |x, key| round(x, |block| hazmat::cipher_round(block, &Array(key.to_le_bytes()))))
+    }
+
+    /// Processes up to eight blocks together: the bitsliced cipher takes no longer for eight than for one.
+    #[inline]
+    fn aes_round_each<const R: usize>(self, x: [Self::V; R], keys: [Self::V; R]) -> [Self::V; R] {
+        const { assert!(R <= 8) };
+        let mut rounds = x;
+        for lane in 0..N {
+            let (mut blocks, mut round_keys) = (hazmat::Block8::default(), hazmat::Block8::default());
+            for r in 0..R {
+                blocks[r] = Array(x[r][lane].to_le_bytes());
+                round_keys[r] = Array(keys[r][lane].to_le_bytes());
+            }
+            hazmat::cipher_round_par(&mut blocks, &round_keys);
+            for r in 0..R {
+                rounds[r][lane] = u128::from_le_bytes(blocks[r].0);
+            }
+        }
+        rounds
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 
 use core::arch::x86_64::*;
 
-use super::aesni::{load_part, store_part, verbs};
+use super::aesni::{Aesni, load_part, store_part, verbs};
 use super::{BLOCK, Block, Isa, Kernel, Probe, Square, features, token};
 
 token! {
@@ -15,6 +15,12 @@ impl Isa for Vaes256 {
     const BLOCKS: usize = 2;
     const CHAINS: usize = 8;
     type V = __m256i;
+    type Narrow = Aesni;
+
+    #[inline(always)]
+    fn narrow(self) -> Self::Narrow {
+        self.into()
+    }
 
     verbs! {
         zero() = _mm256_setzero_si256;

@@ -5,7 +5,7 @@
 use core::arch::asm;
 use core::arch::x86_64::*;
 
-use super::aesni::verbs;
+use super::aesni::{Aesni, verbs};
 use super::{BLOCK, Block, Isa, Kernel, Probe, Square, features, token};
 
 token! {
@@ -18,6 +18,12 @@ impl Isa for Vaes512 {
     const BLOCKS: usize = 4;
     const CHAINS: usize = 8;
     type V = __m512i;
+    type Narrow = Aesni;
+
+    #[inline(always)]
+    fn narrow(self) -> Self::Narrow {
+        self.into()
+    }
 
     verbs! {
         zero() = _mm512_setzero_si512;

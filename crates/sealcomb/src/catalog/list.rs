@@ -215,7 +215,7 @@ catalog! {
         work: Work { rounds: 4, ..IDLE }, structure: SERIAL, limits: AEGIS_LIMITS,
         spec: "RFC 10032",
         status: Standard,
-        reason: "RFC 10032, IRTF CFRG; CAESAR final portfolio (2019), high performance, first choice: AEGIS-128",
+        reason: "RFC 10032, IRTF CFRG; AEGIS-128, of the same family, is in the CAESAR final portfolio (2019)",
         note: "A nonce must be unique per key, even with other tag lengths. At most 2^48 random nonces per key.",
     }
     all() => aegis::Aegis256 {

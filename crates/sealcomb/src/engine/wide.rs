@@ -74,6 +74,11 @@ impl<W: Wide<S, R>, const S: usize, const R: usize> Kernel for Groups<'_, '_, '_
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
+        if let [message] = self.messages {
+            // A register of one message has nothing to transpose.
+            let messages = core::slice::from_mut(message);
+            return States::<B::Narrow, W, S, R, 1>::init(b.narrow(), messages).crypt(messages);
+        }
         let abreast = if const { B::BLOCKS == 4 } { ABREAST } else { 1 };
         for messages in self.messages.chunks_mut(abreast * B::BLOCKS) {
             if const { B::BLOCKS == 4 } && messages.len() > B::BLOCKS {

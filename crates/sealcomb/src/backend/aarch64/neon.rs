@@ -62,6 +62,12 @@ impl<T: Armv8> Isa for T {
     const BLOCKS: usize = 1;
     const CHAINS: usize = 12;
     type V = uint8x16_t;
+    type Narrow = Self;
+
+    #[inline(always)]
+    fn narrow(self) -> Self::Narrow {
+        self
+    }
 
     verbs! {
         xor(a, b) = veorq_u8;
