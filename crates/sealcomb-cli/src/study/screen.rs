@@ -28,10 +28,8 @@ const USUAL_PREFIX: &str = "aes128-";
 const MAX_LOAD: f64 = 0.5;
 
 const MORE: &str = "
-More:
-  --tables all|NAME,...  detailed tables; `sealcomb study --help` lists their names
-  --report FILE.html     curves and heat maps
-  --full                 every key size, length and heat-map cell; takes 17 to 20 minutes
+More: --tables all|NAME,... for detailed tables (names: `sealcomb study --help`); --report FILE.html for curves and
+heat maps; --full for every key size, length and heat-map cell (takes 17 to 20 minutes)
 ";
 
 /// Returns the whole screen.
@@ -255,7 +253,7 @@ mod tests {
         let text = grid(&header(), &rows(9));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 1 + 5);
-        assert_eq!(lines[1], "mode-1     1.0    mode-6     6.0");
+        assert_eq!(lines[1], "mode-1     1.0  mode-6     6.0");
         assert_eq!(lines[5], "mode-5     5.0");
     }
 

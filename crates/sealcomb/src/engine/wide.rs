@@ -18,9 +18,9 @@ use core::marker::PhantomData;
 
 use arrayvec::ArrayVec;
 
-use super::FLIGHT;
 use super::message::{Batch, Message};
 use super::order::Order;
+use super::{FLIGHT, Schedule};
 use crate::backend::{BLOCK, Block, Isa, Kernel, LANES, Line, Lines, STEPS, Span, Texts};
 
 /// Number of groups that are processed together, on registers of four blocks. Narrower backends have too few registers
@@ -47,6 +47,13 @@ pub(crate) trait Wide<const S: usize, const R: usize> {
 
 /// Processes the messages of a batch.
 pub(crate) fn run<W: Wide<S, R>, const S: usize, const R: usize>(batch: &mut Batch<'_, '_, '_>) {
+    if matches!(batch.schedule, Schedule::Single | Schedule::Blocks) {
+        for message in batch.messages.iter_mut() {
+            let messages = core::slice::from_mut(message);
+            batch.backend.run(Groups::<W, S, R> { messages, mode: PhantomData });
+        }
+        return;
+    }
     let mut order = Order::new();
     for (place, message) in batch.messages.iter().enumerate() {
         order.push(place, message.data.len());
