@@ -215,9 +215,7 @@ type Imported = (Vec<ArrayRef>, String, DataType, bool);
 /// Returns the chunks, the name, the type, and whether the array is chunked.
 fn arrays(object: &Bound<'_, PyAny>, function: &str) -> PyResult<Imported> {
     let py = object.py();
-    if !object.hasattr("__arrow_c_array__")?
-        && !object.hasattr("__arrow_c_stream__")?
-    {
+    if !object.hasattr("__arrow_c_array__")? && !object.hasattr("__arrow_c_stream__")? {
         return Err(PyTypeError::new_err(format!(
             "{function} takes an Arrow array (from pyarrow, Polars, arro3, nanoarrow, ...), not {}",
             object.get_type()
@@ -281,11 +279,8 @@ fn check_ends(object: &Bound<'_, PyAny>, arrays: &[ArrayRef]) -> PyResult<()> {
     if library(object)? != "pyarrow" {
         return Ok(());
     }
-    let chunks: Vec<Bound<'_, PyAny>> = if object.hasattr("chunks")? {
-        object.getattr("chunks")?.extract()?
-    } else {
-        vec![object.clone()]
-    };
+    let chunks: Vec<Bound<'_, PyAny>> =
+        if object.hasattr("chunks")? { object.getattr("chunks")?.extract()? } else { vec![object.clone()] };
     for (array, chunk) in arrays.iter().zip(chunks) {
         let bytes = match array.data_type() {
             DataType::Binary => array.as_binary::<i32>().values().len(),
