@@ -330,9 +330,9 @@ def _keyset(provider: bytes, name: str) -> Keyset:
 
 def _check_policy(keyset: Keyset, name: str, expected: tuple[str, ...]) -> None:
     if keyset.policy not in expected:
-        raise KeysetError(
-            f"keyset {name!r} has the policy {keyset.policy!r}; expected {' or '.join(expected)}"
-        )
+        *others, last = expected
+        listed = f"{', '.join(others)}, or {last}" if others else last
+        raise KeysetError(f"keyset {name!r} has the policy {keyset.policy!r}; expected {listed}")
 
 
 MULTI_PROCESS_POLICIES = ("random", "xaes", "deterministic")
