@@ -385,7 +385,9 @@ def test_another_context_does_not_open(people: DataFrame, keys: KeyProvider) -> 
 
 
 def test_the_policy_gcm_is_refused(people: DataFrame, keys: KeyProvider) -> None:
-    with pytest.raises(Exception, match="'fast' has the policy 'gcm'; expected random, xaes, or deterministic"):
+    with pytest.raises(
+        Exception, match="'fast' has the policy 'gcm'; expected random, xaes, or deterministic"
+    ):
         sealcomb.spark.seal(people, {"ssn": "fast"}, keys).collect()
 
 
