@@ -164,11 +164,12 @@ impl<'py> Array<'py> {
 
     /// Copies `rows` to `out` in row order.
     fn copy(&self, rows: Range<usize>, out: &mut Vec<u8>) -> PyResult<()> {
-        if self.object.shape() != [self.rows, self.width] {
-            return Err(PyRuntimeError::new_err("the shape of an array changed during the call"));
-        }
         let array = self.object.try_readonly().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         let from = array.as_array();
+        // Checked last: numpy's borrow checker can release the GIL.
+        if from.shape() != [self.rows, self.width] {
+            return Err(PyRuntimeError::new_err("the shape of an array changed during the call"));
+        }
         let from = from.slice_axis(Axis(0), Slice::from(rows.clone()));
         let bytes = from.len();
         out.clear();
