@@ -57,21 +57,6 @@ def test_rows_of_arrays(name):
 
 
 @each_class
-def test_each_bit_of_nonce_data_aad_and_tag_counts(name):
-    size, _ = CLASSES[name]
-    cipher = getattr(sealcomb, name)(bytes(size))
-    parts = [bytes(size), cipher.encrypt(bytes(size), b"message", b"aad"), b"aad"]
-    for part in range(3):
-        for bit in range(len(parts[part]) * 8):
-            changed = list(parts)
-            flipped = bytearray(changed[part])
-            flipped[bit // 8] ^= 1 << bit % 8
-            changed[part] = bytes(flipped)
-            with pytest.raises(sealcomb.InvalidTag):
-                cipher.decrypt(*changed)
-
-
-@each_class
 def test_other_sizes_and_repeated_nonces_are_refused(name):
     size, _ = CLASSES[name]
     cls = getattr(sealcomb, name)

@@ -175,10 +175,19 @@ def test_a_forged_message_raises_pycas_exception(name, size):
         getattr(sealcomb, name)(bytes(16)).decrypt(bytes(12), bytes(size), None)
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_each_bit_of_nonce_data_aad_and_tag_counts(name):
-    cipher = getattr(sealcomb, name)(bytes(16))
-    parts = [bytes(12), cipher.encrypt(bytes(12), b"message", b"aad"), b"aad"]
+@pytest.mark.parametrize(
+    ("name", "key_bytes", "nonce_bytes"),
+    [
+        *((name, 16, 12) for name in CLASSES),
+        ("AEGIS128L", 16, 16),
+        ("AEGIS256", 32, 32),
+        ("XAES256GCM", 32, 24),
+    ],
+)
+def test_each_bit_of_nonce_data_aad_and_tag_counts(name, key_bytes, nonce_bytes):
+    cipher = getattr(sealcomb, name)(bytes(key_bytes))
+    nonce = bytes(nonce_bytes)
+    parts = [nonce, cipher.encrypt(nonce, b"message", b"aad"), b"aad"]
     for part in range(3):
         for bit in range(len(parts[part]) * 8):
             changed = list(parts)

@@ -1,8 +1,8 @@
 //! AEADs as types that implement the traits of RustCrypto's crate `aead`, for code that is generic over them.
 //!
-//! Each type has the usual sizes: a nonce of 12 bytes (16 for AES-SIV, EAX and AEGIS-128L, 24 for XAES-256-GCM, 32 for AEGIS-256) and a tag of 16 bytes. A
-//! [`crate::Key`] takes the other sizes that [`crate::ALGORITHMS`] lists. Sealed messages are identical to those of
-//! other implementations. Keys are zeroized on drop.
+//! Each type has the usual sizes: a nonce of 12 bytes (16 for AES-SIV, EAX and AEGIS-128L, 24 for XAES-256-GCM, 32 for
+//! AEGIS-256) and a tag of 16 bytes. A [`crate::Key`] takes the other sizes that [`crate::ALGORITHMS`] lists. Sealed
+//! messages are identical to those of other implementations. Keys are zeroized on drop.
 //!
 //! ```
 //! use sealcomb::aead::{Aead, Aes256Gcm, KeyInit, Nonce, Payload};
