@@ -39,6 +39,32 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Bytes<'a> {
     }
 }
 
+/// The context of a column: bytes-like, or text, which stands for its bytes in UTF-8.
+pub(crate) struct Context<'a>(Bytes<'a>);
+
+impl Context<'_> {
+    pub(crate) const EMPTY: Self = Self(Bytes::Borrowed(b""));
+}
+
+impl Deref for Context<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Context<'a> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match object.cast::<PyString>() {
+            Ok(text) => Ok(Self(Bytes::Copied(text.to_str()?.as_bytes().to_vec()))),
+            Err(_) => object.extract().map(Self),
+        }
+    }
+}
+
 /// A bytes-like item of a list. It owns its bytes, because another thread may remove the item from the list.
 pub(crate) enum Item {
     Bytes(PyBackedBytes),

@@ -1,324 +1,71 @@
-//! Keysets: a primary key that seals columns, and keys that open them.
+//! Keysets as Python objects.
 
-use std::hash::{BuildHasher, RandomState};
-use std::sync::{LazyLock, Mutex};
-
-use hashbrown::HashMap;
-use hashbrown::hash_map::Entry;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
-use sealcomb::{Algorithm, Key};
 use zeroize::Zeroizing;
 
 use crate::arguments::Bytes;
-use crate::envelope::{PREFIX, TAG};
-use crate::errors::{KeysetError, LimitReached, misuse};
-use crate::tink::{self, RawKey, TinkKeyset, Unusable};
-
-/// The algorithm of a key.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// AES-GCM with random nonces.
-    Gcm,
-    /// AES-GCM-SIV with random nonces.
-    GcmSiv,
-    /// AES-SIV, deterministic.
-    Siv,
-    /// XAES-256-GCM with random nonces.
-    Xaes,
-}
-
-impl Kind {
-    pub(crate) const ALL: [Self; 4] = [Self::GcmSiv, Self::Xaes, Self::Siv, Self::Gcm];
-
-    /// The policy of a keyset whose primary has this kind.
-    fn policy(self) -> &'static str {
-        match self {
-            Self::Gcm => "gcm",
-            Self::GcmSiv => "random",
-            Self::Siv => "deterministic",
-            Self::Xaes => "xaes",
-        }
-    }
-
-    fn of_policy(policy: &str) -> PyResult<Self> {
-        Self::ALL.into_iter().find(|kind| kind.policy() == policy).ok_or_else(|| {
-            let [policies @ .., last] = Self::ALL.map(|kind| format!("{:?}", kind.policy()));
-            PyValueError::new_err(format!("unknown policy {policy:?}; use {} or {last}", policies.join(", ")))
-        })
-    }
-
-    /// The library's algorithm for a key of `key_bytes` bytes, or `None` if there is none.
-    fn algorithm(self, key_bytes: usize) -> Option<&'static Algorithm> {
-        let id = match (self, key_bytes) {
-            (Self::Gcm, 16) => "aes128-gcm",
-            (Self::Gcm, 32) => "aes256-gcm",
-            (Self::GcmSiv, 16) => "aes128-gcm-siv",
-            (Self::GcmSiv, 32) => "aes256-gcm-siv",
-            (Self::Siv, 64) => "aes256-siv",
-            (Self::Xaes, 32) => "xaes256-gcm",
-            _ => return None,
-        };
-        Some(Algorithm::by_id(id).expect("the catalog has it"))
-    }
-
-    /// The supported key sizes, for error messages.
-    fn sizes(self) -> &'static str {
-        match self {
-            Self::Gcm | Self::GcmSiv => "32 bytes (or 16)",
-            Self::Siv => "64 bytes",
-            Self::Xaes => "32 bytes",
-        }
-    }
-
-    /// Bytes of a new key.
-    fn new_bytes(self) -> usize {
-        match self {
-            Self::Gcm | Self::GcmSiv | Self::Xaes => 32,
-            Self::Siv => 64,
-        }
-    }
-
-    /// Bytes of a nonce; 0 if there is none.
-    pub(crate) fn nonce_bytes(self) -> usize {
-        match self {
-            Self::Gcm | Self::GcmSiv => 12,
-            Self::Siv => 0,
-            Self::Xaes => 24,
-        }
-    }
-
-    /// The bytes that sealing adds to a value.
-    pub(crate) fn overhead(self) -> usize {
-        PREFIX + self.nonce_bytes() + TAG
-    }
-}
-
-/// A key with its id and kind.
-pub(crate) struct NamedKey {
-    pub(crate) id: u32,
-    pub(crate) kind: Kind,
-    pub(crate) key: Key,
-    bytes: Zeroizing<Vec<u8>>,
-}
-
-impl NamedKey {
-    fn new(RawKey { id, kind, bytes }: RawKey) -> PyResult<Self> {
-        let Some(algorithm) = kind.algorithm(bytes.len()) else {
-            return Err(KeysetError::new_err(format!(
-                "key {id} has {} bytes; the policy {} takes keys of {}",
-                bytes.len(),
-                kind.policy(),
-                kind.sizes(),
-            )));
-        };
-        let key = Key::new(algorithm, &bytes).map_err(misuse)?;
-        Ok(Self { id, kind, key, bytes })
-    }
-
-    /// Counts values before they are sealed, if the algorithm limits the number of values with random nonces.
-    ///
-    /// # Errors
-    /// `LimitReached` if the total would exceed [`LIMIT`]. The values are not counted then.
-    pub(crate) fn count(&self, values: u64) -> PyResult<()> {
-        if self.kind != Kind::Gcm {
-            return Ok(());
-        }
-        let mut counters = COUNTERS.lock().expect("nothing panics while counting");
-        let Counters { hasher, sealed } = &mut *counters;
-        let sealed = sealed.entry(hasher.hash_one(&*self.bytes)).or_default();
-        let total = sealed.saturating_add(values);
-        if total > LIMIT {
-            return Err(LimitReached::new_err(format!(
-                "key {} has sealed {sealed} values in this process; {values} more would exceed 2^32, the limit of \
-                 AES-GCM with random nonces; rotate the key, or use the policy \"random\"",
-                self.id,
-            )));
-        }
-        *sealed = total;
-        Ok(())
-    }
-}
-
-/// The maximum number of values that a key may seal under AES-GCM with random nonces (NIST SP 800-38D, 8.3).
-const LIMIT: u64 = 1 << 32;
-
-/// The number of values that each AES-GCM key has sealed in this process, across keysets. Keys are identified by a
-/// keyed hash. Keys with the same hash would be counted as one, which is safe.
-struct Counters {
-    hasher: RandomState,
-    sealed: HashMap<u64, u64>,
-}
-
-static COUNTERS: LazyLock<Mutex<Counters>> =
-    LazyLock::new(|| Mutex::new(Counters { hasher: RandomState::new(), sealed: HashMap::new() }));
+use crate::errors::raise;
 
 /// The keys of a column: the primary key seals, and every key opens.
 #[pyclass(frozen, module = "sealcomb")]
-pub(crate) struct Keyset {
-    /// The complete keyset, including keys that columns cannot use.
-    tink: TinkKeyset,
-    keys: HashMap<u32, NamedKey>,
-    /// Usable keys with the same id as a key in `keys`.
-    duplicates: Vec<NamedKey>,
-    unusable: HashMap<u32, Unusable>,
-    /// The bytes that sealing adds to a value, if it is the same for all keys.
-    overhead: Option<usize>,
-}
-
-impl Keyset {
-    fn new(tink: TinkKeyset) -> PyResult<Self> {
-        let primary = tink.primary;
-        let (mut keys, mut duplicates, mut unusable) = (HashMap::new(), Vec::new(), HashMap::new());
-        for key in tink.usable() {
-            match key? {
-                (id, Err(reason)) => {
-                    // If two unusable keys share an id, errors describe the enabled one.
-                    if !reason.is_off() || !unusable.contains_key(&id) {
-                        unusable.insert(id, reason);
-                    }
-                }
-                (id, Ok(key)) => match keys.entry(id) {
-                    Entry::Vacant(entry) => {
-                        entry.insert(NamedKey::new(key)?);
-                    }
-                    Entry::Occupied(entry) => {
-                        let duplicate = NamedKey::new(key)?;
-                        if duplicate.kind.overhead() != entry.get().kind.overhead() {
-                            return Err(tink::wrong(format!(
-                                "two keys have the id {id} and different formats; remove one"
-                            )));
-                        }
-                        duplicates.push(duplicate);
-                    }
-                },
-            }
-        }
-        if !keys.contains_key(&primary) {
-            return Err(tink::wrong(match unusable.get(&primary) {
-                Some(Unusable::Disabled) => {
-                    format!(
-                        "the primary key {primary} is disabled; enable it, or make another key the primary"
-                    )
-                }
-                Some(Unusable::Destroyed) => {
-                    format!("the primary key {primary} is destroyed; make another key the primary")
-                }
-                Some(reason) => format!("the primary key {primary} {}", reason.describe()),
-                None => format!("the primary key {primary} is not in the keyset"),
-            }));
-        }
-        let overhead = keys[&primary].kind.overhead();
-        let overhead = keys.values().all(|key| key.kind.overhead() == overhead).then_some(overhead);
-        Ok(Self { tink, keys, duplicates, unusable, overhead })
-    }
-
-    pub(crate) fn primary_key(&self) -> &NamedKey {
-        &self.keys[&self.tink.primary]
-    }
-
-    #[inline]
-    pub(crate) fn key(&self, id: u32) -> Option<&NamedKey> {
-        self.keys.get(&id)
-    }
-
-    /// The usable keys with this id other than `key(id)`. Their sealed values have the same layout.
-    pub(crate) fn duplicates(&self, id: u32) -> impl Iterator<Item = &NamedKey> {
-        self.duplicates.iter().filter(move |key| key.id == id)
-    }
-
-    pub(crate) fn overhead(&self) -> Option<usize> {
-        self.overhead
-    }
-
-    /// Describes a key that the keyset does not have or cannot use, and what to do. Completes a sentence.
-    pub(crate) fn missing(&self, id: u32) -> String {
-        if let Some(reason) = self.unusable.get(&id) {
-            format!("key {id}, which {}", reason.describe())
-        } else {
-            let ids = self.ids().iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            format!("key {id}, which is not in this keyset (it has {ids}): add it to open the value")
-        }
-    }
-
-    fn ids(&self) -> Vec<u32> {
-        let mut ids: Vec<u32> = self.keys.keys().copied().collect();
-        ids.sort_unstable();
-        ids
-    }
-
-    /// Creates a random key with an id other than 0 for which `taken` returns false.
-    fn new_key(kind: Kind, taken: impl Fn(u32) -> bool) -> PyResult<RawKey> {
-        let mut bytes = Zeroizing::new(vec![0; kind.new_bytes()]);
-        sealcomb_random::fill(&mut bytes).map_err(misuse)?;
-        loop {
-            let id = u32::from_be_bytes(sealcomb_random::array().map_err(misuse)?);
-            if id != 0 && !taken(id) {
-                return Ok(RawKey { id, kind, bytes });
-            }
-        }
-    }
-}
+pub(crate) struct Keyset(pub(crate) sealcomb_columns::Keyset);
 
 #[pymethods]
 impl Keyset {
     #[staticmethod]
     fn from_tink_json(text: &str) -> PyResult<Self> {
-        Self::new(TinkKeyset::from_json(text)?)
+        sealcomb_columns::Keyset::from_tink_json(text).map(Self).map_err(raise)
     }
 
     #[staticmethod]
     fn from_tink_binary(data: Bytes<'_>) -> PyResult<Self> {
-        Self::new(TinkKeyset::from_binary(&data)?)
+        sealcomb_columns::Keyset::from_tink_binary(&data).map(Self).map_err(raise)
     }
 
     #[staticmethod]
     #[pyo3(signature = (keys, primary, policy = "random"))]
     fn from_keys(keys: &Bound<'_, PyMapping>, primary: u32, policy: &str) -> PyResult<Self> {
-        let kind = Kind::of_policy(policy)?;
         let mut raw = Vec::new();
         for item in keys.items()? {
             let (id, bytes): (u32, Bound<'_, PyAny>) = item.extract()?;
-            let bytes = Zeroizing::new(bytes.extract::<Bytes<'_>>()?.to_vec());
-            raw.push(RawKey { id, kind, bytes });
+            raw.push((id, Zeroizing::new(bytes.extract::<Bytes<'_>>()?.to_vec())));
         }
-        Self::new(TinkKeyset::new(primary, raw))
+        sealcomb_columns::Keyset::from_keys(raw, primary, policy).map(Self).map_err(raise)
     }
 
     #[staticmethod]
     #[pyo3(signature = (policy = "random"))]
     fn generate(policy: &str) -> PyResult<Self> {
-        let key = Self::new_key(Kind::of_policy(policy)?, |_| false)?;
-        Self::new(TinkKeyset::new(key.id, vec![key]))
+        sealcomb_columns::Keyset::generate(policy).map(Self).map_err(raise)
     }
 
     fn rotated(&self) -> PyResult<Self> {
-        let taken = |id| self.tink.ids().any(|other| other == id);
-        Self::new(self.tink.with_primary(Self::new_key(self.primary_key().kind, taken)?))
+        self.0.rotated().map(Self).map_err(raise)
     }
 
     fn secret_tink_json(&self) -> String {
-        self.tink.to_json().to_string()
+        self.0.secret_tink_json().to_string()
     }
 
     #[getter]
     fn primary(&self) -> u32 {
-        self.tink.primary
+        self.0.primary()
     }
 
     #[getter]
     fn key_ids(&self) -> Vec<u32> {
-        self.ids()
+        self.0.ids()
     }
 
     #[getter]
     fn policy(&self) -> &'static str {
-        self.primary_key().kind.policy()
+        self.0.policy()
     }
 
     fn __repr__(&self) -> String {
-        let (primary, ids, policy) = (self.tink.primary, self.ids(), self.policy());
+        let (primary, ids, policy) = (self.0.primary(), self.0.ids(), self.0.policy());
         format!("Keyset(primary={primary}, key_ids={ids:?}, policy='{policy}')")
     }
 
@@ -335,5 +82,5 @@ impl Keyset {
 /// Returns the encrypted keyset in a Tink JSON file, or `None` if the file does not contain one.
 #[pyfunction]
 pub(crate) fn encrypted_keyset(text: &str) -> PyResult<Option<Vec<u8>>> {
-    tink::encrypted_keyset(text)
+    sealcomb_columns::encrypted_keyset(text).map_err(raise)
 }

@@ -6,15 +6,12 @@
 
 mod arguments;
 mod column;
-mod envelope;
 mod errors;
+mod exchange;
 mod keyset;
 mod many;
-mod memory;
-mod protojson;
 mod pyca;
-mod tink;
-mod work;
+mod threads;
 mod xts;
 
 use pyo3::prelude::*;

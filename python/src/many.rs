@@ -1,6 +1,7 @@
 //! `encrypt_many` and `decrypt_many`: many messages in one call.
 
 use std::mem;
+use std::num::NonZero;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,16 +11,19 @@ use hashbrown::hash_map::Entry;
 use numpy::ndarray::{ArrayViewMut2, Axis, Slice};
 use numpy::{PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use sealcomb::{Aad, BatchError, Verdict, open_batch, seal_batch};
+use sealcomb_columns::Interrupted;
 
 use crate::arguments::Item;
-use crate::envelope::BATCH;
 use crate::errors::ForgedMessages;
 use crate::pyca::{self, Aead, NonceRule};
-use crate::work;
+use crate::threads;
+
+/// The number of messages in a batch of the library.
+const BATCH: usize = 512;
 
 /// The size in bytes of a task's results after which the task ends.
 const TASK_BYTES: usize = 1 << 18;
@@ -392,13 +396,26 @@ struct Call<'a> {
     aead: &'a Aead,
     nonces: Rows<'a>,
     aads: Aads<'a>,
-    threads: usize,
+    threads: NonZero<usize>,
 }
 
 /// The messages of a task, and the memory for their concatenated results.
 struct Task<'a> {
     rows: Range<usize>,
     out: &'a mut [u8],
+}
+
+/// Why a call ends early.
+enum Failure {
+    /// The library refused a message of the batch that begins at this index.
+    Misuse(usize, BatchError),
+    Interrupted,
+}
+
+impl From<Interrupted> for Failure {
+    fn from(_: Interrupted) -> Self {
+        Self::Interrupted
+    }
 }
 
 impl Call<'_> {
@@ -422,22 +439,23 @@ impl Call<'_> {
             rows.start = own_rows.end;
             tasks.push(Task { rows: own_rows, out: own });
         }
-        let failure = work::run(py, self.threads, tasks, |Task { rows, mut out }| {
+        let process = |Task { rows, mut out }: Task<'_>| {
             let mut start = rows.start;
             while start < rows.end {
                 let end = (start + BATCH).min(rows.end);
                 let (own, rest) = mem::take(&mut out).split_at_mut((start..end).map(&length).sum());
                 out = rest;
-                batch(start..end, own)?;
+                batch(start..end, own).map_err(|(start, error)| Failure::Misuse(start, error))?;
                 start = end;
             }
             Ok(())
-        })?;
-        match failure {
-            None => Ok(()),
-            Some((start, BatchError { index, error })) => {
+        };
+        match threads::run(py, self.threads, |threads| threads.run(tasks, process))? {
+            Ok(()) => Ok(()),
+            Err(Failure::Misuse(start, BatchError { index, error })) => {
                 Err(PyValueError::new_err(format!("message {}: {error}", start + index)))
             }
+            Err(Failure::Interrupted) => Err(PyKeyboardInterrupt::new_err(())),
         }
     }
 
@@ -516,7 +534,7 @@ struct Arguments<'py> {
     nonces: Option<Many>,
     messages: Messages<'py>,
     associated: Associated,
-    threads: usize,
+    threads: NonZero<usize>,
 }
 
 impl<'py> Arguments<'py> {
@@ -528,7 +546,7 @@ impl<'py> Arguments<'py> {
         threads: Option<usize>,
         sealing: bool,
     ) -> PyResult<Self> {
-        let threads = work::threads(threads)?;
+        let threads = threads::count(threads)?;
         let messages = Messages::new(data)?;
         let number = messages.len();
         let Some((rule, nonces)) = nonces else {

@@ -9,6 +9,7 @@ use std::ops::Range;
 use sealcomb::{BatchError, OpenJob, SealJob, Verdict, open_batch, seal_batch};
 use sealcomb_random::Generator;
 
+use crate::error::Reason;
 use crate::keyset::{Keyset, Kind, NamedKey};
 
 /// Bytes of the prefix: version and key id.
@@ -91,17 +92,6 @@ impl Aads<'_> {
             }
         }
     }
-}
-
-/// Why a row was not opened.
-#[derive(Clone, Copy)]
-pub(crate) enum Reason {
-    /// It did not verify under the key with this id.
-    Forged(u32),
-    /// The keyset has no key with this id.
-    UnknownKey(u32),
-    /// A value of this size in bytes that is not a sealed value.
-    NotSealed(usize),
 }
 
 /// A parsed sealed value.
@@ -202,7 +192,7 @@ pub(crate) fn seal<'v>(
 }
 
 /// Opens a batch of rows into their consecutive slots of `out`. Returns the rows that did not open, in ascending
-/// order. Their slots are zeroed.
+/// order. Their slots are zero. A value whose size is not that of its slot does not open.
 ///
 /// # Errors
 /// If a value is too long for the algorithm.
@@ -224,6 +214,9 @@ pub(crate) fn open<'v>(
         let Some(envelope) = envelope(row) else { continue };
         match parse(keyset, envelope) {
             Err(reason) => unopened.push((row, reason)),
+            Ok(sealed) if sealed.ciphertext.len() != value.len() => {
+                unopened.push((row, Reason::Mistyped(sealed.ciphertext.len())));
+            }
             Ok(sealed) => {
                 jobs.push(
                     sealed

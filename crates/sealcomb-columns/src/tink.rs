@@ -8,12 +8,11 @@ use std::mem;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use prost::Message;
-use pyo3::PyErr;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
-use crate::errors::KeysetError;
+use crate::error::Error;
 use crate::keyset::Kind;
 use crate::protojson::{self, Object};
 
@@ -180,7 +179,7 @@ impl TinkKeyset {
     }
 
     /// Reads a keyset in JSON.
-    pub(crate) fn from_json(text: &str) -> Result<Self, PyErr> {
+    pub(crate) fn from_json(text: &str) -> Result<Self, Error> {
         let object = protojson::object(text).map_err(|error| not_json(text, &error))?;
         let mut keyset = Self { primary: 0, keys: Vec::new(), unknown: Unknown::new() };
         let mut known = 0;
@@ -210,7 +209,7 @@ impl TinkKeyset {
     }
 
     /// Reads a keyset in Protocol Buffers, without its unknown fields.
-    pub(crate) fn from_binary(bytes: &[u8]) -> Result<Self, PyErr> {
+    pub(crate) fn from_binary(bytes: &[u8]) -> Result<Self, Error> {
         let mut keyset = ProtoKeyset::decode(bytes)
             .map_err(|_| wrong("invalid serialized Tink keyset; check how it was decrypted"))?;
         let keys = mem::take(&mut keyset.key);
@@ -219,7 +218,7 @@ impl TinkKeyset {
     }
 
     /// Checks what Tink checks in every keyset, regardless of the key types.
-    fn checked(self) -> Result<Self, PyErr> {
+    fn checked(self) -> Result<Self, Error> {
         for TinkKey { key, .. } in &self.keys {
             let id = key.key_id;
             if key.status == DESTROYED {
@@ -260,7 +259,7 @@ impl TinkKeyset {
     ///
     /// # Errors
     /// If an enabled key of a usable type is malformed.
-    pub(crate) fn usable(&self) -> impl Iterator<Item = Result<(u32, Result<RawKey, Unusable>), PyErr>> {
+    pub(crate) fn usable(&self) -> impl Iterator<Item = Result<(u32, Result<RawKey, Unusable>), Error>> {
         self.keys.iter().map(|key| Ok((key.key.key_id, key.usable()?)))
     }
 }
@@ -283,7 +282,7 @@ impl TinkKey {
     }
 
     /// Reads the key at an index of the keyset.
-    fn from_json((index, value): (usize, &RawValue)) -> Result<Self, PyErr> {
+    fn from_json((index, value): (usize, &RawValue)) -> Result<Self, Error> {
         let place = format!("key {} in the list", index + 1);
         let object = message(value, &place)?;
         let mut read = Self::default();
@@ -307,7 +306,7 @@ impl TinkKey {
         Ok(read)
     }
 
-    fn usable(&self) -> Result<Result<RawKey, Unusable>, PyErr> {
+    fn usable(&self) -> Result<Result<RawKey, Unusable>, Error> {
         let id = self.key.key_id;
         match self.key.status {
             ENABLED => {}
@@ -380,7 +379,7 @@ fn read_key_data(
     unknown: &mut Unknown,
     value: &RawValue,
     place: &str,
-) -> Result<(), PyErr> {
+) -> Result<(), Error> {
     for (name, value) in message(value, place)?.0 {
         let null = protojson::is_null(value);
         let place = || format!("{name} in the {place}");
@@ -403,21 +402,21 @@ fn read_key_data(
     Ok(())
 }
 
-fn message<'a>(value: &'a RawValue, place: &str) -> Result<Object<'a>, PyErr> {
+fn message<'a>(value: &'a RawValue, place: &str) -> Result<Object<'a>, Error> {
     protojson::object(value.get()).map_err(|error| match known_duplicate(&error) {
         Some(name) => no_keyset(&format!("duplicate field `{name}` in {place}")),
         None => not_field(place, "an object without duplicate names"),
     })
 }
 
-fn uint32(value: &RawValue, place: &str) -> Result<u32, PyErr> {
+fn uint32(value: &RawValue, place: &str) -> Result<u32, Error> {
     if protojson::is_null(value) {
         return Ok(0);
     }
     protojson::uint32(value).ok_or_else(|| not_field(place, "a number from 0 to 4294967295"))
 }
 
-fn enumeration(value: &RawValue, names: &[&str], place: &str) -> Result<i32, PyErr> {
+fn enumeration(value: &RawValue, names: &[&str], place: &str) -> Result<i32, Error> {
     if protojson::is_null(value) {
         return Ok(0);
     }
@@ -425,8 +424,11 @@ fn enumeration(value: &RawValue, names: &[&str], place: &str) -> Result<i32, PyE
     number.ok_or_else(|| not_field(place, &format!("one of {}", names[1..].join(", "))))
 }
 
-/// The encrypted keyset in a Tink JSON file, or `None` if the file has no encrypted keyset.
-pub(crate) fn encrypted_keyset(text: &str) -> Result<Option<Vec<u8>>, PyErr> {
+/// Returns the encrypted keyset in a Tink JSON file, or `None` if the file does not contain one.
+///
+/// # Errors
+/// [`Error::Keyset`] if the encrypted keyset is not base64.
+pub fn encrypted_keyset(text: &str) -> Result<Option<Vec<u8>>, Error> {
     let Ok(object) = protojson::object(text) else { return Ok(None) };
     let encrypted =
         object.0.iter().rfind(|(name, _)| name == "encryptedKeyset" || name == "encrypted_keyset");
@@ -523,7 +525,7 @@ impl KeyValue {
 }
 
 /// An error with the position of invalid JSON. It never quotes the text, which could be key material.
-fn not_json(text: &str, error: &serde_json::Error) -> PyErr {
+fn not_json(text: &str, error: &serde_json::Error) -> Error {
     match known_duplicate(error) {
         Some("primaryKeyId") => {
             wrong("the keyset has two primary keys (primaryKeyId occurs twice); remove one")
@@ -552,20 +554,20 @@ fn known_duplicate(error: &serde_json::Error) -> Option<&'static str> {
     KNOWN.iter().copied().find(|name| rest.strip_prefix(name).is_some_and(|rest| rest.starts_with('`')))
 }
 
-fn no_keyset(reason: &str) -> PyErr {
+fn no_keyset(reason: &str) -> Error {
     wrong(format!(
         "invalid Tink keyset in JSON ({reason}); export it again, for example with tinkey convert-keyset"
     ))
 }
 
-fn not_field(place: &str, what: &str) -> PyErr {
+fn not_field(place: &str, what: &str) -> Error {
     no_keyset(&format!("{place} is not {what}"))
 }
 
-fn is_encrypted() -> PyErr {
+fn is_encrypted() -> Error {
     wrong("the keyset is encrypted; use keys_from_wrapped with a function that decrypts it")
 }
 
-pub(crate) fn wrong(text: impl Into<String>) -> PyErr {
-    KeysetError::new_err(text.into())
+pub(crate) fn wrong(text: impl Into<String>) -> Error {
+    Error::Keyset(text.into())
 }

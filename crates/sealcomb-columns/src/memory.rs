@@ -1,17 +1,18 @@
 //! Zeroed, contiguous memory for results, passed to Arrow without a copy.
 
-use arrow_buffer::Buffer;
+use arrow_buffer::{Buffer, MutableBuffer};
 use bytes::Bytes;
 use memmap2::MmapMut;
-use pyo3::PyErr;
-use pyo3::exceptions::PyMemoryError;
+
+use crate::error::Error;
 
 /// The minimum size in bytes of memory that is mapped instead of allocated on the heap. The OS zeroes mapped pages,
 /// and may use huge pages: one page fault per 2 MiB instead of 512.
 const MIN_MAPPED: usize = 4 << 20;
 
+/// Its start is aligned for every Arrow type.
 pub(crate) enum Memory {
-    Heap(Vec<u8>),
+    Heap(MutableBuffer),
     Pages(MmapMut),
 }
 
@@ -19,13 +20,13 @@ impl Memory {
     /// Allocates `bytes` zeroed bytes.
     ///
     /// # Errors
-    /// `MemoryError` if the pages cannot be mapped.
-    pub(crate) fn zeroed(bytes: usize) -> Result<Self, PyErr> {
+    /// [`Error::Memory`] if the pages cannot be mapped.
+    pub(crate) fn zeroed(bytes: usize) -> Result<Self, Error> {
         if bytes < MIN_MAPPED {
-            return Ok(Self::Heap(vec![0; bytes]));
+            return Ok(Self::Heap(MutableBuffer::from_len_zeroed(bytes)));
         }
         let pages = MmapMut::map_anon(bytes).map_err(|error| {
-            PyMemoryError::new_err(format!("cannot allocate {bytes} bytes for the result: {error}"))
+            Error::Memory(format!("cannot allocate {bytes} bytes for the result: {error}"))
         })?;
         // Huge pages are optional.
         #[cfg(target_os = "linux")]
@@ -44,7 +45,7 @@ impl Memory {
 impl From<Memory> for Buffer {
     fn from(memory: Memory) -> Self {
         match memory {
-            Memory::Heap(bytes) => Self::from_vec(bytes),
+            Memory::Heap(bytes) => bytes.into(),
             Memory::Pages(bytes) => Bytes::from_owner(bytes).into(),
         }
     }

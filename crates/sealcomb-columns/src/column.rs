@@ -1,0 +1,613 @@
+//! Sealing, opening, resealing and inspecting columns.
+//!
+//! ```text
+//! for each leaf of the column:               a column that is not nested is its only leaf
+//!     allocate a slot for each value
+//!     seal or open the values into the slots, in batches, on several threads
+//! put the leaves together
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use arrow_array::builder::BooleanBufferBuilder;
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait, new_empty_array};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{DataType, Field, FieldRef};
+use sealcomb::BatchError;
+use zeroize::Zeroizing;
+
+use crate::binding::{Binding, Context, Ids};
+use crate::envelope::{self, SealError};
+use crate::error::{Error, Reason, UnopenedRow};
+use crate::keyset::{Keyset, NamedKey};
+use crate::nested;
+use crate::slots::{Slots, fill, large, slot};
+use crate::threads::Threads;
+use crate::types::{self, Storage};
+use crate::values::Values;
+
+/// A column, in chunks of one type.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// The name, type and metadata of the column.
+    pub field: FieldRef,
+    /// The chunks, whose type is that of the field.
+    pub chunks: Vec<ArrayRef>,
+}
+
+/// What to do with a value that does not open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Forged {
+    /// Fail with [`Error::Unopened`].
+    #[default]
+    Raise,
+    /// Replace it by a null.
+    Null,
+}
+
+/// How to open a column.
+#[derive(Clone, Debug, Default)]
+pub struct Opening {
+    /// What to do with values that do not open.
+    pub forged: Forged,
+    /// The type of the result (of each leaf, if the column is nested). If `None`, it is the type in the field's metadata,
+    /// or `Binary` without metadata.
+    pub as_type: Option<DataType>,
+}
+
+/// An opened column.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// The result.
+    pub column: Column,
+    /// The number of values that did not open, and are null in the result.
+    pub unopened: usize,
+}
+
+/// A leaf of a column.
+struct Leaf {
+    /// Empty if the column is not nested.
+    path: String,
+    field: Field,
+    chunks: Vec<ArrayRef>,
+    /// The ids of the rows of each chunk.
+    ids: Option<Vec<Arc<Ids>>>,
+}
+
+impl Leaf {
+    fn context(&self, context: &[u8], ids: Option<Vec<Arc<Ids>>>) -> Context {
+        Context::new(context, &self.path, ids)
+    }
+
+    /// Whether the type has 64-bit offsets, as the result then has, too.
+    fn is_large(&self) -> bool {
+        matches!(self.field.data_type(), DataType::LargeBinary | DataType::LargeUtf8)
+    }
+
+    /// The values of a sealed leaf.
+    ///
+    /// # Errors
+    /// [`Error::Type`] if it is not binary.
+    fn sealed(&self) -> Result<Vec<Values>, Error> {
+        let wrong = || {
+            Error::Type(format!(
+                "a sealed column is binary, not {}: seal it first, or decode it if it is base64 or hex",
+                self.field.data_type()
+            ))
+        };
+        let text = |array: &ArrayRef| {
+            matches!(array.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+        };
+        let values = |array: &ArrayRef| {
+            if text(array) { Err(wrong()) } else { Values::new(array).ok_or_else(wrong) }
+        };
+        values(&nested::plain(&new_empty_array(self.field.data_type()))?)?;
+        self.chunks.iter().map(values).collect()
+    }
+}
+
+/// The leaves of a column, and its plain chunks.
+struct Parts {
+    chunks: Vec<ArrayRef>,
+    leaves: Vec<Leaf>,
+}
+
+impl Parts {
+    fn new(column: &Column, row_ids: Option<&[ArrayRef]>) -> Result<Self, Error> {
+        let chunks = column.chunks.iter().map(nested::plain).collect::<Result<Vec<_>, _>>()?;
+        let ids = ids_of(row_ids, &chunks)?;
+        let fields = nested::leaves(&column.field);
+        let mut leaves: Vec<Leaf> = fields
+            .into_iter()
+            .map(|(path, field)| Leaf {
+                path,
+                field,
+                chunks: Vec::with_capacity(chunks.len()),
+                ids: ids.as_ref().map(|ids| Vec::with_capacity(ids.len())),
+            })
+            .collect();
+        for (chunk, array) in chunks.iter().enumerate() {
+            let mut parts = Vec::with_capacity(leaves.len());
+            nested::take_apart(array, ids.as_ref().map(|ids| &ids[chunk]), &mut parts)?;
+            for (leaf, (array, ids)) in leaves.iter_mut().zip(parts) {
+                leaf.chunks.push(array);
+                if let (Some(all), Some(ids)) = (&mut leaf.ids, ids) {
+                    all.push(ids);
+                }
+            }
+        }
+        Ok(Self { chunks, leaves })
+    }
+
+    /// Puts the results of the leaves together.
+    fn column(self, column: &Column, results: Vec<(Field, Vec<ArrayRef>)>) -> Result<Column, Error> {
+        let (fields, arrays): (Vec<_>, Vec<_>) = results.into_iter().unzip();
+        let field = nested::with_leaves(&column.field, &mut fields.into_iter());
+        let mut arrays: Vec<_> = arrays.into_iter().map(Vec::into_iter).collect();
+        let chunks = self.chunks.iter().map(|chunk| {
+            let mut leaves = arrays.iter_mut().map(|chunks| chunks.next().expect("a result per chunk"));
+            nested::put_together(chunk, &field, &mut leaves)
+        });
+        let chunks = chunks.collect::<Result<Vec<_>, _>>()?;
+        let data_type = chunks.first().map_or(field.data_type(), |chunk| chunk.data_type()).clone();
+        let nullable = field.is_nullable() || chunks.iter().any(|chunk| chunk.null_count() > 0);
+        let field = Arc::new(field.with_data_type(data_type).with_nullable(nullable));
+        Ok(Column { field, chunks })
+    }
+}
+
+fn ids_of(row_ids: Option<&[ArrayRef]>, chunks: &[ArrayRef]) -> Result<Option<Vec<Arc<Ids>>>, Error> {
+    let lengths: Vec<usize> = chunks.iter().map(Array::len).collect();
+    row_ids.map(|ids| Ids::of_chunks(ids, &lengths)).transpose()
+}
+
+fn values(chunks: &[ArrayRef]) -> u64 {
+    chunks.iter().map(|chunk| (chunk.len() - chunk.logical_null_count()) as u64).sum()
+}
+
+/// Seals every value of a column under the keyset's primary key.
+///
+/// The result has binary values in the places of the column's. Nulls stay null. The metadata of each leaf's field
+/// contains its type ([`TYPE_KEY`](crate::TYPE_KEY)).
+///
+/// # Errors
+/// [`Error::LimitReached`] if the key may not seal as many values; [`Error::Invalid`] if a value is too long, or the row
+/// ids do not fit the column; [`Error::Memory`], [`Error::Random`] or [`Error::Interrupted`].
+pub fn seal(
+    column: &Column,
+    keyset: &Keyset,
+    binding: Binding<'_>,
+    threads: Threads<'_>,
+) -> Result<Column, Error> {
+    seal_leaves(column, keyset, binding, &|_| true, threads)
+}
+
+/// As [`seal`], but seals only the leaves for whose path `selected` returns true ([`leaf_paths`](crate::leaf_paths)).
+///
+/// # Errors
+/// As for [`seal`].
+pub fn seal_leaves(
+    column: &Column,
+    keyset: &Keyset,
+    binding: Binding<'_>,
+    selected: &dyn Fn(&str) -> bool,
+    threads: Threads<'_>,
+) -> Result<Column, Error> {
+    let parts = Parts::new(column, binding.row_ids)?;
+    let key = keyset.primary_key();
+    let is_sealed = |leaf: &&Leaf| selected(&leaf.path);
+    key.count(parts.leaves.iter().filter(is_sealed).map(|leaf| values(&leaf.chunks)).sum())?;
+    let seal = |leaf: &Leaf| {
+        if selected(&leaf.path) {
+            seal_leaf(leaf, key, binding.context, threads)
+        } else {
+            Ok((leaf.field.clone(), leaf.chunks.clone()))
+        }
+    };
+    let results = parts.leaves.iter().map(seal).collect::<Result<_, _>>()?;
+    parts.column(column, results)
+}
+
+fn seal_leaf(
+    leaf: &Leaf,
+    key: &NamedKey,
+    context: &[u8],
+    threads: Threads<'_>,
+) -> Result<(Field, Vec<ArrayRef>), Error> {
+    let chunks = leaf.chunks.iter().map(types::encode).collect::<Result<Vec<_>, _>>()?;
+    let context = leaf.context(context, leaf.ids.clone());
+    let overhead = key.kind.overhead();
+    let length = |value: Option<&[u8]>| value.map_or(0, |value| value.len() + overhead);
+    let is_large = leaf.is_large() || large(&chunks, overhead, length);
+    let arrays = if is_large {
+        sealed::<i64>(threads, &chunks, key, &context, &leaf.path)?
+    } else {
+        sealed::<i32>(threads, &chunks, key, &context, &leaf.path)?
+    };
+    let data_type = if is_large { DataType::LargeBinary } else { DataType::Binary };
+    Ok((types::sealed_field(&leaf.field, data_type), arrays))
+}
+
+fn sealed<O: OffsetSizeTrait>(
+    threads: Threads<'_>,
+    chunks: &[Values],
+    key: &NamedKey,
+    context: &Context,
+    path: &str,
+) -> Result<Vec<ArrayRef>, Error> {
+    let overhead = key.kind.overhead();
+    let slots = fill::<O>(
+        threads,
+        chunks,
+        |value| value.map_or(0, |value| value.len() + overhead),
+        |chunk, rows, offsets, out, nonces| {
+            let values = &chunks[chunk];
+            let aads = context.aads(chunk, rows.clone());
+            let start = rows.start;
+            envelope::seal(key, nonces, rows, |row| values.get(row), |row| slot(offsets, row), &aads, out)
+                .map_err(|error| error.at(path, chunk, start))
+        },
+    )?;
+    Ok(slots.into_iter().zip(chunks).map(|(slots, values)| slots.binary(values.nulls())).collect())
+}
+
+impl SealError {
+    /// The error of a call whose batch begins at row `start` of a chunk.
+    fn at(self, path: &str, chunk: usize, start: usize) -> Error {
+        match self {
+            Self::Batch(error) => misuse(path, chunk, start, error),
+            Self::Random(error) => error.into(),
+        }
+    }
+}
+
+fn misuse(path: &str, chunk: usize, start: usize, BatchError { index, error }: BatchError) -> Error {
+    let path = if path.is_empty() { String::new() } else { format!(", {path}") };
+    Error::Invalid(format!("chunk {chunk}, row {}{path}: {error}", start + index))
+}
+
+/// Opens every sealed value of a column.
+///
+/// In a nested column, the leaves with a type in their metadata are opened, or all binary leaves, if none has one.
+///
+/// # Errors
+/// [`Error::Type`] if the column is not binary; [`Error::Unopened`] for the first value that does not open, unless
+/// [`Forged::Null`] is given; [`Error::Invalid`] if a value does not have the type, or the row ids do not fit the column;
+/// [`Error::Memory`] or [`Error::Interrupted`].
+pub fn open(
+    column: &Column,
+    keyset: &Keyset,
+    binding: Binding<'_>,
+    opening: Opening,
+    threads: Threads<'_>,
+) -> Result<Opened, Error> {
+    let Opening { forged, as_type } = opening;
+    if let Some(data_type) = &as_type {
+        Storage::of(data_type)?;
+    }
+    let parts = Parts::new(column, binding.row_ids)?;
+    let is_sealed = sealed_leaves(&parts.leaves)?;
+    let mut count = 0;
+    let open = |leaf: &Leaf| {
+        if !is_sealed(leaf) {
+            return Ok((leaf.field.clone(), leaf.chunks.clone()));
+        }
+        let data_type = match &as_type {
+            Some(data_type) => data_type.clone(),
+            None => types::sealed_type(&leaf.field)?.unwrap_or(DataType::Binary),
+        };
+        let leaf = OpenedLeaf {
+            keyset,
+            chunks: leaf.sealed()?,
+            context: leaf.context(binding.context, leaf.ids.clone()),
+            storage: Storage::of(&data_type)?,
+            data_type,
+            leaf,
+        };
+        let (field, arrays, unopened) = leaf.open(forged, threads)?;
+        count += unopened;
+        Ok((field, arrays))
+    };
+    let results = parts.leaves.iter().map(open).collect::<Result<_, Error>>()?;
+    Ok(Opened { column: parts.column(column, results)?, unopened: count })
+}
+
+/// Returns which leaves are sealed: those with a type in their metadata. Without any, it is the binary ones.
+fn sealed_leaves(leaves: &[Leaf]) -> Result<impl Fn(&Leaf) -> bool + use<>, Error> {
+    let typed = |leaf: &Leaf| leaf.field.metadata().contains_key(types::TYPE_KEY);
+    let any_typed = leaves.iter().any(typed);
+    let nested = leaves.iter().any(|leaf| !leaf.path.is_empty());
+    if nested && !any_typed && !leaves.iter().any(|leaf| leaf.sealed().is_ok()) {
+        return Err(Error::Type("a sealed column is binary; none of the column's values are".into()));
+    }
+    Ok(move |leaf: &Leaf| if any_typed { typed(leaf) } else { !nested || leaf.sealed().is_ok() })
+}
+
+/// A leaf to open.
+struct OpenedLeaf<'a> {
+    keyset: &'a Keyset,
+    leaf: &'a Leaf,
+    chunks: Vec<Values>,
+    context: Context,
+    data_type: DataType,
+    storage: Storage,
+}
+
+impl OpenedLeaf<'_> {
+    /// Returns the field, the chunks, and the number of values that did not open.
+    fn open(&self, forged: Forged, threads: Threads<'_>) -> Result<(Field, Vec<ArrayRef>, usize), Error> {
+        let is_large = self.leaf.is_large()
+            || matches!(self.storage, Storage::Bytes { large: true } | Storage::Text { large: true })
+            || large(&self.chunks, 0, |value| self.length(value));
+        let unopened = Unopened::new(forged, &self.leaf.path, self.keyset, self.chunks.len());
+        let (arrays, count) = if is_large {
+            self.opened::<i64>(unopened, threads)?
+        } else {
+            self.opened::<i32>(unopened, threads)?
+        };
+        let restored = |array| types::restore(array, &self.data_type, is_large);
+        let arrays = arrays.into_iter().map(restored).collect::<Result<Vec<_>, _>>()?;
+        let data_type = arrays.first().map_or(&self.data_type, |array| array.data_type()).clone();
+        Ok((types::opened_field(&self.leaf.field, data_type), arrays, count))
+    }
+
+    /// The size in bytes of the slot of a value.
+    fn length(&self, value: Option<&[u8]>) -> usize {
+        match self.storage.width() {
+            Some(width) => width,
+            None => value.map_or(0, |value| envelope::opened_bytes(self.keyset, value)),
+        }
+    }
+
+    fn opened<O: OffsetSizeTrait>(
+        &self,
+        unopened: Unopened<'_>,
+        threads: Threads<'_>,
+    ) -> Result<(Vec<ArrayRef>, usize), Error> {
+        let slots = fill::<O>(
+            threads,
+            &self.chunks,
+            |value| self.length(value),
+            |chunk, rows, offsets, out, _| {
+                let values = &self.chunks[chunk];
+                let aads = self.context.aads(chunk, rows.clone());
+                let start = rows.start;
+                let slot = |row| slot(offsets, row);
+                let rows = envelope::open(self.keyset, rows, |row| values.get(row), slot, &aads, out)
+                    .map_err(|error| misuse(&self.leaf.path, chunk, start, error))?;
+                unopened.record(chunk, values.len(), &rows)
+            },
+        )?;
+        let (nulls, count) = unopened.nulls(&self.chunks);
+        let arrays = slots.into_iter().zip(nulls).enumerate();
+        let arrays = arrays.map(|(chunk, (slots, nulls))| self.array(chunk, slots, nulls));
+        Ok((arrays.collect::<Result<_, _>>()?, count))
+    }
+
+    fn array<O: OffsetSizeTrait>(
+        &self,
+        chunk: usize,
+        slots: Slots<O>,
+        nulls: Option<NullBuffer>,
+    ) -> Result<ArrayRef, Error> {
+        let place = |row| {
+            let path =
+                if self.leaf.path.is_empty() { String::new() } else { format!(", {}", self.leaf.path) };
+            format!("chunk {chunk}, row {row}{path}")
+        };
+        match &self.storage {
+            Storage::Bytes { .. } | Storage::Null => Ok(slots.binary(nulls)),
+            Storage::Text { .. } => slots.text(nulls).map_err(|row| {
+                let place = place(row);
+                Error::Invalid(format!(
+                    "{place}: the value is not UTF-8; use as_type=\"binary\" to get its bytes"
+                ))
+            }),
+            Storage::Fixed(_, stored) => {
+                let rows = self.chunks[chunk].len();
+                let (_, bytes) = slots.buffers();
+                types::fixed(stored, bytes, rows, nulls).map_err(|row| {
+                    let (place, name) = (place(row), types::type_name(stored));
+                    Error::Invalid(format!(
+                        "{place}: the value is not a {name}; use as_type=\"binary\" to get its bytes"
+                    ))
+                })
+            }
+        }
+    }
+}
+
+/// The rows that did not open: for each chunk that has any, a bitmap in which they are false.
+struct Unopened<'a> {
+    forged: Forged,
+    path: &'a str,
+    keyset: &'a Keyset,
+    chunks: Mutex<Vec<Option<BooleanBufferBuilder>>>,
+}
+
+impl<'a> Unopened<'a> {
+    fn new(forged: Forged, path: &'a str, keyset: &'a Keyset, chunks: usize) -> Self {
+        Self { forged, path, keyset, chunks: Mutex::new((0..chunks).map(|_| None).collect()) }
+    }
+
+    /// Records rows of a chunk of `length` rows that did not open.
+    ///
+    /// # Errors
+    /// The first row, if they must be raised.
+    fn record(&self, chunk: usize, length: usize, rows: &[(usize, Reason)]) -> Result<(), Error> {
+        let Some(&(row, reason)) = rows.first() else { return Ok(()) };
+        if self.forged == Forged::Raise {
+            let (path, message) = (self.path.to_owned(), message(self.keyset, reason));
+            return Err(Error::Unopened(UnopenedRow { chunk, row, path, reason, message }));
+        }
+        let mut chunks = self.chunks.lock().expect("nothing panics while recording rows");
+        let opened = chunks[chunk].get_or_insert_with(|| {
+            let mut all = BooleanBufferBuilder::new(length);
+            all.append_n(length, true);
+            all
+        });
+        for (row, _) in rows {
+            opened.set_bit(*row, false);
+        }
+        Ok(())
+    }
+
+    /// Returns the nulls of each chunk, including the rows that did not open, and the number of those rows.
+    fn nulls(self, chunks: &[Values]) -> (Vec<Option<NullBuffer>>, usize) {
+        let mut count = 0;
+        let unopened = self.chunks.into_inner().expect("nothing panics while recording rows");
+        let nulls = unopened.into_iter().zip(chunks).map(|(opened, values)| {
+            let opened = opened.map(|mut bits| NullBuffer::new(bits.finish()));
+            count += opened.as_ref().map_or(0, NullBuffer::null_count);
+            NullBuffer::union(values.nulls().as_ref(), opened.as_ref())
+        });
+        (nulls.collect(), count)
+    }
+}
+
+/// What is wrong with a value that did not open, and what to do.
+fn message(keyset: &Keyset, reason: Reason) -> String {
+    match reason {
+        Reason::Forged(id) => format!(
+            "the value did not verify under key {id}: it was changed, or sealed with another context or row id; pass those \
+             that it was sealed with, or forged=\"null\" for a null in its place"
+        ),
+        Reason::UnknownKey(id) => format!("the value was sealed under {}", keyset.missing(id)),
+        Reason::NotSealed(bytes) => format!(
+            "{bytes} bytes are not a sealed value: it was truncated, or never sealed; check the column with inspect_column"
+        ),
+        Reason::Mistyped(bytes) => format!(
+            "the value holds {bytes} bytes, which values of the type never have; pass the type that was sealed as as_type, \
+             or \"binary\""
+        ),
+    }
+}
+
+/// Opens a column and seals it again under the keyset's primary key: after a rotation, or to bind its values elsewhere.
+///
+/// Types and metadata stay. Values are in memory in between, a batch at a time, and zeroized.
+///
+/// # Errors
+/// As for [`open`] and [`seal`].
+pub fn reseal(
+    column: &Column,
+    keyset: &Keyset,
+    [old, new]: [Binding<'_>; 2],
+    forged: Forged,
+    threads: Threads<'_>,
+) -> Result<Opened, Error> {
+    let parts = Parts::new(column, old.row_ids)?;
+    let new_parts = Parts::new(column, new.row_ids)?;
+    let is_sealed = sealed_leaves(&parts.leaves)?;
+    let key = keyset.primary_key();
+    key.count(parts.leaves.iter().filter(|leaf| is_sealed(leaf)).map(|leaf| values(&leaf.chunks)).sum())?;
+    let mut count = 0;
+    let reseal = |(leaf, new_leaf): (&Leaf, &Leaf)| {
+        if !is_sealed(leaf) {
+            return Ok((leaf.field.clone(), leaf.chunks.clone()));
+        }
+        let resealed = ResealedLeaf {
+            keyset,
+            chunks: leaf.sealed()?,
+            old: leaf.context(old.context, leaf.ids.clone()),
+            new: leaf.context(new.context, new_leaf.ids.clone()),
+            path: &leaf.path,
+        };
+        let is_large =
+            leaf.is_large() || large(&resealed.chunks, key.kind.overhead(), |value| resealed.length(value));
+        let unopened = Unopened::new(forged, &leaf.path, keyset, leaf.chunks.len());
+        let (arrays, unopened) = if is_large {
+            resealed.reseal::<i64>(unopened, threads)?
+        } else {
+            resealed.reseal::<i32>(unopened, threads)?
+        };
+        count += unopened;
+        let data_type = if is_large { DataType::LargeBinary } else { DataType::Binary };
+        Ok((leaf.field.clone().with_data_type(data_type), arrays))
+    };
+    let leaves = parts.leaves.iter().zip(&new_parts.leaves);
+    let results = leaves.map(reseal).collect::<Result<_, Error>>()?;
+    Ok(Opened { column: parts.column(column, results)?, unopened: count })
+}
+
+/// A leaf to reseal.
+struct ResealedLeaf<'a> {
+    keyset: &'a Keyset,
+    chunks: Vec<Values>,
+    old: Context,
+    new: Context,
+    path: &'a str,
+}
+
+impl ResealedLeaf<'_> {
+    fn length(&self, value: Option<&[u8]>) -> usize {
+        let overhead = self.keyset.primary_key().kind.overhead();
+        value.map_or(0, |value| envelope::opened_bytes(self.keyset, value) + overhead)
+    }
+
+    fn reseal<O: OffsetSizeTrait>(
+        &self,
+        unopened: Unopened<'_>,
+        threads: Threads<'_>,
+    ) -> Result<(Vec<ArrayRef>, usize), Error> {
+        let key = self.keyset.primary_key();
+        let overhead = key.kind.overhead();
+        let slots = fill::<O>(
+            threads,
+            &self.chunks,
+            |value| self.length(value),
+            |chunk, rows, offsets, out, nonces| {
+                let values = &self.chunks[chunk];
+                let start = rows.start;
+                // The concatenated opened values of the batch.
+                let length = |row| slot(offsets, row).saturating_sub(overhead);
+                let mut ends = Vec::with_capacity(rows.len() + 1);
+                ends.push(0);
+                ends.extend(rows.clone().scan(0, |end, row| {
+                    *end += length(row);
+                    Some(*end)
+                }));
+                let mut plain = Zeroizing::new(vec![0; ends[rows.len()]]);
+                let aads = self.old.aads(chunk, rows.clone());
+                let sealed = |row| values.get(row);
+                let bad = envelope::open(self.keyset, rows.clone(), sealed, length, &aads, &mut plain)
+                    .map_err(|error| misuse(self.path, chunk, start, error))?;
+                unopened.record(chunk, values.len(), &bad)?;
+                let value = |row: usize| {
+                    let bad = bad.binary_search_by_key(&row, |(row, _)| *row).is_ok();
+                    let value = &plain[ends[row - start]..ends[row - start + 1]];
+                    (!bad && values.get(row).is_some()).then_some(value)
+                };
+                let aads = self.new.aads(chunk, rows.clone());
+                envelope::seal(key, nonces, rows, value, |row| slot(offsets, row), &aads, out)
+                    .map_err(|error| error.at(self.path, chunk, start))
+            },
+        )?;
+        let (nulls, count) = unopened.nulls(&self.chunks);
+        Ok((slots.into_iter().zip(nulls).map(|(slots, nulls)| slots.binary(nulls)).collect(), count))
+    }
+}
+
+/// Counts the values of a sealed column by key id. Returns `None` if any value is not a sealed value, or the column is
+/// not binary.
+///
+/// # Errors
+/// [`Error::Invalid`] if the column is not valid Arrow.
+pub fn inspect(column: &Column) -> Result<Option<BTreeMap<u32, usize>>, Error> {
+    let parts = Parts::new(column, None)?;
+    let Ok(is_sealed) = sealed_leaves(&parts.leaves) else { return Ok(None) };
+    let mut counts = BTreeMap::new();
+    for leaf in parts.leaves.iter().filter(|leaf| is_sealed(leaf)) {
+        let Some(chunks) = leaf.chunks.iter().map(Values::new).collect::<Option<Vec<_>>>() else {
+            return Ok(None);
+        };
+        for values in chunks {
+            for value in (0..values.len()).filter_map(|row| values.get(row)) {
+                let Some(id) = envelope::key_id(value) else { return Ok(None) };
+                *counts.entry(id).or_default() += 1;
+            }
+        }
+    }
+    Ok(Some(counts))
+}

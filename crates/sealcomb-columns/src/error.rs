@@ -1,0 +1,105 @@
+//! Errors. None contains a value, a key, or a part of either.
+
+use std::error;
+use std::fmt;
+
+use arrow_schema::ArrowError;
+
+use crate::threads::Interrupted;
+
+/// Why a call failed. Nothing is returned then.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A column or its row ids have a type that the call does not take.
+    Type(String),
+    /// Another argument is wrong, or a value is too long for the algorithm.
+    Invalid(String),
+    /// A keyset is malformed, or cannot seal.
+    Keyset(String),
+    /// The key would seal more values than its algorithm permits.
+    LimitReached(String),
+    /// A value did not open.
+    Unopened(UnopenedRow),
+    /// The memory for the result cannot be allocated.
+    Memory(String),
+    /// The operating system provides no random bytes.
+    Random(String),
+    /// The caller interrupted the call.
+    Interrupted,
+}
+
+/// A value that did not open.
+#[derive(Debug)]
+pub struct UnopenedRow {
+    /// The index of the chunk.
+    pub chunk: usize,
+    /// The row in the chunk. For a value inside a list or a map, it is the index among the values of all rows.
+    pub row: usize,
+    /// The path of the value in a nested column, such as `street` or `element`; empty if the column is not nested.
+    pub path: String,
+    /// The reason.
+    pub reason: Reason,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+/// Why a value did not open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It did not verify under the key with this id.
+    Forged(u32),
+    /// The keyset has no usable key with this id.
+    UnknownKey(u32),
+    /// A value of this size in bytes that is not a sealed value.
+    NotSealed(usize),
+    /// It holds this number of bytes, and a value of the requested type has another number.
+    Mistyped(usize),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Type(text)
+            | Self::Invalid(text)
+            | Self::Keyset(text)
+            | Self::LimitReached(text)
+            | Self::Memory(text)
+            | Self::Random(text) => f.write_str(text),
+            Self::Unopened(UnopenedRow { chunk, row, path, message, .. }) => {
+                write!(f, "chunk {chunk}, row {row}")?;
+                if !path.is_empty() {
+                    write!(f, ", {path}")?;
+                }
+                write!(f, ": {message}")
+            }
+            Self::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+impl error::Error for Error {}
+
+impl From<ArrowError> for Error {
+    fn from(error: ArrowError) -> Self {
+        Self::Invalid(error.to_string())
+    }
+}
+
+impl From<sealcomb::Error> for Error {
+    fn from(error: sealcomb::Error) -> Self {
+        Self::Invalid(error.to_string())
+    }
+}
+
+impl From<sealcomb_random::Error> for Error {
+    fn from(error: sealcomb_random::Error) -> Self {
+        Self::Random(format!("the operating system provides no random bytes: {error}"))
+    }
+}
+
+impl From<Interrupted> for Error {
+    fn from(_: Interrupted) -> Self {
+        Self::Interrupted
+    }
+}

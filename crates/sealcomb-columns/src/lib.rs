@@ -1,0 +1,52 @@
+//! Seals the columns of Arrow tables: the core of sealcomb's bindings for Python, DuckDB and the JVM.
+//!
+//! A [`Keyset`] holds Tink keys. [`seal`] seals every value of a [`Column`] under its primary key, and [`open`] opens
+//! what any of its keys sealed. Sealed values have Tink's format, so Tink opens them one by one.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use arrow_array::{Array, Int64Array};
+//! use arrow_schema::{DataType, Field};
+//! use sealcomb_columns::{Binding, Column, Keyset, Opening, Threads, open, seal};
+//!
+//! let salaries = Arc::new(Int64Array::from(vec![Some(51_000), None, Some(48_500)]));
+//! let column = Column {
+//!     field: Arc::new(Field::new("salary", DataType::Int64, true)),
+//!     chunks: vec![salaries.clone()],
+//! };
+//! let keyset = Keyset::generate("random")?;
+//! let binding = Binding { context: b"people.salary", row_ids: None };
+//!
+//! let sealed = seal(&column, &keyset, binding, Threads::default())?;
+//! assert_eq!(sealed.field.data_type(), &DataType::Binary);
+//!
+//! // The field's metadata contains the type, so opening restores it.
+//! let opened = open(&sealed, &keyset, binding, Opening::default(), Threads::default())?;
+//! assert_eq!(opened.column.chunks[0].to_data(), salaries.to_data());
+//! # Ok::<(), sealcomb_columns::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod binding;
+mod column;
+mod envelope;
+mod error;
+mod keyset;
+mod memory;
+mod nested;
+mod protojson;
+mod slots;
+mod threads;
+mod tink;
+mod types;
+mod values;
+
+pub use binding::Binding;
+pub use column::{Column, Forged, Opened, Opening, inspect, open, reseal, seal, seal_leaves};
+pub use error::{Error, Reason, UnopenedRow};
+pub use keyset::Keyset;
+pub use nested::leaf_paths;
+pub use threads::{Interrupted, Threads};
+pub use tink::encrypted_keyset;
+pub use types::{TYPE_KEY, VERSION_KEY, parse_type, sealed_type, type_name};

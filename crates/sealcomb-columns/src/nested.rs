@@ -1,0 +1,320 @@
+//! Takes nested arrays apart into their leaves, and puts them together again.
+//!
+//! A leaf is an array that is not nested. Its path consists of the names of the structs' fields, `element` for the values
+//! of a list, `key` and `value` for those of a map, joined by dots.
+//!
+//! Values that no row refers to (in a null list, in a null struct, outside of a slice) would be sealed in vain, or even
+//! stay readable in the memory of a result. [`plain`] removes them first.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, ArrayRef, FixedSizeListArray, GenericListArray, MapArray, OffsetSizeTrait, StructArray,
+    UInt64Array, UnionArray, make_array,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_cast::cast;
+use arrow_schema::{DataType, Field, FieldRef, Fields, UnionFields};
+use arrow_select::take::take;
+
+use crate::binding::Ids;
+use crate::error::Error;
+
+/// Returns the paths of a field's leaves, in order. The path of a field that is not nested is empty.
+pub fn leaf_paths(field: &Field) -> Vec<String> {
+    leaves(field).into_iter().map(|(path, _)| path).collect()
+}
+
+/// Returns the paths and fields of the leaves.
+pub(crate) fn leaves(field: &Field) -> Vec<(String, Field)> {
+    let mut found = Vec::new();
+    visit(field, &mut Vec::new(), &mut found);
+    found
+}
+
+fn visit<'a>(field: &'a Field, path: &mut Vec<&'a str>, found: &mut Vec<(String, Field)>) {
+    let mut child = |name: &'a str, field: &'a Field| {
+        path.push(name);
+        visit(field, path, found);
+        path.pop();
+    };
+    match field.data_type() {
+        DataType::Struct(fields) => fields.iter().for_each(|field| child(field.name(), field)),
+        DataType::Union(fields, _) => fields.iter().for_each(|(_, field)| child(field.name(), field)),
+        DataType::Map(entries, _) => {
+            if let DataType::Struct(fields) = entries.data_type() {
+                fields.iter().zip(["key", "value"]).for_each(|(field, name)| child(name, field));
+            }
+        }
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _) => child("element", field),
+        _ => found.push((path.join("."), field.clone())),
+    }
+}
+
+/// Returns the array without values that no row refers to, with lists for list views, and with plain values for
+/// dictionaries and runs.
+pub(crate) fn plain(array: &ArrayRef) -> Result<ArrayRef, Error> {
+    Ok(match array.data_type() {
+        DataType::Dictionary(_, values) => cast(array, values)?,
+        DataType::RunEndEncoded(_, values) => plain(&cast(array, values.data_type())?)?,
+        DataType::ListView(field) => plain(&cast(array, &DataType::List(field.clone()))?)?,
+        DataType::LargeListView(field) => plain(&cast(array, &DataType::LargeList(field.clone()))?)?,
+        DataType::List(field) => Arc::new(plain_list(array.as_list::<i32>(), field)?),
+        DataType::LargeList(field) => Arc::new(plain_list(array.as_list::<i64>(), field)?),
+        DataType::FixedSizeList(field, _) => {
+            Arc::new(plain_fixed_size_list(array.as_fixed_size_list(), field)?)
+        }
+        DataType::Map(field, _) => Arc::new(plain_map(array.as_map(), field)?),
+        DataType::Struct(fields) => {
+            let array = array.as_struct();
+            let children = array.columns().iter().map(|child| plain_below(child, array.nulls()));
+            Arc::new(struct_of(array, fields, children.collect::<Result<_, _>>()?)?)
+        }
+        DataType::Union(fields, _) => {
+            let union = array.as_union();
+            let children = fields.iter().map(|(id, _)| plain(union.child(id))).collect::<Result<_, _>>()?;
+            Arc::new(union_of(union, fields, children)?)
+        }
+        _ => array.clone(),
+    })
+}
+
+/// Returns a plain child, with nulls where its parent is null.
+fn plain_below(child: &ArrayRef, parent: Option<&NullBuffer>) -> Result<ArrayRef, Error> {
+    let child = plain(child)?;
+    let keeps = matches!(child.data_type(), DataType::Null | DataType::Union(..));
+    if keeps || parent.is_none_or(|nulls| nulls.null_count() == 0) {
+        return Ok(child);
+    }
+    let nulls = NullBuffer::union(child.nulls(), parent);
+    let masked = make_array(child.to_data().into_builder().nulls(nulls).build()?);
+    // The new nulls may be lists or structs with values.
+    plain(&masked)
+}
+
+/// Returns lists whose values are exactly those of their rows, and the values.
+fn compact<O: OffsetSizeTrait>(
+    offsets: &OffsetBuffer<O>,
+    nulls: Option<&NullBuffer>,
+    values: &ArrayRef,
+) -> Result<(OffsetBuffer<O>, ArrayRef), Error> {
+    let is_null = |row| nulls.is_some_and(|nulls| nulls.is_null(row));
+    let lengths = offsets.lengths().enumerate().map(|(row, length)| if is_null(row) { 0 } else { length });
+    let compact = OffsetBuffer::<O>::from_lengths(lengths);
+    if compact[..] == offsets[..] && values.len() == offsets[offsets.len() - 1].as_usize() {
+        return Ok((compact, values.clone()));
+    }
+    let rows = (0..offsets.len() - 1).filter(|row| !is_null(*row));
+    let indices: UInt64Array =
+        rows.flat_map(|row| offsets[row].as_usize() as u64..offsets[row + 1].as_usize() as u64).collect();
+    Ok((compact, take(values, &indices, None)?))
+}
+
+fn plain_list<O: OffsetSizeTrait>(
+    list: &GenericListArray<O>,
+    field: &FieldRef,
+) -> Result<GenericListArray<O>, Error> {
+    let (offsets, values) = compact(list.offsets(), list.nulls(), list.values())?;
+    list_of(list, field, offsets, plain(&values)?)
+}
+
+fn plain_map(map: &MapArray, field: &FieldRef) -> Result<MapArray, Error> {
+    let entries: ArrayRef = Arc::new(map.entries().clone());
+    let (offsets, entries) = compact(map.offsets(), map.nulls(), &entries)?;
+    map_of(map, field, offsets, &plain(&entries)?)
+}
+
+fn plain_fixed_size_list(list: &FixedSizeListArray, field: &FieldRef) -> Result<FixedSizeListArray, Error> {
+    let width = width_of(list);
+    let elements = list.nulls().map(|nulls| {
+        nulls.iter().flat_map(|valid| std::iter::repeat_n(valid, width)).collect::<NullBuffer>()
+    });
+    let values = list.values().slice(0, list.len() * width);
+    fixed_size_list_of(list, field, plain_below(&values, elements.as_ref())?)
+}
+
+fn width_of(list: &FixedSizeListArray) -> usize {
+    usize::try_from(list.value_length()).expect("Arrow refuses negative sizes")
+}
+
+fn child_of(field: &Field) -> &FieldRef {
+    match field.data_type() {
+        DataType::List(child)
+        | DataType::LargeList(child)
+        | DataType::FixedSizeList(child, _)
+        | DataType::Map(child, _) => child,
+        other => unreachable!("{other} is neither a list nor a map"),
+    }
+}
+
+fn list_of<O: OffsetSizeTrait>(
+    list: &GenericListArray<O>,
+    field: &FieldRef,
+    offsets: OffsetBuffer<O>,
+    values: ArrayRef,
+) -> Result<GenericListArray<O>, Error> {
+    Ok(GenericListArray::try_new(like(field, &values), offsets, values, list.nulls().cloned())?)
+}
+
+fn fixed_size_list_of(
+    list: &FixedSizeListArray,
+    field: &FieldRef,
+    values: ArrayRef,
+) -> Result<FixedSizeListArray, Error> {
+    let (size, nulls) = (list.value_length(), list.nulls().cloned());
+    Ok(FixedSizeListArray::try_new_with_length(like(field, &values), size, values, nulls, list.len())?)
+}
+
+fn map_of(
+    map: &MapArray,
+    field: &FieldRef,
+    offsets: OffsetBuffer<i32>,
+    entries: &ArrayRef,
+) -> Result<MapArray, Error> {
+    let DataType::Map(_, sorted) = map.data_type() else { unreachable!("a map has the type of a map") };
+    let (field, nulls) = (like(field, entries), map.nulls().cloned());
+    Ok(MapArray::try_new(field, offsets, entries.as_struct().clone(), nulls, *sorted)?)
+}
+
+fn struct_of(array: &StructArray, fields: &Fields, children: Vec<ArrayRef>) -> Result<StructArray, Error> {
+    let fields = fields.iter().zip(&children).map(|(field, child)| like(field, child)).collect();
+    Ok(StructArray::try_new_with_length(fields, children, array.nulls().cloned(), array.len())?)
+}
+
+fn union_of(union: &UnionArray, fields: &UnionFields, children: Vec<ArrayRef>) -> Result<UnionArray, Error> {
+    let fields = fields.iter().zip(&children).map(|((id, field), child)| (id, like(field, child))).collect();
+    Ok(UnionArray::try_new(fields, union.type_ids().clone(), union.offsets().cloned(), children)?)
+}
+
+/// Returns the field with the type of the array. It becomes nullable if the array has nulls.
+fn like(field: &FieldRef, array: &ArrayRef) -> FieldRef {
+    if field.data_type() == array.data_type() && (field.is_nullable() || array.null_count() == 0) {
+        return field.clone();
+    }
+    let nullable = field.is_nullable() || array.null_count() > 0;
+    Arc::new(Field::clone(field).with_data_type(array.data_type().clone()).with_nullable(nullable))
+}
+
+/// A leaf of a chunk, and the ids of its rows.
+pub(crate) type Part = (ArrayRef, Option<Arc<Ids>>);
+
+/// Appends the leaves of a plain array, in the order of [`leaves`].
+///
+/// # Errors
+/// [`Error::Type`] if a union has row ids.
+pub(crate) fn take_apart(
+    array: &ArrayRef,
+    ids: Option<&Arc<Ids>>,
+    parts: &mut Vec<Part>,
+) -> Result<(), Error> {
+    let elements = |lengths: &mut dyn Iterator<Item = usize>| {
+        ids.map(|ids| ids.of_elements(lengths).map(Arc::new)).transpose()
+    };
+    match array.data_type() {
+        DataType::Struct(_) => {
+            array.as_struct().columns().iter().try_for_each(|child| take_apart(child, ids, parts))
+        }
+        DataType::Union(fields, _) => {
+            if ids.is_some() {
+                return Err(Error::Type("row_ids cannot be used with a union".into()));
+            }
+            let union = array.as_union();
+            fields.iter().try_for_each(|(id, _)| take_apart(union.child(id), None, parts))
+        }
+        DataType::List(_) => {
+            let list = array.as_list::<i32>();
+            take_apart(list.values(), elements(&mut list.offsets().lengths())?.as_ref(), parts)
+        }
+        DataType::LargeList(_) => {
+            let list = array.as_list::<i64>();
+            take_apart(list.values(), elements(&mut list.offsets().lengths())?.as_ref(), parts)
+        }
+        DataType::FixedSizeList(..) => {
+            let list = array.as_fixed_size_list();
+            let lengths = &mut std::iter::repeat_n(width_of(list), list.len());
+            take_apart(list.values(), elements(lengths)?.as_ref(), parts)
+        }
+        DataType::Map(..) => {
+            let map = array.as_map();
+            let ids = elements(&mut map.offsets().lengths())?;
+            map.entries().columns().iter().try_for_each(|child| take_apart(child, ids.as_ref(), parts))
+        }
+        _ => {
+            parts.push((array.clone(), ids.cloned()));
+            Ok(())
+        }
+    }
+}
+
+/// Returns a plain array with other leaves, given in the order of [`leaves`]. `field` is that of the result; it comes
+/// from [`with_leaves`].
+///
+/// # Errors
+/// [`Error::Invalid`] if a key of a map is null.
+pub(crate) fn put_together(
+    array: &ArrayRef,
+    field: &Field,
+    leaves: &mut impl Iterator<Item = ArrayRef>,
+) -> Result<ArrayRef, Error> {
+    Ok(match (array.data_type(), field.data_type()) {
+        (DataType::Struct(_), DataType::Struct(fields)) => {
+            let array = array.as_struct();
+            let children = array.columns().iter().zip(fields);
+            let children = children.map(|(child, field)| put_together(child, field, leaves));
+            Arc::new(struct_of(array, fields, children.collect::<Result<_, _>>()?)?)
+        }
+        (DataType::Union(..), DataType::Union(fields, _)) => {
+            let union = array.as_union();
+            let children = fields.iter().map(|(id, field)| put_together(union.child(id), field, leaves));
+            Arc::new(union_of(union, fields, children.collect::<Result<_, _>>()?)?)
+        }
+        (DataType::List(_), _) => {
+            let (list, child) = (array.as_list::<i32>(), child_of(field));
+            let values = put_together(list.values(), child, leaves)?;
+            Arc::new(list_of(list, child, list.offsets().clone(), values)?)
+        }
+        (DataType::LargeList(_), _) => {
+            let (list, child) = (array.as_list::<i64>(), child_of(field));
+            let values = put_together(list.values(), child, leaves)?;
+            Arc::new(list_of(list, child, list.offsets().clone(), values)?)
+        }
+        (DataType::FixedSizeList(..), _) => {
+            let (list, child) = (array.as_fixed_size_list(), child_of(field));
+            Arc::new(fixed_size_list_of(list, child, put_together(list.values(), child, leaves)?)?)
+        }
+        (DataType::Map(..), _) => {
+            let (map, child) = (array.as_map(), child_of(field));
+            let entries: ArrayRef = Arc::new(map.entries().clone());
+            let entries = put_together(&entries, child, leaves)?;
+            if entries.as_struct().column(0).null_count() > 0 {
+                return Err(Error::Invalid(
+                    "the key of a map did not open, and cannot be null; open the column with forged=\"raise\"".into(),
+                ));
+            }
+            Arc::new(map_of(map, child, map.offsets().clone(), &entries)?)
+        }
+        _ => leaves.next().expect("there are as many leaves as the array has"),
+    })
+}
+
+/// Returns a field with other leaf fields, given in the order of [`leaves`]. A leaf keeps its name.
+pub(crate) fn with_leaves(field: &Field, leaves: &mut impl Iterator<Item = Field>) -> Field {
+    let mut child = |field: &FieldRef| Arc::new(with_leaves(field, leaves));
+    let data_type = match field.data_type() {
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(child).collect()),
+        DataType::Union(fields, mode) => {
+            DataType::Union(fields.iter().map(|(id, field)| (id, child(field))).collect(), *mode)
+        }
+        DataType::List(field) | DataType::ListView(field) => DataType::List(child(field)),
+        DataType::LargeList(field) | DataType::LargeListView(field) => DataType::LargeList(child(field)),
+        DataType::FixedSizeList(field, size) => DataType::FixedSizeList(child(field), *size),
+        DataType::Map(entries, sorted) => DataType::Map(child(entries), *sorted),
+        _ => return leaves.next().expect("there are as many leaves as the field has"),
+    };
+    field.clone().with_data_type(data_type)
+}

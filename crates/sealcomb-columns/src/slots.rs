@@ -1,0 +1,140 @@
+//! The memory of results: a slot for every value, filled by several threads.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, GenericBinaryArray, GenericStringArray, OffsetSizeTrait};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+
+use crate::envelope::{BATCH, Nonces};
+use crate::error::Error;
+use crate::memory::Memory;
+use crate::threads::Threads;
+use crate::values::Values;
+
+/// The maximum number of rows in a task.
+const TASK_ROWS: usize = 16 * BATCH;
+/// The maximum output of a task in bytes, unless a single row has more.
+const TASK_BYTES: usize = 1 << 20;
+
+/// Some rows of a chunk, and the memory for their results.
+struct Task<'a> {
+    chunk: usize,
+    rows: Range<usize>,
+    out: &'a mut [u8],
+}
+
+/// The offsets and values of an output chunk.
+pub(crate) struct Slots<O> {
+    offsets: Vec<O>,
+    values: Memory,
+}
+
+impl<O: OffsetSizeTrait> Slots<O> {
+    /// Creates zeroed slots of these lengths. Their sum must fit the offset type.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if the values cannot be allocated.
+    fn new(lengths: impl Iterator<Item = usize>, rows: usize) -> Result<Self, Error> {
+        let mut offsets = Vec::with_capacity(rows + 1);
+        let mut end = 0;
+        offsets.push(O::usize_as(0));
+        offsets.extend(lengths.map(|length| {
+            end += length;
+            O::usize_as(end)
+        }));
+        Ok(Self { offsets, values: Memory::zeroed(end)? })
+    }
+
+    /// Returns the offsets, and the tasks that fill the slots.
+    fn tasks(&mut self, chunk: usize) -> (&[O], Vec<Task<'_>>) {
+        let (offsets, mut out) = (&self.offsets[..], self.values.bytes());
+        let mut tasks = Vec::new();
+        let (mut start, rows) = (0, offsets.len() - 1);
+        while start < rows {
+            let begin = offsets[start].as_usize();
+            let ends = &offsets[start + 1..=(start + TASK_ROWS).min(rows)];
+            let full = ends.partition_point(|end| end.as_usize() - begin <= TASK_BYTES);
+            let end = start + full.max(1);
+            let (own, rest) = out.split_at_mut(offsets[end].as_usize() - begin);
+            out = rest;
+            tasks.push(Task { chunk, rows: start..end, out: own });
+            start = end;
+        }
+        (offsets, tasks)
+    }
+
+    pub(crate) fn binary(self, nulls: Option<NullBuffer>) -> ArrayRef {
+        let (offsets, values) = self.buffers();
+        Arc::new(GenericBinaryArray::<O>::new(offsets, values, nulls))
+    }
+
+    /// Returns the values as text.
+    ///
+    /// # Errors
+    /// The first row that is not UTF-8.
+    pub(crate) fn text(self, nulls: Option<NullBuffer>) -> Result<ArrayRef, usize> {
+        let (offsets, values) = self.buffers();
+        match GenericStringArray::<O>::try_new(offsets.clone(), values.clone(), nulls) {
+            Ok(array) => Ok(Arc::new(array)),
+            Err(_) => Err(offsets
+                .windows(2)
+                .position(|ends| {
+                    std::str::from_utf8(&values[ends[0].as_usize()..ends[1].as_usize()]).is_err()
+                })
+                .unwrap_or_default()),
+        }
+    }
+
+    pub(crate) fn buffers(self) -> (OffsetBuffer<O>, Buffer) {
+        (OffsetBuffer::new(ScalarBuffer::from(self.offsets)), self.values.into())
+    }
+}
+
+/// Returns whether the results need 64-bit offsets. `length` is the length of a result, at most `added` bytes more
+/// than its value.
+pub(crate) fn large(chunks: &[Values], added: usize, length: impl Fn(Option<&[u8]>) -> usize) -> bool {
+    let max = i32::MAX as usize;
+    chunks.iter().any(|values| {
+        let exact = || (0..values.len()).map(|row| length(values.get(row))).sum::<usize>();
+        values.max_bytes() + values.len() * added > max && exact() > max
+    })
+}
+
+/// Creates a slot for every row, and fills them by calling `batch` with a chunk, some of its rows, the offsets of all
+/// slots of the chunk, the slots of those rows, and the task's nonces.
+pub(crate) fn fill<O: OffsetSizeTrait>(
+    threads: Threads<'_>,
+    chunks: &[Values],
+    length: impl Fn(Option<&[u8]>) -> usize,
+    batch: impl Fn(usize, Range<usize>, &[O], &mut [u8], &mut Nonces) -> Result<(), Error> + Sync,
+) -> Result<Vec<Slots<O>>, Error> {
+    let slots = chunks.iter().map(|values| {
+        let lengths = (0..values.len()).map(|row| length(values.get(row)));
+        Slots::new(lengths, values.len())
+    });
+    let mut slots = slots.collect::<Result<Vec<Slots<O>>, _>>()?;
+    let (offsets, tasks): (Vec<_>, Vec<_>) =
+        slots.iter_mut().enumerate().map(|(chunk, slots)| slots.tasks(chunk)).unzip();
+    let tasks: Vec<Task<'_>> = tasks.into_iter().flatten().collect();
+    threads.run(tasks, |Task { chunk, rows, mut out }| {
+        let offsets = offsets[chunk];
+        let mut nonces = Nonces::default();
+        let mut start = rows.start;
+        while start < rows.end {
+            let end = (start + BATCH).min(rows.end);
+            let (own, rest) = out.split_at_mut(offsets[end].as_usize() - offsets[start].as_usize());
+            out = rest;
+            batch(chunk, start..end, offsets, own, &mut nonces)?;
+            start = end;
+        }
+        Ok::<(), Error>(())
+    })?;
+    Ok(slots)
+}
+
+/// The size in bytes of a row's slot.
+#[inline]
+pub(crate) fn slot<O: OffsetSizeTrait>(offsets: &[O], row: usize) -> usize {
+    offsets[row + 1].as_usize() - offsets[row].as_usize()
+}

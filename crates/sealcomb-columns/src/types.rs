@@ -1,0 +1,383 @@
+//! The types of sealed values: their names, and their encoding as bytes.
+//!
+//! A value of a fixed width is sealed as its little-endian bytes in Arrow's memory format. A boolean is one byte, 0 or 1.
+//! A decimal of up to 38 digits has 16 bytes, a longer one 32. Text and bytes are sealed as they are, so under a
+//! deterministic keyset, equal values stay equal in every representation. Floats are their bits: `-0.0` differs from
+//! `0.0`, and a NaN equals another one only if their bits do.
+
+use std::sync::Arc;
+
+use arrow_array::builder::BooleanBufferBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, NullArray, make_array};
+use arrow_buffer::{Buffer, NullBuffer};
+use arrow_cast::{CastOptions, cast, cast_with_options};
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
+
+use crate::error::Error;
+use crate::values::Values;
+
+/// The key of the field metadata that contains the type of a sealed field, as [`type_name`] writes it.
+pub const TYPE_KEY: &str = "sealcomb.type";
+/// The key of the field metadata that contains the version of the encoding: [`VERSION`].
+pub const VERSION_KEY: &str = "sealcomb.version";
+/// The version of the encoding of values.
+pub(crate) const VERSION: &str = "1";
+
+/// Returns the type that opening restores, from the metadata of a sealed field; `None` if it has none.
+///
+/// # Errors
+/// [`Error::Invalid`] if the version of the encoding or the type is unknown.
+pub fn sealed_type(field: &Field) -> Result<Option<DataType>, Error> {
+    let Some(name) = field.metadata().get(TYPE_KEY) else { return Ok(None) };
+    match field.metadata().get(VERSION_KEY).map(String::as_str) {
+        Some(VERSION) => parse_type(name).map(Some),
+        other => Err(Error::Invalid(format!(
+            "the field {:?} was sealed with version {} of the encoding; this release opens version {VERSION}: update it, \
+             or pass as_type",
+            field.name(),
+            other.unwrap_or("\"\""),
+        ))),
+    }
+}
+
+/// Returns a sealed field for a field: its metadata contains its type.
+pub(crate) fn sealed_field(field: &Field, sealed: DataType) -> Field {
+    let mut metadata = field.metadata().clone();
+    metadata.insert(TYPE_KEY.to_owned(), type_name(field.data_type()));
+    metadata.insert(VERSION_KEY.to_owned(), VERSION.to_owned());
+    Field::new(field.name(), sealed, field.is_nullable()).with_metadata(metadata)
+}
+
+/// Returns the field of the opened values of a sealed field.
+pub(crate) fn opened_field(field: &Field, opened: DataType) -> Field {
+    let mut metadata = field.metadata().clone();
+    metadata.remove(TYPE_KEY);
+    metadata.remove(VERSION_KEY);
+    Field::new(field.name(), opened, field.is_nullable()).with_metadata(metadata)
+}
+
+fn unit_name(unit: TimeUnit) -> &'static str {
+    match unit {
+        TimeUnit::Second => "s",
+        TimeUnit::Millisecond => "ms",
+        TimeUnit::Microsecond => "us",
+        TimeUnit::Nanosecond => "ns",
+    }
+}
+
+fn parse_unit(name: &str) -> Option<TimeUnit> {
+    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    [Second, Millisecond, Microsecond, Nanosecond].into_iter().find(|unit| unit_name(*unit) == name)
+}
+
+/// Returns the name of a type that is not nested, as pyarrow writes it.
+///
+/// # Panics
+/// If the type is nested.
+pub fn type_name(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Timestamp(unit, None) => format!("timestamp[{}]", unit_name(*unit)),
+        DataType::Timestamp(unit, Some(zone)) => format!("timestamp[{}, tz={zone}]", unit_name(*unit)),
+        DataType::Time32(unit) => format!("time32[{}]", unit_name(*unit)),
+        DataType::Time64(unit) => format!("time64[{}]", unit_name(*unit)),
+        DataType::Duration(unit) => format!("duration[{}]", unit_name(*unit)),
+        DataType::FixedSizeBinary(size) => format!("fixed_size_binary[{size}]"),
+        DataType::Decimal32(precision, scale) => format!("decimal32({precision}, {scale})"),
+        DataType::Decimal64(precision, scale) => format!("decimal64({precision}, {scale})"),
+        DataType::Decimal128(precision, scale) => format!("decimal128({precision}, {scale})"),
+        DataType::Decimal256(precision, scale) => format!("decimal256({precision}, {scale})"),
+        DataType::Dictionary(indices, values) => {
+            format!("dictionary<values={}, indices={}, ordered=0>", type_name(values), type_name(indices))
+        }
+        DataType::RunEndEncoded(ends, values) => format!(
+            "run_end_encoded<run_ends: {}, values: {}>",
+            type_name(ends.data_type()),
+            type_name(values.data_type())
+        ),
+        other => {
+            let known = SIMPLE.iter().find(|(_, data_type)| data_type == other);
+            known.unwrap_or_else(|| panic!("{other} is nested")).0.to_owned()
+        }
+    }
+}
+
+/// The types without parameters. The first name of a type is pyarrow's; the others are those of Arrow, Spark and SQL.
+const SIMPLE: &[(&str, DataType)] = &[
+    ("null", DataType::Null),
+    ("bool", DataType::Boolean),
+    ("int8", DataType::Int8),
+    ("int16", DataType::Int16),
+    ("int32", DataType::Int32),
+    ("int64", DataType::Int64),
+    ("uint8", DataType::UInt8),
+    ("uint16", DataType::UInt16),
+    ("uint32", DataType::UInt32),
+    ("uint64", DataType::UInt64),
+    ("halffloat", DataType::Float16),
+    ("float", DataType::Float32),
+    ("double", DataType::Float64),
+    ("string", DataType::Utf8),
+    ("large_string", DataType::LargeUtf8),
+    ("string_view", DataType::Utf8View),
+    ("binary", DataType::Binary),
+    ("large_binary", DataType::LargeBinary),
+    ("binary_view", DataType::BinaryView),
+    ("date32[day]", DataType::Date32),
+    ("date64[ms]", DataType::Date64),
+    ("month_interval", DataType::Interval(IntervalUnit::YearMonth)),
+    ("day_time_interval", DataType::Interval(IntervalUnit::DayTime)),
+    ("month_day_nano_interval", DataType::Interval(IntervalUnit::MonthDayNano)),
+    ("boolean", DataType::Boolean),
+    ("byte", DataType::Int8),
+    ("tinyint", DataType::Int8),
+    ("short", DataType::Int16),
+    ("smallint", DataType::Int16),
+    ("int", DataType::Int32),
+    ("integer", DataType::Int32),
+    ("long", DataType::Int64),
+    ("bigint", DataType::Int64),
+    ("utinyint", DataType::UInt8),
+    ("usmallint", DataType::UInt16),
+    ("uinteger", DataType::UInt32),
+    ("ubigint", DataType::UInt64),
+    ("float16", DataType::Float16),
+    ("float32", DataType::Float32),
+    ("real", DataType::Float32),
+    ("float64", DataType::Float64),
+    ("double precision", DataType::Float64),
+    ("utf8", DataType::Utf8),
+    ("large_utf8", DataType::LargeUtf8),
+    ("utf8_view", DataType::Utf8View),
+    ("str", DataType::Utf8),
+    ("text", DataType::Utf8),
+    ("varchar", DataType::Utf8),
+    ("bytes", DataType::Binary),
+    ("blob", DataType::Binary),
+    ("bytea", DataType::Binary),
+    ("varbinary", DataType::Binary),
+    ("uuid", DataType::FixedSizeBinary(16)),
+    ("date", DataType::Date32),
+    ("date32", DataType::Date32),
+    ("date64", DataType::Date64),
+    ("time", DataType::Time64(TimeUnit::Microsecond)),
+    ("timestamp", DataType::Timestamp(TimeUnit::Microsecond, None)),
+    ("timestamp_ntz", DataType::Timestamp(TimeUnit::Microsecond, None)),
+    ("datetime", DataType::Timestamp(TimeUnit::Microsecond, None)),
+    ("timestamp_s", DataType::Timestamp(TimeUnit::Second, None)),
+    ("timestamp_ms", DataType::Timestamp(TimeUnit::Millisecond, None)),
+    ("timestamp_us", DataType::Timestamp(TimeUnit::Microsecond, None)),
+    ("timestamp_ns", DataType::Timestamp(TimeUnit::Nanosecond, None)),
+];
+
+/// The zone of SQL's and Spark's timestamps with time zone.
+fn utc() -> DataType {
+    DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
+}
+
+/// Reads the name of a type that is not nested. The names of pyarrow, Spark and SQL are known, in any case.
+///
+/// # Errors
+/// [`Error::Invalid`] if the name is unknown.
+pub fn parse_type(name: &str) -> Result<DataType, Error> {
+    let name = name.trim();
+    let lower = name.to_ascii_lowercase();
+    if let Some((_, data_type)) = SIMPLE.iter().find(|(known, _)| *known == lower) {
+        return Ok(data_type.clone());
+    }
+    if matches!(&*lower, "timestamptz" | "timestamp_tz" | "timestamp_ltz" | "timestamp with time zone") {
+        return Ok(utc());
+    }
+    with_parameters(name, &lower).ok_or_else(|| {
+        Error::Invalid(format!(
+            "unknown type {name:?}; use a name of pyarrow, Spark or SQL that is not nested, such as int64, double, string, \
+             date, decimal(10, 2) or timestamp[us, tz=UTC]"
+        ))
+    })
+}
+
+fn with_parameters(name: &str, lower: &str) -> Option<DataType> {
+    if let Some(start) = lower.find('<') {
+        let inner = name[start + 1..].strip_suffix('>')?;
+        return match &lower[..start] {
+            "dictionary" => dictionary(inner),
+            "run_end_encoded" => runs(inner),
+            _ => None,
+        };
+    }
+    let start = lower.find(['[', '('])?;
+    let close = if lower[start..].starts_with('[') { ']' } else { ')' };
+    let inner = name[start + 1..].strip_suffix(close)?;
+    let mut parameters = inner.split(',').map(str::trim);
+    let first = parameters.next()?;
+    let second = parameters.next();
+    if parameters.next().is_some() {
+        return None;
+    }
+    let unit = parse_unit(first);
+    let kind = &lower[..start];
+    Some(match (kind, second) {
+        ("timestamp", None) => DataType::Timestamp(unit?, None),
+        ("timestamp", Some(zone)) => DataType::Timestamp(unit?, Some(zone.strip_prefix("tz=")?.into())),
+        ("time32", None) => match unit? {
+            unit @ (TimeUnit::Second | TimeUnit::Millisecond) => DataType::Time32(unit),
+            _ => return None,
+        },
+        ("time64", None) => match unit? {
+            unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond) => DataType::Time64(unit),
+            _ => return None,
+        },
+        ("duration", None) => DataType::Duration(unit?),
+        ("fixed_size_binary", None) => {
+            DataType::FixedSizeBinary(first.parse().ok().filter(|size| *size >= 0)?)
+        }
+        ("varchar" | "char" | "string", None) if first.parse::<u32>().is_ok() => DataType::Utf8,
+        _ => decimal(kind, first.parse().ok()?, second.map_or(Some(0), |scale| scale.parse().ok())?)?,
+    })
+}
+
+fn decimal(kind: &str, precision: u8, scale: i8) -> Option<DataType> {
+    let (most, data_type) = match kind {
+        "decimal32" => (9, DataType::Decimal32(precision, scale)),
+        "decimal64" => (18, DataType::Decimal64(precision, scale)),
+        "decimal128" => (38, DataType::Decimal128(precision, scale)),
+        "decimal" | "numeric" if precision <= 38 => (38, DataType::Decimal128(precision, scale)),
+        "decimal" | "numeric" | "decimal256" => (76, DataType::Decimal256(precision, scale)),
+        _ => return None,
+    };
+    ((1..=most).contains(&precision) && i16::from(scale) <= i16::from(most)).then_some(data_type)
+}
+
+/// The parameters of a dictionary: `values=string, indices=int32, ordered=0`.
+fn dictionary(inner: &str) -> Option<DataType> {
+    let (values, rest) = inner.strip_prefix("values=")?.rsplit_once(", indices=")?;
+    let (indices, ordered) = rest.split_once(", ordered=")?;
+    let (indices, values) = (parse_type(indices).ok()?, parse_type(values).ok()?);
+    (matches!(ordered, "0" | "1") && indices.is_dictionary_key_type())
+        .then(|| DataType::Dictionary(Box::new(indices), Box::new(values)))
+}
+
+/// The parameters of a run-end encoding: `run_ends: int32, values: string`.
+fn runs(inner: &str) -> Option<DataType> {
+    let (ends, values) = inner.strip_prefix("run_ends: ")?.split_once(", values: ")?;
+    let (ends, values) = (parse_type(ends).ok()?, parse_type(values).ok()?);
+    ends.is_run_ends_type().then(|| {
+        let field = |name, data_type, nullable| Arc::new(Field::new(name, data_type, nullable));
+        DataType::RunEndEncoded(field("run_ends", ends, false), field("values", values, true))
+    })
+}
+
+/// How the bytes of opened values become an array.
+#[derive(Clone, PartialEq)]
+pub(crate) enum Storage {
+    /// Bytes; as the type says, with 64-bit offsets in any case, or only if they are needed.
+    Bytes { large: bool },
+    /// Text, likewise.
+    Text { large: bool },
+    /// Values of this number of bytes, of this type.
+    Fixed(usize, DataType),
+    /// Nulls only.
+    Null,
+}
+
+impl Storage {
+    /// How values of a type are stored before they are converted to it.
+    ///
+    /// # Errors
+    /// [`Error::Type`] if the type is nested.
+    pub(crate) fn of(data_type: &DataType) -> Result<Self, Error> {
+        Ok(match data_type {
+            DataType::Binary | DataType::BinaryView => Self::Bytes { large: false },
+            DataType::LargeBinary => Self::Bytes { large: true },
+            DataType::Utf8 | DataType::Utf8View => Self::Text { large: false },
+            DataType::LargeUtf8 => Self::Text { large: true },
+            DataType::Null => Self::Null,
+            DataType::Dictionary(_, values) => Self::of(values)?,
+            DataType::RunEndEncoded(_, values) => Self::of(values.data_type())?,
+            DataType::Boolean => Self::Fixed(1, DataType::Boolean),
+            DataType::FixedSizeBinary(size) => {
+                Self::Fixed(usize::try_from(*size).unwrap_or_default(), data_type.clone())
+            }
+            DataType::Decimal32(precision, scale) | DataType::Decimal64(precision, scale) => {
+                Self::Fixed(16, DataType::Decimal128(*precision, *scale))
+            }
+            other => match other.primitive_width() {
+                Some(width) => Self::Fixed(width, other.clone()),
+                None => return Err(Error::Type(format!("{other} is not the type of single values"))),
+            },
+        })
+    }
+
+    /// The size in bytes of every value, if the type determines it.
+    pub(crate) fn width(&self) -> Option<usize> {
+        match self {
+            Self::Fixed(width, _) => Some(*width),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the bytes of the values of a plain leaf.
+///
+/// # Errors
+/// [`Error::Type`] if it is nested.
+pub(crate) fn encode(array: &ArrayRef) -> Result<Values, Error> {
+    if let Some(values) = Values::new(array) {
+        return Ok(values);
+    }
+    let Storage::Fixed(width, stored) = Storage::of(array.data_type())? else {
+        unreachable!("text, bytes and nulls are values already")
+    };
+    let bytes = if stored == DataType::Boolean {
+        array.as_boolean().values().iter().map(u8::from).collect()
+    } else {
+        let data = cast(array, &stored)?.to_data();
+        data.buffers()[0].slice_with_length(data.offset() * width, data.len() * width)
+    };
+    let size = i32::try_from(width).expect("no type is as wide");
+    Ok(Values::Fixed(FixedSizeBinaryArray::try_new(size, bytes, array.nulls().cloned())?))
+}
+
+/// Returns an array of the bytes of opened values of fixed width. Those of nulls are ignored.
+///
+/// # Errors
+/// The first row that holds no value of the type.
+pub(crate) fn fixed(
+    stored: &DataType,
+    bytes: Buffer,
+    rows: usize,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef, usize> {
+    if *stored == DataType::Boolean {
+        let is_null = |row| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+        if let Some(row) = bytes.iter().enumerate().position(|(row, byte)| *byte > 1 && !is_null(row)) {
+            return Err(row);
+        }
+        let mut bits = BooleanBufferBuilder::new(rows);
+        bytes.iter().for_each(|byte| bits.append(*byte == 1));
+        return Ok(Arc::new(BooleanArray::new(bits.finish(), nulls)));
+    }
+    let data = ArrayData::builder(stored.clone()).len(rows).add_buffer(bytes).nulls(nulls);
+    Ok(make_array(data.build().expect("the buffer is aligned and has the size of the rows")))
+}
+
+/// Converts opened values to the type that was asked for.
+///
+/// # Errors
+/// [`Error::Invalid`] if a value does not fit, such as more distinct values than a dictionary's indices can count.
+pub(crate) fn restore(array: ArrayRef, data_type: &DataType, large: bool) -> Result<ArrayRef, Error> {
+    if *data_type == DataType::Null {
+        if array.logical_null_count() == array.len() {
+            return Ok(Arc::new(NullArray::new(array.len())));
+        }
+        return Err(Error::Invalid(
+            "the column has values, so its type is not null; pass another as_type".into(),
+        ));
+    }
+    let keeps = matches!(data_type, DataType::Binary | DataType::Utf8) && large;
+    if keeps || array.data_type() == data_type {
+        return Ok(array);
+    }
+    Ok(cast_with_options(&array, data_type, &CastOptions { safe: false, ..CastOptions::default() })?)
+}
