@@ -2,8 +2,8 @@
 
 * `AESGCM`, `AESCCM`, `AESOCB3`, `AESGCMSIV`, `AESSIV` and `CMAC` are drop-in replacements for the classes of
   pyca's `cryptography`. The AEADs add `encrypt_many` and `decrypt_many`.
-* `XAES256GCM`, `AEGIS128L` and `AEGIS256` are AEADs with the same methods. `AESXTS` encrypts disk sectors,
-  one by one or many at once.
+* `XAES256GCM`, `AEGIS128L` and `AEGIS256` are AEADs with the same methods. `AESXTS` encrypts disk sectors
+  and `AESHCTR2` messages of a fixed size, one by one or many at once.
 * `seal_column`, `open_column`, `open_column_counted` and `reseal_column` process Arrow columns under a
   `Keyset`. `inspect_column` counts the values of a sealed column by key.
 * `keys_from_env`, `keys_from_file` and `keys_from_wrapped` are key providers: they fetch keysets where the
@@ -17,6 +17,7 @@ from sealcomb._sealcomb import (
     AESCCM,
     AESGCM,
     AESGCMSIV,
+    AESHCTR2,
     AESOCB3,
     AESSIV,
     AESXTS,
@@ -48,6 +49,7 @@ __all__ = [
     "AESCCM",
     "AESGCM",
     "AESGCMSIV",
+    "AESHCTR2",
     "AESOCB3",
     "AESSIV",
     "AESXTS",

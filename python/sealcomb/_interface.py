@@ -33,7 +33,29 @@ _Array._fields_ = [
 
 
 class _Schema(ctypes.Structure):
-    _fields_ = (("format", ctypes.c_char_p),)
+    pass
+
+
+_Schema._fields_ = [
+    ("format", ctypes.c_char_p),
+    ("name", ctypes.c_char_p),
+    ("metadata", ctypes.c_char_p),
+    ("flags", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("children", ctypes.POINTER(ctypes.POINTER(_Schema))),
+    ("dictionary", ctypes.POINTER(_Schema)),
+    ("release", ctypes.c_void_p),
+    ("private_data", ctypes.c_void_p),
+]
+
+# The number of buffers of formats other than those of fixed-width values, which have two.
+_BUFFERS = {
+    **dict.fromkeys(("z", "Z", "u", "U", "vz", "vu", "+vl", "+vL"), 3),
+    **dict.fromkeys(("+s", "+w"), 1),
+    **dict.fromkeys(("n", "+r"), 0),
+    "+ud": 2,
+    "+us": 1,
+}
 
 
 _pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -63,7 +85,7 @@ def checked(source: Any) -> Checked:
     if not array.release or not schema.format:
         raise ValueError("it has been released")
     _check_lengths(array, 0)
-    _check_buffers(array, schema.format.decode("utf-8", "replace"))
+    _check_buffers(array, schema)
     return Checked((schema_capsule, array_capsule))
 
 
@@ -83,22 +105,33 @@ def _check_lengths(array: _Array, depth: int) -> None:
         _check_lengths(child.contents, depth + 1)
 
 
-def _check_buffers(array: _Array, kind: str) -> None:
-    """Checks the buffers of an array of bytes or text. Buffers of other types are never followed."""
+def _check_buffers(array: _Array, schema: _Schema) -> None:
+    """Checks the numbers of buffers and children, and that none that is read is missing."""
+    kind = (schema.format or b"").decode("utf-8", "replace")
     views = kind in ("vz", "vu")
-    expected = {"z": 3, "Z": 3, "u": 3, "U": 3, "vz": 3, "vu": 3}.get(
-        kind, 2 if kind.startswith("w:") else None
-    )
-    if expected is None:
-        return
+    expected = _BUFFERS.get(kind.split(":")[0] if kind.startswith("+") else kind, 2)
     if array.n_buffers != expected and not (views and array.n_buffers > expected):
         raise ValueError(f"it has {array.n_buffers} buffers; its format requires {expected}")
-    if array.length and not array.buffers[1]:
+    if array.n_children != schema.n_children or bool(array.dictionary) != bool(schema.dictionary):
+        raise ValueError(f"it has {array.n_children} children; its type has {schema.n_children}")
+    # A union has no buffer of nulls.
+    first = 0 if kind.startswith("+u") else 1
+    if array.length and not all(array.buffers[at] for at in range(first, min(expected, 2))):
         raise ValueError("its offsets, views or values are missing")
     if views and array.n_buffers > expected:
-        last = array.n_buffers - 1
-        if not array.buffers[last]:
-            raise ValueError("the lengths of its variadic buffers are missing")
-        lengths = (ctypes.c_int64 * (last - 2)).from_address(array.buffers[last])
-        if any(not 0 <= length <= MAX_LENGTH for length in lengths):
-            raise ValueError("one of its variadic buffers has an invalid length")
+        _check_variadic_buffers(array)
+    for at in range(array.n_children):
+        if not schema.children[at]:
+            raise ValueError("the type of one of its children is missing")
+        _check_buffers(array.children[at].contents, schema.children[at].contents)
+    if array.dictionary:
+        _check_buffers(array.dictionary.contents, schema.dictionary.contents)
+
+
+def _check_variadic_buffers(array: _Array) -> None:
+    last = array.n_buffers - 1
+    if not array.buffers[last]:
+        raise ValueError("the lengths of its variadic buffers are missing")
+    lengths = (ctypes.c_int64 * (last - 2)).from_address(array.buffers[last])
+    if any(not 0 <= length <= MAX_LENGTH for length in lengths):
+        raise ValueError("one of its variadic buffers has an invalid length")

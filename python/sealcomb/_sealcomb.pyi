@@ -22,6 +22,7 @@ __all__ = [
     "AESCCM",
     "AESGCM",
     "AESGCMSIV",
+    "AESHCTR2",
     "AESOCB3",
     "AESSIV",
     "AESXTS",
@@ -307,6 +308,100 @@ class AEGIS256(_Aead):
         Raises:
             ValueError: `bit_length` is not 256.
         """
+
+@final
+class AESHCTR2:
+    """AES-HCTR2 (IACR ePrint 2021/1441), a cipher of whole messages, **which does not authenticate**.
+
+    Every bit of the ciphertext depends on every bit of the message, the tweak and the key. Messages have 16 bytes
+    or more, and tweaks any length. A tweak may repeat: then, equal messages have equal ciphertexts, and nothing
+    else is revealed. Changes of the ciphertext go unnoticed, but make the whole message random.
+
+    Linux encrypts file names with it (fscrypt). Keys are zeroized on drop.
+    """
+
+    def __new__(cls, key: Buffer) -> AESHCTR2:
+        """Creates a cipher from a key of 16 or 32 bytes.
+
+        Raises:
+            ValueError: The key has another size.
+        """
+    @staticmethod
+    def generate_key(bit_length: int) -> bytes:
+        """Returns a random key of `bit_length` bits: 128 or 256.
+
+        Raises:
+            ValueError: `bit_length` is another number.
+        """
+    def encrypt(self, tweak: Buffer, data: Buffer) -> bytes:
+        """Returns the encrypted message, which has the length of `data`.
+
+        Raises:
+            ValueError: `data` has fewer than 16 bytes.
+        """
+    def encrypt_into(self, tweak: Buffer, data: Buffer, buf: Buffer) -> int:
+        """Encrypts a message into `buf`, which has the length of `data`, and returns this length.
+
+        Raises:
+            ValueError: The length of `data` or of `buf` is wrong.
+            TypeError: `buf` is not writable.
+        """
+    def decrypt(self, tweak: Buffer, data: Buffer) -> bytes:
+        """Returns the decrypted message, which has the length of `data`. Nothing is verified.
+
+        Raises:
+            ValueError: `data` has fewer than 16 bytes.
+        """
+    def decrypt_into(self, tweak: Buffer, data: Buffer, buf: Buffer) -> int:
+        """Decrypts a message into `buf`, which has the length of `data`, and returns this length.
+
+        Raises:
+            ValueError: The length of `data` or of `buf` is wrong.
+            TypeError: `buf` is not writable.
+        """
+    @overload
+    def encrypt_many(
+        self,
+        tweaks: Sequence[Buffer] | Buffer,
+        data: list[Any] | tuple[Any, ...],
+        *,
+        threads: int | None = None,
+    ) -> list[bytes]:
+        """Encrypts many messages in one call.
+
+        Args:
+            tweaks: A list of tweaks, one per message; a two-dimensional uint8 array or buffer with one row per
+                message; or one tweak for all messages. Tweaks may repeat.
+            data: A list of messages, or a uint8 array with one row per message.
+            threads: Number of threads. `None` uses all processors.
+
+        Returns:
+            A list with the result of `encrypt` for each message, or an array if `data` is an array.
+
+        Raises:
+            ValueError: `encrypt` would raise it for a message. Nothing is returned then.
+        """
+    @overload
+    def encrypt_many(
+        self, tweaks: Sequence[Buffer] | Buffer, data: _Bytes2D, *, threads: int | None = None
+    ) -> _Bytes2D: ...
+    @overload
+    def decrypt_many(
+        self,
+        tweaks: Sequence[Buffer] | Buffer,
+        data: list[Any] | tuple[Any, ...],
+        *,
+        threads: int | None = None,
+    ) -> list[bytes]:
+        """Decrypts many messages in one call. Arguments and results are like those of `encrypt_many`.
+
+        Raises:
+            ValueError: `decrypt` would raise it for a message. Nothing is returned then.
+        """
+    @overload
+    def decrypt_many(
+        self, tweaks: Sequence[Buffer] | Buffer, data: _Bytes2D, *, threads: int | None = None
+    ) -> _Bytes2D: ...
 
 @final
 class AESXTS:
@@ -673,18 +768,18 @@ def seal_column(
     array: _Arrow,
     keyset: Keyset,
     *,
-    context: Buffer = b"",
+    context: Buffer | str = b"",
     row_ids: _Arrow | None = None,
     threads: int | None = None,
 ) -> Any:
     """Seals every value of a column under the primary key of a keyset.
 
     Args:
-        array: An Arrow array or chunked array from any library, of type Binary, LargeBinary, BinaryView,
-            FixedSizeBinary, Utf8, LargeUtf8 or Utf8View. It is validated, and then read in place.
+        array: An Arrow array or chunked array of any type from any library, such as a pandas or Polars Series.
+            It is validated, and then read in place.
         keyset: The keys; the primary determines the policy.
         context: Binds every value to its column, such as `b"people.ssn"`. A value that was moved to a column
-            with another context does not open.
+            with another context does not open. Text stands for its bytes in UTF-8.
         row_ids: Binds every value to its row: a column of ids as long as `array`, without nulls, of integers,
             bytes or text. A value that was moved to a row with another id does not open. The width of
             integers is irrelevant: the id 7 is the same in int8 and int64.
@@ -692,8 +787,13 @@ def seal_column(
 
     Returns:
         A column with the length and chunks of `array`, of type Binary, or LargeBinary if `array` has 64-bit
-        offsets or the result needs them. Nulls stay null. A pyarrow or Polars array yields a result of the
-        same library. Any other array yields one of `arro3.core`, which every Arrow library can read.
+        offsets or the result needs them. Nulls stay null. In a nested column, each leaf is sealed: the fields
+        of structs, and the values of lists and maps. A pyarrow or Polars array yields a result of the same
+        library, and a pandas Series a Series with its index and name. Any other array yields one of
+        `arro3.core`, which every Arrow library can read, and whose field's metadata contains the type.
+
+        Values of a fixed width are sealed as their little-endian bytes, text and bytes as they are; see
+        `docs/columns-format.md`.
 
         A sealed value is a Tink ciphertext: the byte 1, the key id (4 bytes), and then nonce (12 bytes, or 24
         for XAES-256-GCM), ciphertext and tag (16 bytes), or for AES-SIV tag and ciphertext. The associated
@@ -711,35 +811,38 @@ def open_column(
     array: _Arrow,
     keyset: Keyset,
     *,
-    context: Buffer = b"",
+    context: Buffer | str = b"",
     row_ids: _Arrow | None = None,
     forged: Literal["raise", "null"] = "raise",
-    as_type: Literal["binary", "utf8"] = "binary",
+    as_type: str | None = None,
     threads: int | None = None,
 ) -> Any:
     """Opens every value of a sealed column under the key that the value names.
 
     Args:
-        array: A sealed column of type Binary, LargeBinary, BinaryView or FixedSizeBinary.
+        array: A sealed column of type Binary, LargeBinary, BinaryView or FixedSizeBinary, or a nested one
+            with sealed leaves.
         keyset: The keys.
         context: The context that the column was sealed with.
         row_ids: The row ids that the column was sealed with.
         forged: How to handle values that do not open. `"raise"` raises for the first one. `"null"` replaces
             them by nulls; `open_column_counted` also counts them.
-        as_type: `"binary"`, or `"utf8"` for text, which is validated.
+        as_type: The type that was sealed, as pyarrow, Spark or SQL name it: `"int64"`, `"string"`,
+            `"decimal(10, 2)"`, `"timestamp[us, tz=UTC]"`, .... `None` means the type in the field's metadata,
+            or `"binary"` without metadata. In a nested column, it is the type of every leaf.
         threads: Number of threads. `None` uses all processors.
 
     Returns:
-        A column like the result of `seal_column`, but of type Utf8 or LargeUtf8 if `as_type` is `"utf8"`. It
-        never contains unverified plaintext.
+        A column like the argument of `seal_column`, of the given type. It never contains unverified
+        plaintext.
 
     Raises:
         ForgedRow: A value did not verify; `chunk` and `row` identify it. A subclass of `InvalidTag`.
         UnknownKey: The keyset has no usable key with the id in a value. A subclass of `KeysetError`.
         NotSealed: A value was truncated or never sealed. A subclass of `ValueError`.
         TypeError: `array` is not an Arrow array, or has an unsupported type.
-        ValueError: `array` or `row_ids` is not valid Arrow, `row_ids` has another length or nulls, or an
-            opened value is not UTF-8.
+        ValueError: `array` or `row_ids` is not valid Arrow, `row_ids` has another length or nulls, the type
+            is unknown, or an opened value does not have it.
         KeyboardInterrupt: Ctrl-C was pressed during the call.
     """
 
@@ -747,9 +850,9 @@ def open_column_counted(
     array: _Arrow,
     keyset: Keyset,
     *,
-    context: Buffer = b"",
+    context: Buffer | str = b"",
     row_ids: _Arrow | None = None,
-    as_type: Literal["binary", "utf8"] = "binary",
+    as_type: str | None = None,
     threads: int | None = None,
 ) -> tuple[Any, int]:
     """Opens a column like `open_column(forged="null")`, and also counts the values that did not open.
@@ -767,9 +870,9 @@ def reseal_column(
     array: _Arrow,
     keyset: Keyset,
     *,
-    context: Buffer = b"",
+    context: Buffer | str = b"",
     row_ids: _Arrow | None = None,
-    new_context: Buffer | None = None,
+    new_context: Buffer | str | None = None,
     new_row_ids: _Arrow | None = None,
     forged: Literal["raise", "null"] = "raise",
     threads: int | None = None,

@@ -8,6 +8,7 @@ mod arguments;
 mod column;
 mod errors;
 mod exchange;
+mod hctr2;
 mod keyset;
 mod many;
 mod pyca;
@@ -21,6 +22,8 @@ use pyo3::prelude::*;
 mod _sealcomb {
     #[pymodule_export]
     use crate::column::{inspect_column, open_column, open_column_counted, reseal_column, seal_column};
+    #[pymodule_export]
+    use crate::hctr2::AesHctr2;
     #[pymodule_export]
     use crate::keyset::{Keyset, encrypted_keyset};
     #[pymodule_export]

@@ -527,7 +527,15 @@ impl Call<'_> {
     }
 }
 
-type Nonces<'a, 'py> = Option<(&'a NonceRule, &'a Bound<'py, PyAny>)>;
+/// The nonces of a call's messages.
+pub(crate) enum Nonces<'a, 'py> {
+    /// One per message, as the rule says.
+    Each(&'a NonceRule, &'a Bound<'py, PyAny>),
+    /// None.
+    None,
+    /// None, and the associated data of a message is a list of strings.
+    NoneButStrings,
+}
 
 /// The owned arguments that a call borrows from.
 struct Arguments<'py> {
@@ -549,15 +557,17 @@ impl<'py> Arguments<'py> {
         let threads = threads::count(threads)?;
         let messages = Messages::new(data)?;
         let number = messages.len();
-        let Some((rule, nonces)) = nonces else {
-            let associated = Associated::strings(associated_data, number)?;
-            return Ok(Self { nonces: None, messages, associated, threads });
+        let (nonces, associated) = match nonces {
+            Nonces::NoneButStrings => (None, Associated::strings(associated_data, number)?),
+            Nonces::None => (None, Associated::new(associated_data, number)?),
+            Nonces::Each(rule, nonces) => {
+                let nonces = Many::nonces(nonces, number)?;
+                same_number("nonces", nonces.rows().len(), number)?;
+                check_nonces(py, rule, nonces.rows(), sealing && !rule.repeats)?;
+                (Some(nonces), Associated::new(associated_data, number)?)
+            }
         };
-        let nonces = Many::nonces(nonces, number)?;
-        same_number("nonces", nonces.rows().len(), number)?;
-        check_nonces(py, rule, nonces.rows(), sealing && !rule.repeats)?;
-        let associated = Associated::new(associated_data, number)?;
-        Ok(Self { nonces: Some(nonces), messages, associated, threads })
+        Ok(Self { nonces, messages, associated, threads })
     }
 
     fn call<'a>(&'a self, aead: &'a Aead) -> Call<'a> {

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use crate::arguments::{Bytes, Item, Output};
 use crate::errors::{AlreadyFinalized, InvalidSignature, InvalidTag, misuse};
-use crate::many;
+use crate::many::{self, Nonces};
 
 /// The minimum size in bytes of a message that is processed without the GIL. Releasing the GIL takes as long as
 /// processing a short message.
@@ -73,7 +73,7 @@ pub(crate) fn unlocked<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce(
     if is_long(bytes) { py.detach(work) } else { work() }
 }
 
-/// A key of an AEAD, or of XTS, whose tags are empty. The tag precedes the ciphertext in SIV and follows it otherwise.
+/// A key of an AEAD, or of XTS or HCTR2, whose tags are empty. The tag precedes the ciphertext in SIV and follows it otherwise.
 pub(crate) struct Aead {
     pub(crate) key: Key,
     pub(crate) tag_first: bool,
@@ -295,7 +295,8 @@ macro_rules! nonce_class {
                 associated_data: Option<&Bound<'py, PyAny>>,
                 threads: Option<usize>,
             ) -> PyResult<Bound<'py, PyAny>> {
-                many::encrypt(py, &self.0, Some((&Self::NONCE, nonces)), data, associated_data, threads)
+                let nonces = Nonces::Each(&Self::NONCE, nonces);
+                many::encrypt(py, &self.0, nonces, data, associated_data, threads)
             }
 
             #[pyo3(signature = (nonces, data, associated_data = None, *, forged = "raise", threads = None))]
@@ -308,7 +309,8 @@ macro_rules! nonce_class {
                 forged: &str,
                 threads: Option<usize>,
             ) -> PyResult<Bound<'py, PyAny>> {
-                many::decrypt(py, &self.0, Some((&Self::NONCE, nonces)), data, associated_data, forged, threads)
+                let nonces = Nonces::Each(&Self::NONCE, nonces);
+                many::decrypt(py, &self.0, nonces, data, associated_data, forged, threads)
             }
         }
     };
@@ -494,7 +496,7 @@ impl AesSiv {
         associated_data: Option<&Bound<'py, PyAny>>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        many::encrypt(py, &self.0, None, data, associated_data, threads)
+        many::encrypt(py, &self.0, Nonces::NoneButStrings, data, associated_data, threads)
     }
 
     #[pyo3(signature = (data, associated_data = None, *, forged = "raise", threads = None))]
@@ -506,7 +508,7 @@ impl AesSiv {
         forged: &str,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        many::decrypt(py, &self.0, None, data, associated_data, forged, threads)
+        many::decrypt(py, &self.0, Nonces::NoneButStrings, data, associated_data, forged, threads)
     }
 }
 

@@ -6,7 +6,7 @@ use sealcomb::{Aad, Error, Sectors};
 
 use crate::arguments::{Bytes, Output};
 use crate::errors::misuse;
-use crate::many;
+use crate::many::{self, Nonces};
 use crate::pyca::{self, Aead, NonceRule};
 
 /// AES-XTS.
@@ -131,7 +131,7 @@ impl AesXts {
         data: &Bound<'py, PyAny>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        many::encrypt(py, &self.0, Some((&TWEAK, tweaks)), data, None, threads)
+        many::encrypt(py, &self.0, Nonces::Each(&TWEAK, tweaks), data, None, threads)
     }
 
     #[pyo3(signature = (tweaks, data, *, threads = None))]
@@ -142,6 +142,6 @@ impl AesXts {
         data: &Bound<'py, PyAny>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        many::decrypt(py, &self.0, Some((&TWEAK, tweaks)), data, None, "raise", threads)
+        many::decrypt(py, &self.0, Nonces::Each(&TWEAK, tweaks), data, None, "raise", threads)
     }
 }

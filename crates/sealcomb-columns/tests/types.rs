@@ -1,0 +1,350 @@
+//! Columns of every type open as they were sealed, and their values have the specified bytes.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{FixedSizeListBuilder, Int16Builder, ListBuilder, MapBuilder, StringBuilder};
+use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::*;
+use arrow_buffer::{IntervalDayTime, IntervalMonthDayNano, NullBuffer, i256};
+use arrow_cast::cast;
+use arrow_schema::{DataType, Field, FieldRef, TimeUnit, UnionFields};
+use sealcomb_columns::*;
+
+const CONTEXT: Binding<'static> = Binding { context: b"table.column", row_ids: None };
+
+fn column(array: ArrayRef) -> Column {
+    Column { field: Arc::new(Field::new("column", array.data_type().clone(), true)), chunks: vec![array] }
+}
+
+fn keyset(policy: &str) -> Keyset {
+    let bytes = if policy == "deterministic" { 64 } else { 32 };
+    Keyset::from_keys([(7, (0..bytes).collect::<Vec<u8>>().into())], 7, policy).unwrap()
+}
+
+fn sealed(column: &Column, keyset: &Keyset) -> Column {
+    seal(column, keyset, CONTEXT, Threads::default()).unwrap()
+}
+
+fn opened(column: &Column, keyset: &Keyset, as_type: Option<DataType>) -> Result<Column, Error> {
+    let opening = Opening { as_type, ..Opening::default() };
+    Ok(open(column, keyset, CONTEXT, opening, Threads::default())?.column)
+}
+
+/// A column of each type that is not nested, with a null at index 1.
+fn flat() -> Vec<ArrayRef> {
+    let integers: ArrayRef = Arc::new(Int64Array::from(vec![Some(-3), None, Some(0), Some(100)]));
+    let unsigned: ArrayRef = Arc::new(UInt64Array::from(vec![Some(3), None, Some(0), Some(100)]));
+    let text: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None, Some(""), Some("a longer text than 12")]));
+    let bytes: ArrayRef = cast(&text, &DataType::Binary).unwrap();
+    let mut arrays: Vec<ArrayRef> = [
+        DataType::Int8,
+        DataType::Int16,
+        DataType::Int32,
+        DataType::Int64,
+        DataType::Float16,
+        DataType::Float32,
+        DataType::Float64,
+        DataType::Decimal32(9, 2),
+        DataType::Decimal64(18, 4),
+        DataType::Decimal128(38, 10),
+        DataType::Decimal256(76, 10),
+        DataType::Duration(TimeUnit::Nanosecond),
+        DataType::Timestamp(TimeUnit::Second, None),
+        DataType::Timestamp(TimeUnit::Microsecond, Some("Europe/Berlin".into())),
+        DataType::Date64,
+    ]
+    .iter()
+    .map(|data_type| cast(&integers, data_type).unwrap())
+    .collect();
+    arrays.extend(
+        [DataType::UInt8, DataType::UInt16, DataType::UInt32, DataType::UInt64, DataType::Boolean]
+            .iter()
+            .map(|data_type| cast(&unsigned, data_type).unwrap()),
+    );
+    let narrow = cast(&unsigned, &DataType::Int32).unwrap();
+    arrays.extend(
+        [DataType::Date32, DataType::Time32(TimeUnit::Second), DataType::Time32(TimeUnit::Millisecond)]
+            .iter()
+            .map(|data_type| cast(&narrow, data_type).unwrap()),
+    );
+    arrays.push(cast(&integers.slice(1, 3), &DataType::Time64(TimeUnit::Nanosecond)).unwrap());
+    arrays.extend(
+        [DataType::Utf8, DataType::LargeUtf8, DataType::Utf8View].iter().map(|data_type| cast(&text, data_type).unwrap()),
+    );
+    arrays.extend(
+        [DataType::Binary, DataType::LargeBinary, DataType::BinaryView]
+            .iter()
+            .map(|data_type| cast(&bytes, data_type).unwrap()),
+    );
+    let five = [Some(*b"12345"), None, Some([0; 5])];
+    arrays.push(Arc::new(FixedSizeBinaryArray::try_from_sparse_iter_with_size(five.into_iter(), 5).unwrap()));
+    arrays.push(Arc::new(IntervalYearMonthArray::from(vec![Some(-1), None, Some(12)])));
+    arrays.push(Arc::new(IntervalDayTimeArray::from(vec![Some(IntervalDayTime::new(-1, 2)), None])));
+    arrays.push(Arc::new(IntervalMonthDayNanoArray::from(vec![
+        Some(IntervalMonthDayNano::new(1, -2, 3)),
+        None,
+    ])));
+    arrays.push(Arc::new(NullArray::new(3)));
+    arrays.push(Arc::new(DictionaryArray::<Int8Type>::from_iter([Some("x"), None, Some("y"), Some("x")])));
+    arrays.push(Arc::new(RunArray::<Int32Type>::from_iter([Some("x"), Some("x"), None, Some("y")])));
+    arrays
+}
+
+fn nested() -> Vec<ArrayRef> {
+    let mut lists = ListBuilder::new(Int16Builder::new());
+    lists.append_value([Some(1), None, Some(-7)]);
+    lists.append_null();
+    lists.append_value([]);
+    lists.append_value([Some(4)]);
+    let lists: ArrayRef = Arc::new(lists.finish());
+    let mut fixed = FixedSizeListBuilder::new(StringBuilder::new(), 2);
+    for row in [Some(["a", "b"]), None, Some(["c", ""]), Some(["d", "e"])] {
+        let texts = row.unwrap_or(["hidden", "hidden"]);
+        texts.iter().for_each(|text| fixed.values().append_value(text));
+        fixed.append(row.is_some());
+    }
+    let fixed: ArrayRef = Arc::new(fixed.finish());
+    let mut maps = MapBuilder::new(None, StringBuilder::new(), Int16Builder::new());
+    maps.keys().append_value("key");
+    maps.values().append_value(5);
+    maps.append(true).unwrap();
+    maps.append(false).unwrap();
+    maps.append(true).unwrap();
+    maps.keys().append_value("other");
+    maps.values().append_null();
+    maps.append(true).unwrap();
+    let maps: ArrayRef = Arc::new(maps.finish());
+    let field = |name: &str, array: &ArrayRef| -> FieldRef {
+        Arc::new(Field::new(name, array.data_type().clone(), true))
+    };
+    let structs: ArrayRef = Arc::new(StructArray::new(
+        vec![field("list", &lists), field("fixed", &fixed), field("map", &maps)].into(),
+        vec![lists.clone(), fixed.clone(), maps.clone()],
+        Some(NullBuffer::from(vec![true, true, false, true])),
+    ));
+    let views = cast(&lists, &DataType::ListView(Arc::new(Field::new_list_field(DataType::Int16, true)))).unwrap();
+    let large = cast(&lists, &DataType::LargeList(Arc::new(Field::new_list_field(DataType::Int16, true)))).unwrap();
+    vec![lists, fixed, maps, structs, views, large]
+}
+
+#[test]
+fn every_type_is_restored_from_the_metadata() {
+    for policy in ["random", "deterministic", "xaes", "gcm"] {
+        let keyset = keyset(policy);
+        for array in flat().into_iter().chain(nested()) {
+            for array in [array.clone(), array.slice(1, array.len() - 1), array.slice(0, 0)] {
+                let column = column(array.clone());
+                let sealed = sealed(&column, &keyset);
+                let opened = opened(&sealed, &keyset, None).unwrap();
+                let expected = match array.data_type() {
+                    DataType::ListView(field) => cast(&array, &DataType::List(field.clone())).unwrap(),
+                    _ => array,
+                };
+                assert_eq!(&opened.chunks[0], &expected, "{policy} {}", column.field);
+                assert_eq!(opened.field.data_type(), expected.data_type());
+                assert_eq!(opened.field.metadata().len(), 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_type_that_is_given_restores_columns_without_metadata() {
+    let keyset = keyset("random");
+    for array in flat() {
+        let sealed = column(sealed(&column(array.clone()), &keyset).chunks[0].clone());
+        let name = type_name(array.data_type());
+        let data_type = parse_type(&name).unwrap();
+        assert_eq!(&data_type, array.data_type(), "{name}");
+        assert_eq!(&opened(&sealed, &keyset, Some(data_type)).unwrap().chunks[0], &array, "{name}");
+    }
+}
+
+#[test]
+fn sealed_values_hold_the_specified_bytes() {
+    let keyset = keyset("deterministic");
+    let cases: [(ArrayRef, &[u8]); 12] = [
+        (Arc::new(Int32Array::from(vec![-2])), &[0xfe, 0xff, 0xff, 0xff]),
+        (Arc::new(UInt16Array::from(vec![0x0102])), &[2, 1]),
+        (Arc::new(BooleanArray::from(vec![true])), &[1]),
+        (Arc::new(BooleanArray::from(vec![false])), &[0]),
+        (Arc::new(Float64Array::from(vec![-0.0])), &[0, 0, 0, 0, 0, 0, 0, 0x80]),
+        (Arc::new(Date32Array::from(vec![1])), &[1, 0, 0, 0]),
+        (Arc::new(TimestampSecondArray::from(vec![1])), &[1, 0, 0, 0, 0, 0, 0, 0]),
+        (Arc::new(Decimal32Array::from(vec![-1])), &[0xff; 16]),
+        (Arc::new(Decimal128Array::from(vec![-1])), &[0xff; 16]),
+        (Arc::new(Decimal256Array::from(vec![i256::MINUS_ONE])), &[0xff; 32]),
+        (Arc::new(StringArray::from(vec!["text"])), b"text"),
+        (Arc::new(DictionaryArray::<Int8Type>::from_iter(["text"])), b"text"),
+    ];
+    for (array, bytes) in cases {
+        let result = sealed(&column(array), &keyset);
+        let opened = opened(&result, &keyset, Some(DataType::Binary)).unwrap();
+        let expected: ArrayRef = Arc::new(BinaryArray::from(vec![bytes]));
+        assert_eq!(&opened.chunks[0], &expected);
+    }
+}
+
+#[test]
+fn equal_values_stay_equal_in_every_representation() {
+    let keyset = keyset("deterministic");
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["x", "y", "x"]));
+    let plain = sealed(&column(text.clone()), &keyset).chunks[0].clone();
+    let dictionary = DataType::Dictionary(Box::new(DataType::Int16), Box::new(DataType::Utf8));
+    for data_type in [DataType::LargeUtf8, DataType::Utf8View, DataType::Binary, dictionary] {
+        let other = sealed(&column(cast(&text, &data_type).unwrap()), &keyset).chunks[0].clone();
+        assert_eq!(&cast(&other, &DataType::Binary).unwrap(), &plain, "{data_type}");
+    }
+}
+
+#[test]
+fn a_leaf_has_the_context_of_its_path() {
+    let keyset = keyset("deterministic");
+    let street: ArrayRef = Arc::new(StringArray::from(vec!["Main St", "High St"]));
+    let zip: ArrayRef = Arc::new(Int32Array::from(vec![12345, 54321]));
+    let address: ArrayRef = Arc::new(StructArray::from(vec![
+        (Arc::new(Field::new("street", DataType::Utf8, true)), street.clone()),
+        (Arc::new(Field::new("zip", DataType::Int32, true)), zip),
+    ]));
+    let whole = sealed(&column(address.clone()), &keyset);
+    assert_eq!(leaf_paths(&whole.field), ["street", "zip"]);
+    let context = Binding { context: b"table.column.street", row_ids: None };
+    let alone = seal(&column(street), &keyset, context, Threads::default()).unwrap();
+    let leaf = whole.chunks[0].as_any().downcast_ref::<StructArray>().unwrap().column(0);
+    assert_eq!(leaf, &alone.chunks[0]);
+
+    // Only a selected leaf is sealed, and opened.
+    let only = seal_leaves(&column(address.clone()), &keyset, CONTEXT, &|path| path == "street", Threads::default());
+    let only = only.unwrap();
+    let parts = only.chunks[0].as_any().downcast_ref::<StructArray>().unwrap();
+    assert_eq!((parts.column(0), parts.column(1).data_type()), (leaf, &DataType::Int32));
+    assert_eq!(&opened(&only, &keyset, None).unwrap().chunks[0], &address);
+}
+
+#[test]
+fn values_that_no_row_refers_to_are_not_sealed() {
+    let keyset = keyset("random");
+    let hidden: ArrayRef = Arc::new(StringArray::from(vec!["a", "hidden", "b"]));
+    let field = Arc::new(Field::new("text", DataType::Utf8, true));
+    let nulls = NullBuffer::from(vec![true, false, true]);
+    let array: ArrayRef = Arc::new(StructArray::new(vec![field].into(), vec![hidden], Some(nulls)));
+    let result = sealed(&column(array), &keyset);
+    let leaf = result.chunks[0].as_any().downcast_ref::<StructArray>().unwrap().column(0).clone();
+    assert_eq!(leaf.null_count(), 1);
+    let bytes = leaf.to_data().buffers()[1].len();
+    assert_eq!(bytes, 2 * (33 + 1));
+}
+
+#[test]
+fn elements_are_bound_to_their_row_and_their_place() {
+    let keyset = keyset("random");
+    let mut lists = ListBuilder::new(Int16Builder::new());
+    lists.append_value([Some(1), Some(2)]);
+    lists.append_value([Some(3), Some(4)]);
+    let array: ArrayRef = Arc::new(lists.finish());
+    let ids: Vec<ArrayRef> = vec![Arc::new(Int32Array::from(vec![10, 11]))];
+    let binding = Binding { context: b"c", row_ids: Some(&ids) };
+    let sealed = seal(&column(array.clone()), &keyset, binding, Threads::default()).unwrap();
+    let round = open(&sealed, &keyset, binding, Opening::default(), Threads::default()).unwrap();
+    assert_eq!(&round.column.chunks[0], &array);
+
+    let list = sealed.chunks[0].as_any().downcast_ref::<ListArray>().unwrap();
+    let order = UInt64Array::from(vec![1, 0, 2, 3]);
+    let values = arrow_select::take::take(list.values(), &order, None).unwrap();
+    let DataType::List(field) = list.data_type() else { unreachable!() };
+    let swapped = ListArray::new(field.clone(), list.offsets().clone(), values, None);
+    let swapped = Column { field: sealed.field.clone(), chunks: vec![Arc::new(swapped)] };
+    let error = open(&swapped, &keyset, binding, Opening::default(), Threads::default()).unwrap_err();
+    assert!(matches!(error, Error::Unopened(UnopenedRow { row: 0, reason: Reason::Forged(7), .. })), "{error}");
+}
+
+#[test]
+fn unions_are_sealed_by_their_alternatives() {
+    let keyset = keyset("random");
+    let fields = UnionFields::try_new(
+        [0, 1],
+        [Field::new("number", DataType::Int32, true), Field::new("text", DataType::Utf8, true)],
+    )
+    .unwrap();
+    let children: Vec<ArrayRef> =
+        vec![Arc::new(Int32Array::from(vec![1, 2])), Arc::new(StringArray::from(vec!["a"]))];
+    let offsets = Some(vec![0, 0, 1].into());
+    let array: ArrayRef = Arc::new(UnionArray::try_new(fields, vec![0, 1, 0].into(), offsets, children).unwrap());
+    let sealed = sealed(&column(array.clone()), &keyset);
+    assert_eq!(opened(&sealed, &keyset, None).unwrap().chunks[0].to_data(), array.to_data());
+}
+
+#[test]
+fn a_value_of_another_width_is_an_error_or_a_null() {
+    let keyset = keyset("random");
+    let array: ArrayRef = Arc::new(StringArray::from(vec![Some("12345678"), None, Some("123")]));
+    let sealed = column(sealed(&column(array), &keyset).chunks[0].clone());
+    let error = opened(&sealed, &keyset, Some(DataType::Int64)).unwrap_err();
+    assert!(
+        matches!(error, Error::Unopened(UnopenedRow { row: 2, reason: Reason::Mistyped(3), .. })),
+        "{error}"
+    );
+    let opening = Opening { forged: Forged::Null, as_type: Some(DataType::Int64) };
+    let opened = open(&sealed, &keyset, CONTEXT, opening, Threads::default()).unwrap();
+    let expected: ArrayRef =
+        Arc::new(Int64Array::from(vec![Some(i64::from_le_bytes(*b"12345678")), None, None]));
+    assert_eq!((opened.unopened, &opened.column.chunks[0]), (1, &expected));
+}
+
+#[test]
+fn a_byte_that_is_no_boolean_is_an_error() {
+    let keyset = keyset("random");
+    let array: ArrayRef = Arc::new(BinaryArray::from(vec![Some(&[1][..]), None, Some(&[2])]));
+    let sealed = column(sealed(&column(array), &keyset).chunks[0].clone());
+    let error = opened(&sealed, &keyset, Some(DataType::Boolean)).unwrap_err().to_string();
+    assert!(error.starts_with("chunk 0, row 2: the value is not a bool"), "{error}");
+}
+
+#[test]
+fn resealing_keeps_types() {
+    let old = keyset("random");
+    let new = old.rotated().unwrap();
+    for array in flat().into_iter().chain(nested()) {
+        let column = column(array.clone());
+        let sealed = sealed(&column, &old);
+        let resealed = reseal(&sealed, &new, [CONTEXT; 2], Forged::Raise, Threads::default()).unwrap();
+        assert_eq!(resealed.column.field.data_type(), sealed.field.data_type());
+        let first = opened(&sealed, &old, None).unwrap();
+        let again = opened(&resealed.column, &new, None).unwrap();
+        assert_eq!((&again.chunks[0], &again.field), (&first.chunks[0], &first.field));
+        let ids = inspect(&resealed.column).unwrap().unwrap();
+        assert!(ids.keys().all(|id| *id == new.primary()));
+    }
+}
+
+#[test]
+fn names_of_types_are_those_of_pyarrow_spark_and_sql() {
+    for (name, data_type) in [
+        ("BIGINT", DataType::Int64),
+        ("Integer", DataType::Int32),
+        ("decimal(10,2)", DataType::Decimal128(10, 2)),
+        ("NUMERIC(40)", DataType::Decimal256(40, 0)),
+        ("timestamp[ns, tz=+02:00]", DataType::Timestamp(TimeUnit::Nanosecond, Some("+02:00".into()))),
+        ("TIMESTAMP WITH TIME ZONE", DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))),
+        ("varchar(20)", DataType::Utf8),
+        (" date ", DataType::Date32),
+    ] {
+        assert_eq!(parse_type(name).unwrap(), data_type, "{name}");
+    }
+    for name in ["", "int65", "decimal", "decimal(0)", "decimal(77, 1)", "timestamp[h]", "list<int8>", "time32[ns]",
+        "int8[", "dictionary<values=string>", "fixed_size_binary[-1]", "decimal(10, 2, 1)"] {
+        let error = parse_type(name).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("unknown type {name:?}; use a name")), "{error}");
+    }
+}
+
+#[test]
+fn a_newer_encoding_is_refused() {
+    let keyset = keyset("random");
+    let sealed = sealed(&column(Arc::new(Int8Array::from(vec![1]))), &keyset);
+    let mut metadata = sealed.field.metadata().clone();
+    metadata.insert(VERSION_KEY.to_owned(), "2".to_owned());
+    let field = Arc::new(Field::clone(&sealed.field).with_metadata(metadata));
+    let error = opened(&Column { field, chunks: sealed.chunks }, &keyset, None).unwrap_err().to_string();
+    assert!(error.contains("version 2 of the encoding; this release opens version 1"), "{error}");
+}
