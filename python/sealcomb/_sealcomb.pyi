@@ -313,9 +313,9 @@ class AEGIS256(_Aead):
 class AESHCTR2:
     """AES-HCTR2 (IACR ePrint 2021/1441), a cipher of whole messages, **which does not authenticate**.
 
-    Every bit of the ciphertext depends on every bit of the message, the tweak and the key. Messages have 16 bytes
-    or more, and tweaks any length. A tweak may repeat: then, equal messages have equal ciphertexts, and nothing
-    else is revealed. Changes of the ciphertext go unnoticed, but make the whole message random.
+    Every bit of the ciphertext depends on every bit of the message, the tweak and the key. Messages have 16
+    bytes or more, and tweaks any length. A tweak may repeat: then, equal messages have equal ciphertexts, and
+    nothing else is revealed. Changes of the ciphertext go unnoticed, but make the whole message random.
 
     Linux encrypts file names with it (fscrypt). Keys are zeroized on drop.
     """
@@ -370,8 +370,8 @@ class AESHCTR2:
         """Encrypts many messages in one call.
 
         Args:
-            tweaks: A list of tweaks, one per message; a two-dimensional uint8 array or buffer with one row per
-                message; or one tweak for all messages. Tweaks may repeat.
+            tweaks: A list of tweaks, one per message; a two-dimensional uint8 array or buffer with one row
+                per message; or one tweak for all messages. Tweaks may repeat.
             data: A list of messages, or a uint8 array with one row per message.
             threads: Number of threads. `None` uses all processors.
 
@@ -775,8 +775,8 @@ def seal_column(
     """Seals every value of a column under the primary key of a keyset.
 
     Args:
-        array: An Arrow array or chunked array of any type from any library, such as a pandas or Polars Series.
-            It is validated, and then read in place.
+        array: An Arrow array or chunked array of any type from any library, such as a pandas or Polars
+            Series. It is validated, and then read in place.
         keyset: The keys; the primary determines the policy.
         context: Binds every value to its column, such as `b"people.ssn"`. A value that was moved to a column
             with another context does not open. Text stands for its bytes in UTF-8.

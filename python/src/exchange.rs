@@ -70,22 +70,22 @@ impl Imported {
         let name = field.name().clone();
         let library = library(like)?;
         let chunked = |chunks| PyChunkedArray::try_new(chunks, field.clone());
-        if library == "pandas" {
-            let array = py.import("pyarrow")?.call_method1("chunked_array", (chunked(chunks)?,))?;
-            return py.import("sealcomb._pandas")?.call_method1("series_like", (like, array));
-        }
-        if self.chunked {
-            let result = chunked(chunks)?;
-            match library.as_str() {
-                "pyarrow" => py.import("pyarrow")?.call_method1("chunked_array", (result,)),
-                "polars" => py.import("polars")?.call_method1("Series", (name, result)),
-                _ => Ok(result.into_arro3(py)?),
+        match library.as_str() {
+            "pandas" => {
+                let array = py.import("pyarrow")?.call_method1("chunked_array", (chunked(chunks)?,))?;
+                py.import("sealcomb._pandas")?.call_method1("series_like", (like, array))
             }
-        } else {
-            let result = PyArray::new(chunks.pop().expect("an array is one chunk"), field);
-            match library.as_str() {
-                "pyarrow" => py.import("pyarrow")?.call_method1("array", (result,)),
-                _ => result.into_arro3(py),
+            "polars" => py.import("polars")?.call_method1("Series", (name, chunked(chunks)?)),
+            "pyarrow" if self.chunked => {
+                py.import("pyarrow")?.call_method1("chunked_array", (chunked(chunks)?,))
+            }
+            _ if self.chunked => Ok(chunked(chunks)?.into_arro3(py)?),
+            library => {
+                let result = PyArray::new(chunks.pop().expect("an array is one chunk"), field);
+                match library {
+                    "pyarrow" => py.import("pyarrow")?.call_method1("array", (result,)),
+                    _ => result.into_arro3(py),
+                }
             }
         }
     }
@@ -100,12 +100,18 @@ fn library(object: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(module.to_str()?.split('.').next().unwrap_or_default().to_owned())
 }
 
-/// Converts a pandas Series to pyarrow, which reports the sizes of its buffers. Returns other objects unchanged.
+/// Converts a pandas Series to pyarrow, which reports the sizes of its buffers, and a Polars Series of nulls, whose
+/// exported array arrow-rs refuses. Returns other objects unchanged.
 fn sized<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    if library(object)? == "pandas" {
-        object.py().import("pyarrow")?.call_method1("array", (object,))
-    } else {
-        Ok(object.clone())
+    let py = object.py();
+    match library(object)?.as_str() {
+        "pandas" => py.import("pyarrow")?.call_method1("array", (object,)),
+        "polars" => match &*object.getattr("dtype")?.str()?.to_cow()? {
+            "Null" => object.call_method1("cast", (py.import("polars")?.getattr("Binary")?,)),
+            nested if nested.contains("Null") => object.call_method0("to_arrow"),
+            _ => Ok(object.clone()),
+        },
+        _ => Ok(object.clone()),
     }
 }
 

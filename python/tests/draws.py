@@ -33,6 +33,7 @@ CLASSES = {
     "AESGCMSIV": 128,
     "AESSIV": 512,
     "AESXTS": 256,
+    "AESHCTR2": 128,
     "AEGIS128L": 128,
     "AEGIS256": 256,
     "XAES256GCM": 256,

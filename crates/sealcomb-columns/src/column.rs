@@ -599,9 +599,7 @@ pub fn inspect(column: &Column) -> Result<Option<BTreeMap<u32, usize>>, Error> {
     let Ok(is_sealed) = sealed_leaves(&parts.leaves) else { return Ok(None) };
     let mut counts = BTreeMap::new();
     for leaf in parts.leaves.iter().filter(|leaf| is_sealed(leaf)) {
-        let Some(chunks) = leaf.chunks.iter().map(Values::new).collect::<Option<Vec<_>>>() else {
-            return Ok(None);
-        };
+        let Ok(chunks) = leaf.sealed() else { return Ok(None) };
         for values in chunks {
             for value in (0..values.len()).filter_map(|row| values.get(row)) {
                 let Some(id) = envelope::key_id(value) else { return Ok(None) };

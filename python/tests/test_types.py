@@ -1,0 +1,209 @@
+"""Columns of every type, from pyarrow, pandas and Polars, open as they were sealed, in the same library."""
+
+import datetime
+import decimal
+
+import arro3.core
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from sealcomb import ForgedRow, Keyset, inspect_column, open_column, reseal_column, seal_column
+
+KEYSETS = {
+    "random": Keyset.from_keys({11: bytes(range(32))}, 11),
+    "deterministic": Keyset.from_keys({12: bytes(range(64))}, 12, "deterministic"),
+}
+RANDOM, EQUAL = KEYSETS["random"], KEYSETS["deterministic"]
+each_keyset = pytest.mark.parametrize("keyset", KEYSETS.values(), ids=KEYSETS)
+
+MOMENT = datetime.datetime(2026, 2, 28, 12, 30, 5, 1000)
+COLUMNS = {
+    "bool": [True, None, False],
+    "int8": [-128, None, 127],
+    "uint16": [65535, None, 0],
+    "int32": [-1, None, 1],
+    "int64": [-(2**63), None, 2**63 - 1],
+    "uint64": [2**64 - 1, None, 0],
+    "float": [-0.0, None, 1.5],
+    "double": [float("inf"), None, 1e-300],
+    "date32[day]": [MOMENT.date(), None, datetime.date(1969, 12, 31)],
+    "time64[us]": [MOMENT.time(), None, datetime.time(0)],
+    "timestamp[us]": [MOMENT, None, datetime.datetime(1900, 1, 1)],
+    "timestamp[us, tz=UTC]": [MOMENT.replace(tzinfo=datetime.UTC), None, None],
+    "duration[us]": [datetime.timedelta(days=-1), None, datetime.timedelta(microseconds=1)],
+    "decimal128(10, 2)": [decimal.Decimal("-12345678.90"), None, decimal.Decimal("0.01")],
+    "decimal256(60, 0)": [decimal.Decimal(10) ** 59, None, decimal.Decimal(-1)],
+    "string": ["text", None, ""],
+    "large_string": ["text", None, ""],
+    "binary": [b"bytes", None, b""],
+    "fixed_size_binary[3]": [b"abc", None, b"def"],
+}
+ARROW = {
+    "date32[day]": pa.date32(),
+    "time64[us]": pa.time64("us"),
+    "timestamp[us]": pa.timestamp("us"),
+    "timestamp[us, tz=UTC]": pa.timestamp("us", "UTC"),
+    "duration[us]": pa.duration("us"),
+    "decimal128(10, 2)": pa.decimal128(10, 2),
+    "decimal256(60, 0)": pa.decimal256(60, 0),
+    "fixed_size_binary[3]": pa.binary(3),
+}
+ARRAYS = {name: pa.array(values, ARROW.get(name) or name) for name, values in COLUMNS.items()}
+each_array = pytest.mark.parametrize("name", ARRAYS)
+NESTED = {
+    "list": pa.array([[1, None, 3], None, [], [4]]),
+    "struct": pa.array([{"street": "Main St", "zip": 12345}, None, {"street": None, "zip": 1}]),
+    "map": pa.array([[("a", 1.5)], None, []], pa.map_(pa.string(), pa.float64())),
+    "fixed list": pa.array([[1, 2], None, [3, None]], pa.list_(pa.int32(), 2)),
+    "list of structs": pa.array([[{"x": True, "y": [b"a"]}], [], None]),
+}
+each_nested = pytest.mark.parametrize("name", NESTED)
+
+
+@each_array
+@each_keyset
+def test_a_column_opens_as_the_type_that_is_named(name, keyset):
+    column = ARRAYS[name]
+    assert str(column.type) == name
+    sealed = seal_column(column, keyset, context="table.column")
+    assert sealed.type in (pa.binary(), pa.large_binary())
+    opened = open_column(sealed, keyset, context=b"table.column", as_type=name)
+    opened.validate(full=True)
+    assert opened.equals(column)
+
+
+@each_array
+def test_the_metadata_of_a_field_names_the_type(name):
+    column = arro3.core.Array.from_arrow(ARRAYS[name])
+    sealed = seal_column(column, RANDOM)
+    assert sealed.field.metadata_str == {"sealcomb.type": name, "sealcomb.version": "1"}
+    assert pa.array(open_column(sealed, RANDOM)).equals(ARRAYS[name])
+    resealed = reseal_column(sealed, RANDOM, new_context="other")
+    assert resealed.field.metadata_str == sealed.field.metadata_str
+    assert pa.array(open_column(resealed, RANDOM, context="other")).equals(ARRAYS[name])
+
+
+@each_nested
+@each_keyset
+def test_the_leaves_of_nested_columns_are_sealed(name, keyset):
+    column = NESTED[name]
+    for given in (column, column.slice(1), column.slice(0, 0), pa.chunked_array([column, column.slice(2)])):
+        sealed = seal_column(given, keyset)
+        assert "int" not in str(sealed.type)
+        assert "double" not in str(sealed.type)
+        opened = open_column(sealed, keyset)
+        opened.validate(full=True)
+        assert opened.to_pylist() == given.to_pylist()
+        assert opened.type == given.type
+    assert sum(inspect_column(seal_column(column, keyset)).values()) > 0
+
+
+def test_a_leaf_is_bound_to_its_path():
+    column = NESTED["struct"]
+    sealed = seal_column(column, EQUAL, context="people.addr")
+    street = seal_column(column.flatten()[0], EQUAL, context="people.addr.street")
+    assert sealed.field("street").to_pylist() == street.to_pylist()
+    swapped = pa.StructArray.from_arrays([sealed.field("zip"), sealed.field("street")], ["street", "zip"])
+    with pytest.raises(ForgedRow, match=r"street: .*did not verify"):
+        open_column(swapped, EQUAL, context="people.addr", as_type="binary")
+
+
+def test_equal_values_stay_equal_in_every_representation():
+    text = pa.array(["x", None, "y", "x"])
+    plain = seal_column(text, EQUAL).to_pylist()
+    for other in (
+        text.dictionary_encode(),
+        text.cast(pa.large_string()),
+        text.cast(pa.string_view()),
+        text.cast(pa.binary()),
+        pa.chunked_array([text[:1], text[1:]]),
+        pl.Series(text),
+        pl.Series(text).cast(pl.Categorical),
+        pd.Series(text.to_pylist()),
+        pd.Series(text.to_pylist(), dtype="category"),
+    ):
+        sealed = seal_column(other, EQUAL)
+        assert pa.array(sealed).to_pylist() == plain
+
+
+@each_array
+@each_keyset
+def test_pandas_series_return_series_with_their_index_and_name(name, keyset):
+    series = pd.Series(pd.arrays.ArrowExtensionArray(ARRAYS[name]), index=[30, 10, 20], name="column")
+    frame = pd.DataFrame({"column": series})
+    frame["column"] = seal_column(frame["column"], keyset, context="frame.column")
+    assert frame["column"].index.tolist() == [30, 10, 20]
+    opened = open_column(frame["column"], keyset, context="frame.column", as_type=name)
+    assert isinstance(opened, pd.Series)
+    pd.testing.assert_series_equal(opened, series)
+
+
+def test_series_of_numpy_types_are_sealed():
+    for series in (
+        pd.Series([1, 2, 3]),
+        pd.Series([1.5, 2.5, 3.5]),
+        pd.Series(["a", "b", None]),
+        pd.Series([b"a", b"b", None]),
+        pd.Series([True, False, True]),
+        pd.Series(pd.to_datetime(["2026-01-01", None, "2026-01-03"])),
+        pd.Series([None, None, None]),
+        pd.Series([], dtype="int64"),
+    ):
+        sealed = seal_column(series, RANDOM)
+        assert isinstance(sealed, pd.Series)
+        kind = pa.array(series).type
+        opened = open_column(sealed, RANDOM, as_type=str(kind))
+        assert pa.array(opened).to_pylist() == pa.array(series).to_pylist()
+
+
+@each_array
+def test_polars_series_return_series(name):
+    if name in ("decimal256(60, 0)", "fixed_size_binary[3]"):
+        pytest.skip("Polars does not have this type")
+    series = pl.Series("column", ARRAYS[name])
+    sealed = seal_column(series, RANDOM)
+    assert isinstance(sealed, pl.Series)
+    assert sealed.name == "column"
+    kind = str(series.to_arrow().type).removeprefix("large_")
+    opened = open_column(sealed, RANDOM, as_type=kind)
+    assert opened.to_list() == series.to_list()
+    assert opened.dtype == series.dtype
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.nulls(3),
+        pa.array([None] * 3, pa.int64()),
+        pa.array([None] * 3, pa.list_(pa.int8())),
+        pl.Series([None] * 3),
+        pd.Series([None] * 3),
+        pd.Series([None] * 3, dtype="string"),
+        pd.Series([float("nan")] * 3, dtype="object"),
+        arro3.core.Array.from_arrow(pa.nulls(3)),
+    ],
+    ids=lambda value: (
+        f"{type(value).__module__.split('.')[0]} {getattr(value, 'dtype', getattr(value, 'type', ''))}"
+    ),
+)
+def test_columns_of_nulls_are_sealed_and_opened(column):
+    sealed = seal_column(column, RANDOM)
+    assert pa.array(sealed).null_count == 3
+    assert pa.array(open_column(sealed, RANDOM)).null_count == 3
+
+
+def test_nested_nulls_of_polars():
+    series = pl.Series([[None, None], None, []], dtype=pl.List(pl.Null))
+    sealed = seal_column(series, RANDOM)
+    assert open_column(sealed, RANDOM).to_list() == series.to_list()
+
+
+def test_values_of_another_width_are_an_error_with_their_row():
+    sealed = seal_column(pa.array(["12345678", None, "123"]), RANDOM)
+    with pytest.raises(
+        ValueError, match="chunk 0, row 2: the value holds 3 bytes, which values of the type never have"
+    ):
+        open_column(sealed, RANDOM, as_type="int64")
+    assert open_column(sealed, RANDOM, as_type="bigint", forged="null").null_count == 2
