@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Check that the library's modules depend only on lower layers, and that only the backends use `unsafe`.
 
-usage: check_layers.py [--root FOLDER] [--unsafe-only]
+usage: check_layers.py [--root FOLDER] [--layers FILE | --unsafe-only]
 
 Reads every file under FOLDER (default: crates/sealcomb/src), resolves each `crate::`, `super::` and
-`self::` path, and compares the layers of both modules in tools/layers.toml. Unit tests (`#[cfg(test)]`)
+`self::` path, and compares the layers of both modules in FILE (default: tools/layers.toml). Unit tests (`#[cfg(test)]`)
 are exempt. With --unsafe-only, checks only that no file uses `unsafe`. Prints one line per finding and
 exits with status 1.
 """
@@ -193,10 +193,12 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--root", type=Path, default=HERE.parent / "crates/sealcomb/src")
-    parser.add_argument("--unsafe-only", action="store_true")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--layers", type=Path, default=HERE / "layers.toml")
+    what.add_argument("--unsafe-only", action="store_true")
     arguments = parser.parse_args()
     root = arguments.root
-    rules = tomllib.loads((HERE / "layers.toml").read_text())
+    rules = tomllib.loads(arguments.layers.read_text())
     files = sorted(root.rglob("*.rs"))
     if not files:
         print(f"{root}: no Rust files", file=sys.stderr)

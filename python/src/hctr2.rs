@@ -4,9 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sealcomb::Aad;
 
+use crate::aead::{self, Aead};
 use crate::arguments::{Bytes, Output};
 use crate::many::{self, Nonces};
-use crate::pyca::{self, Aead};
 
 /// AES-HCTR2.
 #[pyclass(frozen, name = "AESHCTR2", module = "sealcomb")]
@@ -21,13 +21,13 @@ fn tweaked<'a>(tweak: &'a Bytes<'_>) -> Aad<'a> {
 impl AesHctr2 {
     #[new]
     fn new(key: Bytes<'_>) -> PyResult<Self> {
-        let key = pyca::key("hctr2", &key, &[16, 32], "AESHCTR2 key must be 128 or 256 bits.")?;
+        let key = aead::key("hctr2", &key, &[16, 32], "AESHCTR2 key must be 128 or 256 bits.")?;
         Ok(Self(Aead { key, tag_first: false }))
     }
 
     #[staticmethod]
     fn generate_key(py: Python<'_>, bit_length: usize) -> PyResult<Bound<'_, PyBytes>> {
-        pyca::generate_key(py, bit_length, &[128, 256], "bit_length must be 128 or 256")
+        aead::generate_key(py, bit_length, &[128, 256], "bit_length must be 128 or 256")
     }
 
     fn encrypt<'py>(

@@ -4,6 +4,7 @@
 //! `sealcomb/_sealcomb.pyi` documents the Python API.
 #![forbid(unsafe_code)]
 
+mod aead;
 mod arguments;
 mod column;
 mod errors;

@@ -17,9 +17,9 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use sealcomb::{Aad, BatchError, Verdict, open_batch, seal_batch};
 use sealcomb_columns::Interrupted;
 
+use crate::aead::{self, Aead, NonceRule};
 use crate::arguments::Item;
 use crate::errors::ForgedMessages;
-use crate::pyca::{self, Aead, NonceRule};
 use crate::threads;
 
 /// The number of messages in a batch of the library.
@@ -307,7 +307,7 @@ impl Associated {
         }
         same_number("associated_data", each.len(), messages)?;
         // Every item that is not a list is `None`.
-        let each = each.iter().map(|item| pyca::strings(item.cast().ok()));
+        let each = each.iter().map(|item| aead::strings(item.cast().ok()));
         Ok(Self::EachStrings(each.collect::<PyResult<_>>()?))
     }
 }
@@ -325,9 +325,9 @@ impl<'a> Aads<'a> {
         match associated {
             Associated::Same(bytes) => Self::Same(bytes),
             Associated::Each(many) => Self::Each(many.rows()),
-            Associated::SameStrings(strings) => Self::SameStrings(pyca::slices(strings)),
+            Associated::SameStrings(strings) => Self::SameStrings(aead::slices(strings)),
             Associated::EachStrings(each) => {
-                Self::EachStrings(each.iter().map(|strings| pyca::slices(strings)).collect())
+                Self::EachStrings(each.iter().map(|strings| aead::slices(strings)).collect())
             }
         }
     }

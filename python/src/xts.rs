@@ -4,10 +4,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sealcomb::{Aad, Error, Sectors};
 
+use crate::aead::{self, Aead, NonceRule};
 use crate::arguments::{Bytes, Output};
 use crate::errors::misuse;
 use crate::many::{self, Nonces};
-use crate::pyca::{self, Aead, NonceRule};
 
 /// AES-XTS.
 #[pyclass(frozen, name = "AESXTS", module = "sealcomb")]
@@ -35,7 +35,7 @@ impl AesXts {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let sectors = Sectors::new(&self.0.key, sector_size).map_err(misuse)?.step(step);
         PyBytes::new_with(py, data.len(), |out| {
-            pyca::unlocked(py, data.len(), || {
+            aead::unlocked(py, data.len(), || {
                 out.copy_from_slice(data);
                 process(sectors, out)
             })
@@ -48,13 +48,13 @@ impl AesXts {
 impl AesXts {
     #[new]
     fn new(key: Bytes<'_>) -> PyResult<Self> {
-        let key = pyca::key("xts", &key, &[32, 64], KEY_SIZES)?;
+        let key = aead::key("xts", &key, &[32, 64], KEY_SIZES)?;
         Ok(Self(Aead { key, tag_first: false }))
     }
 
     #[staticmethod]
     fn generate_key(py: Python<'_>, bit_length: usize) -> PyResult<Bound<'_, PyBytes>> {
-        pyca::generate_key(py, bit_length, &[256, 512], "bit_length must be 256 or 512")
+        aead::generate_key(py, bit_length, &[256, 512], "bit_length must be 256 or 512")
     }
 
     fn encrypt<'py>(

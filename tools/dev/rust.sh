@@ -44,10 +44,11 @@ check_repository() {
     for crate in crates/*/; do
         # The library's backends, the hardware models and C boundaries require `unsafe`. Clippy requires a reason for
         # each block.
-        [[ $crate =~ ^crates/sealcomb(-rtl|-ipsec-mb|-capi|-provider)?/$ ]] ||
+        [[ $crate =~ ^crates/sealcomb(-rtl|-ipsec-mb|-capi|-provider|-columns)?/$ ]] ||
             tools/check_layers.py --root "${crate}src" --unsafe-only
     done
-    tools/check_layers.py --root python/src --unsafe-only
+    tools/check_layers.py --root crates/sealcomb-columns/src --layers tools/layers-columns.toml
+    tools/check_layers.py --root python/src --layers tools/layers-python.toml
     tools/check_randomness.py
     tools/check_dependencies.py
     tools/check_links.py

@@ -10,14 +10,11 @@ use sealcomb::{BatchError, OpenJob, SealJob, Verdict, open_batch, seal_batch};
 use sealcomb_random::Generator;
 
 use crate::error::Reason;
-use crate::keyset::{Keyset, Kind, NamedKey};
+use crate::keyset::{Keyset, NamedKey};
+use crate::kind::{Kind, PREFIX, TAG};
 
-/// Bytes of the prefix: version and key id.
-pub(crate) const PREFIX: usize = 5;
 /// Maximum bytes of a nonce.
 const MAX_NONCE: usize = 24;
-/// Bytes of a tag or synthetic IV.
-pub(crate) const TAG: usize = 16;
 
 /// The number of values in a batch of the library.
 pub(crate) const BATCH: usize = 512;

@@ -33,6 +33,7 @@ mod column;
 mod envelope;
 mod error;
 mod keyset;
+mod kind;
 mod memory;
 mod nested;
 mod protojson;

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use crate::error::Error;
-use crate::keyset::Kind;
+use crate::kind::Kind;
 use crate::protojson::{self, Object};
 
 /// A key that columns can use, with its key material.

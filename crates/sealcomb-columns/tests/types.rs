@@ -34,7 +34,8 @@ fn opened(column: &Column, keyset: &Keyset, as_type: Option<DataType>) -> Result
 fn flat() -> Vec<ArrayRef> {
     let integers: ArrayRef = Arc::new(Int64Array::from(vec![Some(-3), None, Some(0), Some(100)]));
     let unsigned: ArrayRef = Arc::new(UInt64Array::from(vec![Some(3), None, Some(0), Some(100)]));
-    let text: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None, Some(""), Some("a longer text than 12")]));
+    let text: ArrayRef =
+        Arc::new(StringArray::from(vec![Some("a"), None, Some(""), Some("a longer text than 12")]));
     let bytes: ArrayRef = cast(&text, &DataType::Binary).unwrap();
     let mut arrays: Vec<ArrayRef> = [
         DataType::Int8,
@@ -69,7 +70,9 @@ fn flat() -> Vec<ArrayRef> {
     );
     arrays.push(cast(&integers.slice(1, 3), &DataType::Time64(TimeUnit::Nanosecond)).unwrap());
     arrays.extend(
-        [DataType::Utf8, DataType::LargeUtf8, DataType::Utf8View].iter().map(|data_type| cast(&text, data_type).unwrap()),
+        [DataType::Utf8, DataType::LargeUtf8, DataType::Utf8View]
+            .iter()
+            .map(|data_type| cast(&text, data_type).unwrap()),
     );
     arrays.extend(
         [DataType::Binary, DataType::LargeBinary, DataType::BinaryView]
@@ -100,7 +103,7 @@ fn nested() -> Vec<ArrayRef> {
     let mut fixed = FixedSizeListBuilder::new(StringBuilder::new(), 2);
     for row in [Some(["a", "b"]), None, Some(["c", ""]), Some(["d", "e"])] {
         let texts = row.unwrap_or(["hidden", "hidden"]);
-        texts.iter().for_each(|text| fixed.values().append_value(text));
+        fixed.values().extend(texts.map(Some));
         fixed.append(row.is_some());
     }
     let fixed: ArrayRef = Arc::new(fixed.finish());
@@ -122,8 +125,10 @@ fn nested() -> Vec<ArrayRef> {
         vec![lists.clone(), fixed.clone(), maps.clone()],
         Some(NullBuffer::from(vec![true, true, false, true])),
     ));
-    let views = cast(&lists, &DataType::ListView(Arc::new(Field::new_list_field(DataType::Int16, true)))).unwrap();
-    let large = cast(&lists, &DataType::LargeList(Arc::new(Field::new_list_field(DataType::Int16, true)))).unwrap();
+    let views =
+        cast(&lists, &DataType::ListView(Arc::new(Field::new_list_field(DataType::Int16, true)))).unwrap();
+    let large =
+        cast(&lists, &DataType::LargeList(Arc::new(Field::new_list_field(DataType::Int16, true)))).unwrap();
     vec![lists, fixed, maps, structs, views, large]
 }
 
@@ -214,7 +219,8 @@ fn a_leaf_has_the_context_of_its_path() {
     assert_eq!(leaf, &alone.chunks[0]);
 
     // Only a selected leaf is sealed, and opened.
-    let only = seal_leaves(&column(address.clone()), &keyset, CONTEXT, &|path| path == "street", Threads::default());
+    let only =
+        seal_leaves(&column(address.clone()), &keyset, CONTEXT, &|path| path == "street", Threads::default());
     let only = only.unwrap();
     let parts = only.chunks[0].as_any().downcast_ref::<StructArray>().unwrap();
     assert_eq!((parts.column(0), parts.column(1).data_type()), (leaf, &DataType::Int32));
@@ -255,7 +261,10 @@ fn elements_are_bound_to_their_row_and_their_place() {
     let swapped = ListArray::new(field.clone(), list.offsets().clone(), values, None);
     let swapped = Column { field: sealed.field.clone(), chunks: vec![Arc::new(swapped)] };
     let error = open(&swapped, &keyset, binding, Opening::default(), Threads::default()).unwrap_err();
-    assert!(matches!(error, Error::Unopened(UnopenedRow { row: 0, reason: Reason::Forged(7), .. })), "{error}");
+    assert!(
+        matches!(error, Error::Unopened(UnopenedRow { row: 0, reason: Reason::Forged(7), .. })),
+        "{error}"
+    );
 }
 
 #[test]
@@ -269,7 +278,8 @@ fn unions_are_sealed_by_their_alternatives() {
     let children: Vec<ArrayRef> =
         vec![Arc::new(Int32Array::from(vec![1, 2])), Arc::new(StringArray::from(vec!["a"]))];
     let offsets = Some(vec![0, 0, 1].into());
-    let array: ArrayRef = Arc::new(UnionArray::try_new(fields, vec![0, 1, 0].into(), offsets, children).unwrap());
+    let array: ArrayRef =
+        Arc::new(UnionArray::try_new(fields, vec![0, 1, 0].into(), offsets, children).unwrap());
     let sealed = sealed(&column(array.clone()), &keyset);
     assert_eq!(opened(&sealed, &keyset, None).unwrap().chunks[0].to_data(), array.to_data());
 }
@@ -331,8 +341,20 @@ fn names_of_types_are_those_of_pyarrow_spark_and_sql() {
     ] {
         assert_eq!(parse_type(name).unwrap(), data_type, "{name}");
     }
-    for name in ["", "int65", "decimal", "decimal(0)", "decimal(77, 1)", "timestamp[h]", "list<int8>", "time32[ns]",
-        "int8[", "dictionary<values=string>", "fixed_size_binary[-1]", "decimal(10, 2, 1)"] {
+    for name in [
+        "",
+        "int65",
+        "decimal",
+        "decimal(0)",
+        "decimal(77, 1)",
+        "timestamp[h]",
+        "list<int8>",
+        "time32[ns]",
+        "int8[",
+        "dictionary<values=string>",
+        "fixed_size_binary[-1]",
+        "decimal(10, 2, 1)",
+    ] {
         let error = parse_type(name).unwrap_err().to_string();
         assert!(error.starts_with(&format!("unknown type {name:?}; use a name")), "{error}");
     }
