@@ -24,7 +24,7 @@ use crate::values::Values;
 /// leaf's path (without the dot, if the column's context is empty).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Binding<'a> {
-    /// The same for all values of the column; empty by default.
+    /// The bytes that all values of the column share; empty by default.
     pub context: &'a [u8],
     /// An id for each row, without nulls: bytes, text, or integers, which become 8 bytes in big-endian order. The chunks
     /// may differ from those of the column.

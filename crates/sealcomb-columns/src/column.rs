@@ -183,7 +183,7 @@ pub fn seal(
     seal_leaves(column, keyset, binding, &|_| true, threads)
 }
 
-/// As [`seal`], but seals only the leaves for whose path `selected` returns true ([`leaf_paths`](crate::leaf_paths)).
+/// Seals like [`seal`], but only the leaves for whose path `selected` returns true ([`leaf_paths`](crate::leaf_paths)).
 ///
 /// # Errors
 /// As for [`seal`].

@@ -10,7 +10,7 @@ use crate::error::Error;
 /// and may use huge pages: one page fault per 2 MiB instead of 512.
 const MIN_MAPPED: usize = 4 << 20;
 
-/// Its start is aligned for every Arrow type.
+/// Memory whose start is aligned for every Arrow type.
 pub(crate) enum Memory {
     Heap(MutableBuffer),
     Pages(MmapMut),

@@ -3,8 +3,8 @@
 //! A leaf is an array that is not nested. Its path consists of the names of the structs' fields, `element` for the values
 //! of a list, `key` and `value` for those of a map, joined by dots.
 //!
-//! Values that no row refers to (in a null list, in a null struct, outside of a slice) would be sealed in vain, or even
-//! stay readable in the memory of a result. [`plain`] removes them first.
+//! Values that no row refers to (in a null list, in a null struct, outside of a slice) would be sealed for
+//! nothing, or even stay readable in the memory of a result. [`plain`] removes them first.
 
 use std::sync::Arc;
 
