@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 
 use hmac::{Hmac, KeyInit, Mac};
 use sealcomb_esp::Transform;
-use sealcomb_link::config::Role;
+use sealcomb_link::config::{Liveness, Role};
 use sealcomb_link::control::message::{Codec, Id, LONGEST, Say};
 use sealcomb_link::control::{Action, Control, Settings, SourceKey};
 use sealcomb_link::derive::Root;
@@ -127,8 +127,15 @@ struct Wire {
 fn end(role: Role, now: Instant) -> Control {
     let transform = Transform::by_id("aes128-gcm").expect("a suite");
     let every = Duration::from_millis(50);
-    let settings =
-        Settings { role, transform, extended: true, single_use: true, control_key: &CONTROL_KEY, every };
+    let settings = Settings {
+        role,
+        transform,
+        extended: true,
+        single_use: true,
+        control_key: &CONTROL_KEY,
+        every,
+        liveness: Liveness::DEFAULT,
+    };
     Control::new(&settings, now)
 }
 

@@ -192,12 +192,24 @@ pub struct Associations {
     receiving: RwLock<Arc<Receiving>>,
     /// Scheduled retirements: at this time, all earlier generations end.
     retiring: Mutex<Vec<(u64, Instant)>>,
+    /// Whether the peer is dead, so that nothing is sent to it.
+    is_peer_dead: AtomicBool,
 }
 
 impl Associations {
     /// Returns the sending association, if any.
     pub fn sending(&self) -> Option<Arc<OutboundSa>> {
         self.sending.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns whether the peer is dead, so that packets to it must be dropped.
+    pub fn is_peer_dead(&self) -> bool {
+        self.is_peer_dead.load(Ordering::Relaxed)
+    }
+
+    /// Sets whether the peer is dead, from the next batch on.
+    pub fn set_peer_dead(&self, is_dead: bool) {
+        self.is_peer_dead.store(is_dead, Ordering::Relaxed);
     }
 
     /// Returns the receiving associations.

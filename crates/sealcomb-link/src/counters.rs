@@ -43,6 +43,8 @@ counters! {
     out_sent_bytes,
     /// Packets dropped because there was no key, or the key was past a hard limit.
     out_dropped_no_key,
+    /// Packets dropped because the peer is dead.
+    out_dropped_peer_dead,
     /// Packets dropped because they exceed the path MTU. Packets found too long before sealing are answered with
     /// ICMP.
     out_dropped_too_long,
@@ -91,6 +93,7 @@ impl Counts {
     pub fn unaccounted_out(&self) -> i128 {
         let dropped = [
             self.out_dropped_no_key,
+            self.out_dropped_peer_dead,
             self.out_dropped_too_long,
             self.out_dropped_not_ip,
             self.out_dropped_unsent,

@@ -16,6 +16,7 @@ use crate::control::message::Refusal;
 use crate::control::{Action, Control, Event, Settings};
 use crate::keys::{Source, SourceError};
 use crate::log::{Log, Topic};
+use crate::path::{Activity, NatKeepalive};
 use crate::status::KeyCounters;
 use crate::supply::{SourceEvent, fetch, supply};
 use crate::threads::Threads;
@@ -25,12 +26,23 @@ const TICK: Duration = Duration::from_millis(5);
 /// Maximum number of queued control messages.
 pub(crate) const MAX_QUEUED: usize = 64;
 
-/// The environment of the state machine: configuration, associations, counters, socket, and log.
+/// What the control task shares with a packet thread.
+pub(crate) struct Lane {
+    /// The thread's socket.
+    pub socket: UdpSocket,
+    /// The times of the thread's latest traffic.
+    pub activity: Arc<Activity>,
+}
+
+/// The environment of the state machine: configuration, associations, counters, sockets, and log.
 pub(crate) struct Keying {
     config: Config,
     associations: Arc<Associations>,
     counters: Arc<KeyCounters>,
-    socket: UdpSocket,
+    /// The socket and activity of the first packet thread, which carry the control messages.
+    first: Lane,
+    activities: Vec<Arc<Activity>>,
+    keepalives: Vec<NatKeepalive>,
     log: Log,
     started: Instant,
     had_key: bool,
@@ -45,10 +57,25 @@ impl Keying {
         config: Config,
         associations: Arc<Associations>,
         counters: Arc<KeyCounters>,
-        socket: UdpSocket,
-    ) -> Self {
-        let log = Log::new(config.role, config.peer.to_string(), config.transform, config.extended);
-        Self { config, associations, counters, socket, log, started: Instant::now(), had_key: false }
+        lanes: Vec<Lane>,
+    ) -> std::io::Result<Self> {
+        let log = Log::new(&config);
+        let activities = lanes.iter().map(|lane| lane.activity.clone()).collect();
+        let first = Lane { socket: lanes[0].socket.try_clone()?, activity: lanes[0].activity.clone() };
+        let keepalives =
+            lanes.into_iter().map(|lane| NatKeepalive::new(lane.socket, lane.activity)).collect();
+        let started = Instant::now();
+        Ok(Self {
+            config,
+            associations,
+            counters,
+            first,
+            activities,
+            keepalives,
+            log,
+            started,
+            had_key: false,
+        })
     }
 
     /// Runs until SIGTERM or SIGINT.
@@ -70,6 +97,7 @@ impl Keying {
                 single_use: source.is_single_use(),
                 control_key: &self.config.control_key,
                 every: self.config.rekey.age,
+                liveness: self.config.liveness,
             },
             Instant::now(),
         );
@@ -115,15 +143,20 @@ impl Keying {
             {
                 machine.soft_limit_reached(outbound.generation, now);
             }
+            if let Some(at) = self.activities.iter().filter_map(|activity| activity.received()).max() {
+                machine.heard_traffic(at);
+            }
             machine.tick(now);
             self.execute(&mut machine, &ids_sender, now);
+            self.associations.set_peer_dead(machine.is_peer_dead(now));
+            self.keep_nat_mappings(now);
             wanted.send_if_modified(|wanted| std::mem::replace(wanted, machine.wants(ahead)) != *wanted);
             self.associations.expire(now);
             let has_key =
                 self.associations.sending().is_some_and(|outbound| !outbound.is_past_hard_limit(now));
             self.log.key(has_key, self.had_key, self.started, now);
             self.had_key |= has_key;
-            self.counters.note(machine.heard(), self.log.troubles());
+            self.counters.note(machine.heard(), machine.is_peer_dead(now), self.log.troubles());
         }
     }
 
@@ -159,12 +192,24 @@ impl Keying {
         self.log.begin(Topic::Source, &format!("key source failed: {error}"), Instant::now());
     }
 
+    fn keep_nat_mappings(&self, now: Instant) {
+        let Some(interval) = self.config.liveness.nat_keepalive else { return };
+        for keepalive in &self.keepalives {
+            if keepalive.send_if_due(interval, now) {
+                count(&self.counters.nat_keepalives);
+            }
+        }
+    }
+
     fn execute(&mut self, machine: &mut Control, ids: &mpsc::Sender<String>, now: Instant) {
-        let Self { config, associations, counters, socket, log, .. } = self;
+        let Self { config, associations, counters, first, log, .. } = self;
         for action in machine.actions() {
             match action {
                 // A message that cannot be sent now is retransmitted.
-                Action::Send(datagram) => drop(socket.send(&datagram)),
+                Action::Send(datagram) => {
+                    let _ = first.socket.send(&datagram);
+                    first.activity.note_sent(now);
+                }
                 Action::Receive(association) => associations.receive(association, config, now),
                 Action::Forget(generation) => associations.forget(generation),
                 Action::SendUnder(association) => {
@@ -182,8 +227,8 @@ impl Keying {
                         Event::Repeated => count(&counters.repeated),
                         Event::Met
                         | Event::Restarted
-                        | Event::Silent(_)
-                        | Event::Back
+                        | Event::Dead(_)
+                        | Event::Back(_)
                         | Event::Changed(_) => {}
                     }
                 }
@@ -221,9 +266,12 @@ impl Keying {
         self.config.rekey = new.rekey;
         self.config.limits = new.limits;
         self.config.overlap = new.overlap;
+        self.config.liveness = new.liveness;
+        machine.set_liveness(new.liveness);
+        self.log.set_dead_time(new.liveness.dead);
         self.config.keys = new.keys;
         machine.set_interval(self.config.rekey.age, now);
         machine.change_now(now);
-        tracing::info!("reloaded: [keys], [rekey], [limits] and overlap");
+        tracing::info!("reloaded: [keys], [rekey], [limits], [liveness] and overlap");
     }
 }

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use sealcomb_esp::Transform;
 
-use crate::config::Role;
+use crate::config::{Config, Role};
 use crate::control::message::Refusal;
-use crate::control::{Control, Event, Silence};
+use crate::control::{Event, Silence};
 
 /// Minimum interval between two log lines of the same problem.
 const QUIET: Duration = Duration::from_secs(10);
@@ -31,7 +31,7 @@ pub(crate) enum Topic {
 impl Topic {
     fn end(self) -> &'static str {
         match self {
-            Self::Peer => "peer answers again",
+            Self::Peer => "peer back",
             Self::Source => "key source delivers keys again",
             Self::Exchange => "both ends agree on keys again",
             Self::Key => "sending: a key is available",
@@ -60,12 +60,26 @@ pub(crate) struct Log {
     peer: String,
     transform: Transform,
     extended: bool,
+    /// Time without a sign of life after which the peer counts as dead.
+    dead: Duration,
     topics: HashMap<Topic, TopicState>,
 }
 
 impl Log {
-    pub(crate) fn new(role: Role, peer: String, transform: Transform, extended: bool) -> Self {
-        Self { role, peer, transform, extended, topics: HashMap::new() }
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            role: config.role,
+            peer: config.peer.to_string(),
+            transform: config.transform,
+            extended: config.extended,
+            dead: config.liveness.dead,
+            topics: HashMap::new(),
+        }
+    }
+
+    /// Changes the dead time in the texts.
+    pub(crate) fn set_dead_time(&mut self, dead: Duration) {
+        self.dead = dead;
     }
 
     /// Returns the current problems.
@@ -128,8 +142,12 @@ impl Log {
                     tracing::info!("{text}");
                 }
             }
-            Event::Back => self.end(Topic::Peer),
-            Event::Silent(cause) => {
+            Event::Back(silence) => {
+                if self.clear(Topic::Peer) {
+                    tracing::info!("peer back: {} is heard again after {}", self.peer, seconds(silence));
+                }
+            }
+            Event::Dead(cause) => {
                 let text = self.silence(cause);
                 self.begin(Topic::Peer, &text, now);
             }
@@ -164,7 +182,7 @@ impl Log {
     }
 
     fn silence(&self, cause: Silence) -> String {
-        let seconds = Control::SILENCE.as_secs();
+        let seconds = seconds(self.dead);
         let peer = &self.peer;
         let why = match cause {
             Silence::Nothing => {
@@ -180,7 +198,7 @@ impl Log {
                 format!("its `role` is \"{role}\" too; one end must be the master and the other the slave")
             }
         };
-        format!("peer silent: {peer} has not answered for {seconds} s: {why}")
+        format!("peer dead: {peer} was not heard for {seconds}: {why}")
     }
 
     fn refusal(&self, why: Refusal) -> &'static str {
@@ -217,7 +235,7 @@ impl Log {
                 "not sending: the key is past its hard limit, and no other is available",
                 now,
             );
-        } else if now >= since + Control::SILENCE {
+        } else if now >= since + self.dead {
             let text = match self.role {
                 Role::Master => "not sending: there is no key yet",
                 Role::Slave => {
@@ -229,13 +247,28 @@ impl Log {
     }
 }
 
+/// Formats a duration in seconds, to tenths where they matter.
+fn seconds(duration: Duration) -> String {
+    if duration.subsec_millis() < 50 || duration > Duration::from_secs(60) {
+        format!("{} s", duration.as_secs())
+    } else {
+        format!("{:.1} s", duration.as_secs_f64())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn log() -> Log {
-        let transform = Transform::by_id("aes128-gcm").unwrap();
-        Log::new(Role::Slave, "192.0.2.1:4500".into(), transform, true)
+        Log {
+            role: Role::Slave,
+            peer: "192.0.2.1:4500".into(),
+            transform: Transform::by_id("aes128-gcm").unwrap(),
+            extended: true,
+            dead: Duration::from_secs(5),
+            topics: HashMap::new(),
+        }
     }
 
     #[test]

@@ -14,10 +14,10 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 use crate::associations::Associations;
 use crate::config::Config;
 use crate::counters::Counters;
-use crate::keying::{Keying, MAX_QUEUED};
+use crate::keying::{Keying, Lane, MAX_QUEUED};
 use crate::keys::Source;
 use crate::path::udp::Udp;
-use crate::path::{Shared, Worker};
+use crate::path::{Activity, Shared, Worker};
 use crate::privileges;
 use crate::status::{self, KeyCounters, StatusState};
 use crate::threads::{Threads, guard};
@@ -37,7 +37,11 @@ pub(crate) fn run(config: Config, path: &Path) -> Result<()> {
         .map(|i| Udp::open(with_port_offset(config.local, i), with_port_offset(config.peer, i)))
         .collect::<std::io::Result<Vec<Udp>>>()
         .with_context(|| format!("cannot open the UDP socket on {}", config.local))?;
-    let control_socket = sockets[0].for_control()?;
+    let started = Instant::now();
+    let lanes = sockets
+        .iter()
+        .map(|udp| Ok(Lane { socket: udp.for_control()?, activity: Arc::new(Activity::new(started)) }))
+        .collect::<std::io::Result<Vec<Lane>>>()?;
     let listener = match config.listen {
         Some(listen) => {
             let listener =
@@ -56,10 +60,11 @@ pub(crate) fn run(config: Config, path: &Path) -> Result<()> {
     let (control_sender, control) = mpsc::channel(MAX_QUEUED);
     let counters: Vec<Arc<Counters>> = sockets.iter().map(|_| Arc::default()).collect();
     let mut threads = Threads::new(stop.clone());
-    for ((tun, udp), counters) in devices.into_iter().zip(sockets).zip(&counters) {
+    for (((tun, udp), counters), lane) in devices.into_iter().zip(sockets).zip(&counters).zip(&lanes) {
         let shared = Shared {
             associations: associations.clone(),
             counters: counters.clone(),
+            activity: lane.activity.clone(),
             stop: stop.clone(),
             control: control_sender.clone(),
         };
@@ -71,7 +76,7 @@ pub(crate) fn run(config: Config, path: &Path) -> Result<()> {
         role: config.role,
         suite: config.transform.id,
         inner_mtu: config.inner_mtu(),
-        started: Instant::now(),
+        started,
         associations: associations.clone(),
         workers: counters,
         keys: keys.clone(),
@@ -88,7 +93,7 @@ pub(crate) fn run(config: Config, path: &Path) -> Result<()> {
         .enable_all()
         .max_blocking_threads(NAME_LOOKUPS)
         .build()?;
-    let keying = Keying::new(config, associations, keys, control_socket);
+    let keying = Keying::new(config, associations, keys, lanes)?;
     let outcome = guard(|| {
         runtime.block_on(async {
             if let Some(listener) = listener {

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::associations::Associations;
 use crate::config::{Config, Role};
-use crate::control::Control;
 use crate::counters::{Counters, Counts};
 use crate::keys;
 use crate::listener::LimitedListener;
@@ -38,14 +37,26 @@ pub(crate) struct KeyCounters {
     pub source_malformed: AtomicU64,
     /// Control messages ignored as forged, copied, or from an old boot.
     pub control_ignored: AtomicU64,
-    /// When the peer last answered, and the current problems.
-    now: Mutex<(Option<Instant>, Vec<String>)>,
+    /// NAT keepalives sent.
+    pub nat_keepalives: AtomicU64,
+    /// The state of the peer, and the current problems.
+    now: Mutex<PeerState>,
+}
+
+/// The peer as the control task sees it.
+#[derive(Clone, Debug, Default)]
+struct PeerState {
+    /// When the peer last showed a sign of life; `None` if it never answered.
+    heard: Option<Instant>,
+    is_dead: bool,
+    troubles: Vec<String>,
 }
 
 impl KeyCounters {
-    /// Records the time of the peer's last answer and the current problems.
-    pub(crate) fn note(&self, heard: Option<Instant>, troubles: Vec<String>) {
-        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = (heard, troubles);
+    /// Records the time of the peer's last sign of life, whether it is dead, and the current problems.
+    pub(crate) fn note(&self, heard: Option<Instant>, is_dead: bool, troubles: Vec<String>) {
+        let state = PeerState { heard, is_dead, troubles };
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 }
 
@@ -67,9 +78,9 @@ pub(crate) struct Report {
     suite: String,
     inner_mtu: usize,
     up_seconds: f64,
-    /// Whether the peer is answering.
+    /// Whether the peer has answered and is not dead.
     met: bool,
-    /// Seconds since the peer's last answer.
+    /// Seconds since the peer's last sign of life.
     heard_seconds_ago: Option<f64>,
     /// The current problems, worded as in the log.
     troubles: Vec<String>,
@@ -83,6 +94,7 @@ pub(crate) struct Report {
     key_source_empty: u64,
     key_source_malformed: u64,
     control_ignored: u64,
+    nat_keepalives_sent: u64,
     counters: serde_json::Map<String, serde_json::Value>,
     /// Outbound packets counted in no category: those in flight.
     unaccounted_out: i64,
@@ -133,7 +145,8 @@ impl StatusState {
                 expired: outbound.is_past_hard_limit(now),
             }
         });
-        let (heard, troubles) = self.keys.now.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let PeerState { heard, is_dead, troubles } =
+            self.keys.now.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let inbound = self.associations.receiving();
         let mut receiving: Vec<Receiving> = inbound
             .values()
@@ -150,7 +163,7 @@ impl StatusState {
             suite: self.suite.into(),
             inner_mtu: self.inner_mtu,
             up_seconds: age(self.started),
-            met: heard.is_some_and(|heard| now - heard < Control::SILENCE),
+            met: heard.is_some() && !is_dead,
             heard_seconds_ago: heard.map(age),
             troubles,
             sending,
@@ -163,6 +176,7 @@ impl StatusState {
             key_source_empty: load(&self.keys.source_empty),
             key_source_malformed: load(&self.keys.source_malformed),
             control_ignored: load(&self.keys.control_ignored),
+            nat_keepalives_sent: load(&self.keys.nat_keepalives),
             counters: counts.named().map(|(name, count)| (name.to_owned(), count.into())).collect(),
             unaccounted_out: counts.unaccounted_out() as i64,
             unaccounted_in: counts.unaccounted_in() as i64,
@@ -187,6 +201,7 @@ impl StatusState {
             ("key_source_empty", report.key_source_empty),
             ("key_source_malformed", report.key_source_malformed),
             ("control_ignored", report.control_ignored),
+            ("nat_keepalives_sent", report.nat_keepalives_sent),
         ] {
             write(&format!("{name}_total"), "counter", as_f64(count));
         }
@@ -250,8 +265,8 @@ fn table(report: &Report) -> Result<String> {
     let mut text = String::new();
     let met = match report.heard_seconds_ago {
         None => "peer has not answered yet".into(),
-        Some(seconds) if report.met => format!("peer answered {seconds:.1} s ago"),
-        Some(seconds) => format!("PEER SILENT, last answered {seconds:.1} s ago"),
+        Some(seconds) if report.met => format!("peer last heard {seconds:.1} s ago"),
+        Some(seconds) => format!("PEER DEAD, last heard {seconds:.1} s ago"),
     };
     writeln!(text, "{}, {}, up for {:.1} s; {met}", report.role, report.suite, report.up_seconds)?;
     for trouble in &report.troubles {

@@ -111,6 +111,27 @@ pub struct Limits {
     pub bytes: u64,
 }
 
+/// The intervals of keepalives and of dead-peer detection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Liveness {
+    /// Time without a sign of life after which the peer is asked for one.
+    pub interval: Duration,
+    /// Time without a sign of life after which the peer counts as dead.
+    pub dead: Duration,
+    /// Time without an outbound datagram after which a NAT keepalive is sent (RFC 3948, section 4); `None` to send
+    /// none.
+    pub nat_keepalive: Option<Duration>,
+}
+
+impl Liveness {
+    /// The intervals of a configuration without the table `[liveness]`.
+    pub const DEFAULT: Self = Self {
+        interval: Duration::from_secs(1),
+        dead: Duration::from_secs(5),
+        nat_keepalive: Some(Duration::from_secs(20)),
+    };
+}
+
 /// The TUN device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tun {
@@ -153,6 +174,8 @@ pub struct Config {
     pub limits: Limits,
     /// How long the receiver accepts packets under a key after its successor came into use.
     pub overlap: Duration,
+    /// Intervals of keepalives and of dead-peer detection.
+    pub liveness: Liveness,
     /// The address that serves metrics and status.
     pub listen: Option<SocketAddr>,
     /// The user to switch to after opening the device and sockets.
@@ -281,6 +304,7 @@ impl Reader<'_> {
         let keys = root.table("keys", self.errors);
         let keys = root.require("keys", keys, self.errors).and_then(|fields| self.keys(fields));
         let (rekey, limits) = self.limits(&mut root, extended);
+        let liveness = self.liveness(&mut root);
         root.finish(self.errors);
         let config = Config {
             role: role?,
@@ -298,6 +322,7 @@ impl Reader<'_> {
             rekey,
             limits,
             overlap,
+            liveness,
             listen,
             user,
         };
@@ -401,6 +426,32 @@ impl Reader<'_> {
             }
         }
         (rekey, limits)
+    }
+
+    fn liveness(&mut self, root: &mut Fields<'_>) -> Liveness {
+        const MIN_INTERVAL: Duration = Duration::from_millis(100);
+        let mut liveness = Liveness::DEFAULT;
+        let Some(mut fields) = root.table("liveness", self.errors) else { return liveness };
+        liveness.interval = self.duration(&mut fields, "interval").unwrap_or(liveness.interval);
+        liveness.dead = self.duration(&mut fields, "dead").unwrap_or(liveness.interval * 5);
+        if let Some(interval) = self.duration(&mut fields, "nat-keepalive") {
+            liveness.nat_keepalive = (!interval.is_zero()).then_some(interval);
+        }
+        if liveness.interval < MIN_INTERVAL {
+            self.errors.add(fields.place("interval"), "`interval` must be at least 100 ms");
+        }
+        // A challenge and its first retransmissions may be lost.
+        if liveness.dead < liveness.interval * 2 {
+            self.errors.add(fields.place("dead"), "`dead` must be at least twice `interval`");
+        }
+        if liveness.nat_keepalive.is_some_and(|interval| interval < MIN_INTERVAL) {
+            self.errors.add(
+                fields.place("nat-keepalive"),
+                "`nat-keepalive` must be at least 100 ms, or \"0s\" to send no NAT keepalives",
+            );
+        }
+        fields.finish(self.errors);
+        liveness
     }
 
     fn tun(&mut self, mut fields: Fields<'_>) -> Option<Tun> {

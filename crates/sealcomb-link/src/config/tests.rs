@@ -104,6 +104,32 @@ fn a_hard_limit_must_exceed_its_soft_limit() {
 }
 
 #[test]
+fn the_dead_time_follows_the_interval_and_exceeds_it() {
+    let read = |table: &str| {
+        let text = format!("{GOOD}[liveness]\n{table}\n");
+        parse("link.toml", &text, folder().path()).map(|config| config.liveness).ok()
+    };
+    let Ok(config) = parse("link.toml", GOOD, folder().path()) else { panic!() };
+    assert_eq!(config.liveness, Liveness::DEFAULT);
+    let seconds = Duration::from_secs;
+    let made = |interval, dead, nat_keepalive| Some(Liveness { interval, dead, nat_keepalive });
+    assert_eq!(read(r#"interval = "10s""#), made(seconds(10), seconds(50), Some(seconds(20))));
+    assert_eq!(read(r#"nat-keepalive = "0s""#), made(seconds(1), seconds(5), None));
+    let all = "interval = \"100ms\"\ndead = \"200ms\"\nnat-keepalive = \"100ms\"";
+    let tenth = Duration::from_millis(100);
+    assert_eq!(read(all), made(tenth, tenth * 2, Some(tenth)));
+    for wrong in [
+        r#"interval = "99ms""#,
+        r#"dead = "1999ms""#,
+        r#"nat-keepalive = "99ms""#,
+        r#"dead = "soon""#,
+        "x = 1",
+    ] {
+        assert_eq!(read(wrong), None, "{wrong}");
+    }
+}
+
+#[test]
 fn unusable_addresses_are_rejected() {
     let (local, peer) = ("192.0.2.1:4500", "192.0.2.2:4500");
     for (from, to, line) in [

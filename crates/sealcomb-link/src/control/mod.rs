@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  master                                          slave
-//!    │ ── hello ──────────────► ◄────────── hello ── │   peer discovery, then liveness every second
+//!    │ ── hello ──────────────► ◄────────── hello ── │   peer discovery, then liveness while there is no traffic
 //!    │ ── welcome ────────────► ◄──────── welcome ── │
 //!    │                                               │
 //!    │ ── offer (epoch, key id, nonce, SPI, proof) ► │   fetches the key by its id
@@ -29,6 +29,8 @@
 //! - A repeated message has no effect: each step is taken once per epoch and pair of nonces.
 
 mod end;
+#[cfg(test)]
+mod liveness_tests;
 mod master;
 pub mod message;
 mod presence;
@@ -42,7 +44,7 @@ use std::time::{Duration, Instant};
 use sealcomb_esp::{Suite, Transform};
 use zeroize::Zeroizing;
 
-use crate::config::Role;
+use crate::config::{Liveness, Role};
 use end::End;
 use master::Master;
 use message::{Refusal, Say, Tag};
@@ -53,7 +55,8 @@ use slave::Slave;
 
 /// Delay before the first retransmission. It doubles each time, up to [`MAX_WAIT`].
 const FIRST_WAIT: Duration = Duration::from_millis(40);
-const MAX_WAIT: Duration = Duration::from_secs(1);
+/// Maximum delay between retransmissions. A peer that is back is found within this time.
+const MAX_WAIT: Duration = Duration::from_millis(500);
 /// Capacity of each history for duplicate detection: message tags, keys, and SPIs.
 const MAX_REMEMBERED: usize = 4096;
 /// Maximum number of future key IDs in an offer.
@@ -106,10 +109,10 @@ pub enum Event {
     Met,
     /// The peer restarted: it answered with a new boot ID.
     Restarted,
-    /// The peer has not answered for [`Control::SILENCE`], or a new cause of its silence became known.
-    Silent(Silence),
-    /// The peer answered after a silence.
-    Back,
+    /// The peer has shown no sign of life for the dead time, or a new cause of its silence became known.
+    Dead(Silence),
+    /// The peer is alive again, after this long without a sign of life.
+    Back(Duration),
     /// The key of this epoch is in use: in both directions at the master, for sending at the slave.
     Changed(u64),
     /// The slave refused the offer of this epoch, or the master rejected the answer to it.
@@ -172,17 +175,16 @@ pub struct Settings<'a> {
     pub control_key: &'a [u8],
     /// Rekey interval.
     pub every: Duration,
+    /// Intervals of keepalives and of dead-peer detection.
+    pub liveness: Liveness,
 }
 
 impl Control {
-    /// Time without an answer after which the peer counts as silent.
-    pub const SILENCE: Duration = Duration::from_secs(5);
-
     /// Returns the state of an end that has just started, with a new random boot ID.
     pub fn new(settings: &Settings<'_>, now: Instant) -> Self {
         Self {
             end: End::new(settings),
-            presence: Presence::new(now),
+            presence: Presence::new(settings.liveness, now),
             side: match settings.role {
                 Role::Master => Side::Master(Master::new(settings.every, now)),
                 Role::Slave => Side::Slave(Slave::default()),
@@ -196,9 +198,24 @@ impl Control {
         self.end.actions.drain(..)
     }
 
-    /// Returns when the peer last answered a challenge, or `None` if it never has.
+    /// Returns the time of the peer's last sign of life, or `None` if it never answered a challenge.
     pub fn heard(&self) -> Option<Instant> {
         self.end.peer.map(|_| self.presence.heard())
+    }
+
+    /// Returns whether the peer has shown no sign of life for the dead time.
+    pub fn is_peer_dead(&self, now: Instant) -> bool {
+        self.presence.is_dead(now)
+    }
+
+    /// Reports that a packet of the peer was verified at this time, which may lie in the past: a sign of life.
+    pub fn heard_traffic(&mut self, at: Instant) {
+        self.presence.heard_traffic(&mut self.end, at);
+    }
+
+    /// Sets the intervals of keepalives and of dead-peer detection.
+    pub fn set_liveness(&mut self, liveness: Liveness) {
+        self.presence.set_liveness(liveness);
     }
 
     /// Returns how many more keys the master needs to have `ahead` of them in advance; 0 for the slave.
@@ -275,7 +292,7 @@ impl Control {
         match message.say {
             Say::Hello { challenge } => {
                 self.end.send(from, Say::Welcome { challenge });
-                if self.end.peer != Some(from) {
+                if self.end.peer != Some(from) || self.presence.is_dead(now) {
                     self.presence.probe(&mut self.end, now);
                 }
                 true

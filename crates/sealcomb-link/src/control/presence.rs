@@ -1,17 +1,25 @@
 //! Peer discovery and liveness.
 //!
-//! Each end sends a fresh random challenge every second and accepts the boot ID that answers it. Every authentic
-//! challenge is answered unless it is a copy. Answers need no memory, and they are not rate-limited: with a limit, an
-//! attacker could exhaust it with copies of old challenges and block new ones.
+//! ```text
+//! every `interval` without a sign of life:      send a challenge, until it is answered
+//! `dead` without a sign of life:                the peer is dead: its packets are dropped
+//! a sign of life:                               the peer is alive again
+//! an authentic challenge while it is dead:      send a challenge at once
+//! ```
+//!
+//! Signs of life are an answer to the outstanding challenge, and a packet of the peer that was verified and is no
+//! replay. Copies of either are none, so an attacker cannot make a dead peer appear alive.
+//!
+//! Each end accepts the boot ID that answers its challenge. Every authentic challenge is answered unless it is a copy.
+//! Answers need no memory, and they are not rate-limited: with a limit, an attacker could exhaust it with copies of
+//! old challenges and block new ones.
 
 use std::time::{Duration, Instant};
 
 use super::end::{End, random};
 use super::message::{Id, Say};
-use super::{Control, Event, FIRST_WAIT, Retransmit};
-
-/// Interval from an answer to the next challenge.
-const HEARTBEAT: Duration = Duration::from_secs(1);
+use super::{Event, FIRST_WAIT, Retransmit};
+use crate::config::Liveness;
 
 /// The probable cause of a peer's silence, from the least to the most specific.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,12 +34,13 @@ pub enum Silence {
 
 /// The liveness of the peer as seen from this end.
 pub(super) struct Presence {
+    liveness: Liveness,
     /// The outstanding challenge, sent until it is answered.
     challenge: Id,
     hello: Retransmit,
     /// When the last challenge was sent.
     asked: Option<Instant>,
-    /// When the peer last answered, or this end started.
+    /// The peer's last sign of life, or the start of this end.
     heard: Instant,
     /// The most specific cause of a silence observed since `heard`.
     cause: Silence,
@@ -40,8 +49,9 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    pub(super) fn new(now: Instant) -> Self {
+    pub(super) fn new(liveness: Liveness, now: Instant) -> Self {
         Self {
+            liveness,
             challenge: Id(random()),
             hello: Retransmit { next: now, wait: FIRST_WAIT },
             asked: None,
@@ -60,6 +70,11 @@ impl Presence {
         self.challenge
     }
 
+    /// Changes the intervals, from the next sign of life or retransmission on.
+    pub(super) fn set_liveness(&mut self, liveness: Liveness) {
+        self.liveness = liveness;
+    }
+
     /// Returns whether this is the outstanding challenge.
     pub(super) fn is_open(&self, challenge: Id) -> bool {
         challenge == self.challenge
@@ -69,14 +84,15 @@ impl Presence {
         if self.hello.is_due(now) {
             self.ask(end, now);
         }
-        if self.is_silent(now) && !self.reported.contains(&self.cause) {
+        if self.is_dead(now) && !self.reported.contains(&self.cause) {
             self.reported.push(self.cause);
-            end.report(Event::Silent(self.cause));
+            end.report(Event::Dead(self.cause));
         }
     }
 
-    fn is_silent(&self, now: Instant) -> bool {
-        now >= self.heard + Control::SILENCE
+    /// Returns whether the peer has shown no sign of life for the dead time.
+    pub(super) fn is_dead(&self, now: Instant) -> bool {
+        now >= self.heard + self.liveness.dead
     }
 
     fn ask(&mut self, end: &mut End, now: Instant) {
@@ -84,8 +100,8 @@ impl Presence {
         end.send(Id::default(), Say::Hello { challenge: self.challenge });
     }
 
-    /// Sends a challenge ahead of schedule, because a message arrived from an unknown boot ID. The challenge also
-    /// gives the peer this end's boot ID.
+    /// Sends a challenge ahead of schedule, because a message arrived from an unknown boot ID or from a dead peer. The
+    /// challenge also gives the peer this end's boot ID.
     pub(super) fn probe(&mut self, end: &mut End, now: Instant) {
         if self.asked.is_none_or(|asked| now >= asked + FIRST_WAIT) {
             self.ask(end, now);
@@ -94,25 +110,42 @@ impl Presence {
 
     /// Records an answer to the outstanding challenge. Returns whether the peer's boot ID has changed.
     pub(super) fn answered(&mut self, end: &mut End, boot: Id, now: Instant) -> bool {
-        let was_silent = !self.reported.is_empty();
-        *self = Self {
-            hello: Retransmit { next: now + HEARTBEAT, wait: FIRST_WAIT },
-            asked: self.asked,
-            ..Self::new(now)
-        };
+        self.challenge = Id(random());
+        let silence = self.alive(now);
         let before = end.peer.replace(boot);
-        match before {
-            None => end.report(Event::Met),
-            Some(before) if before != boot => end.report(Event::Restarted),
-            Some(_) if was_silent => end.report(Event::Back),
-            Some(_) => {}
+        match (before, silence) {
+            (None, _) => end.report(Event::Met),
+            (Some(before), _) if before != boot => end.report(Event::Restarted),
+            (Some(_), Some(silence)) => end.report(Event::Back(silence)),
+            (Some(_), None) => {}
         }
         before != Some(boot)
     }
 
+    /// Records that a packet of the peer was verified at this time, which may lie in the past.
+    pub(super) fn heard_traffic(&mut self, end: &mut End, at: Instant) {
+        if end.peer.is_none() || at <= self.heard {
+            return;
+        }
+        if let Some(silence) = self.alive(at) {
+            end.report(Event::Back(silence));
+        }
+    }
+
+    /// Records a sign of life. Returns the duration of the silence that it ends, if the silence was reported.
+    fn alive(&mut self, at: Instant) -> Option<Duration> {
+        let silence = at.saturating_duration_since(self.heard);
+        self.heard = self.heard.max(at);
+        self.hello = Retransmit { next: self.heard + self.liveness.interval, wait: FIRST_WAIT };
+        self.cause = Silence::Nothing;
+        let was_reported = !self.reported.is_empty();
+        self.reported.clear();
+        was_reported.then_some(silence)
+    }
+
     /// Records a datagram whose HMAC does not verify, as a possible cause of the peer's silence.
     pub(super) fn note_unreadable(&mut self, end: &End, datagram: &[u8], now: Instant) {
-        if end.peer.is_some() && !self.is_silent(now) {
+        if end.peer.is_some() && !self.is_dead(now) {
             return;
         }
         let cause = match end.codec.read_own(datagram) {

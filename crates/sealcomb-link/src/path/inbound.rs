@@ -11,6 +11,7 @@ use tun_rs::{GROTable, SyncDevice, VIRTIO_NET_HDR_LEN};
 
 use super::Shared;
 use super::buffer::Buffer;
+use super::keepalive::KEEPALIVE;
 use super::udp::Udp;
 use crate::associations::{Admission, InboundSa, Receiving};
 use crate::control::message::LONGEST;
@@ -67,11 +68,11 @@ impl Inbound {
             for datagram in buffer[..meta.len].chunks_mut(meta.stride.max(1)) {
                 admitted.extend(classify(datagram, ecn, &receiving, shared, now));
                 if admitted.is_full() {
-                    deliver(&mut admitted, buffers, table, tun, &shared.counters);
+                    deliver(&mut admitted, buffers, table, tun, shared, now);
                 }
             }
         }
-        deliver(&mut admitted, buffers, table, tun, &shared.counters);
+        deliver(&mut admitted, buffers, table, tun, shared, now);
         true
     }
 }
@@ -85,7 +86,6 @@ fn classify<'a>(
     shared: &Shared,
     now: Instant,
 ) -> Option<Admitted<'a>> {
-    const KEEPALIVE: &[u8] = &[0xff];
     let counters = &shared.counters;
     add(&counters.in_datagrams, 1);
     if datagram == KEEPALIVE {
@@ -124,8 +124,10 @@ fn deliver(
     buffers: &mut [Buffer],
     table: &mut GROTable,
     tun: &SyncDevice,
-    counters: &Counters,
+    shared: &Shared,
+    now: Instant,
 ) {
+    let counters = &shared.counters;
     let mut incoming: ArrayVec<Incoming<'_>, BATCH> = ArrayVec::new();
     for (Admitted { association, sequence, esp, .. }, buffer) in admitted.iter_mut().zip(buffers.iter_mut()) {
         let Some(bytes) = association.suite.layout().body_bytes(esp.len()) else { continue };
@@ -155,6 +157,7 @@ fn deliver(
     if count == 0 {
         return;
     }
+    shared.activity.note_received(now);
     match tun.send_multiple(table, &mut buffers[..count], AT) {
         Ok(_) => {
             add(&counters.in_delivered, count);

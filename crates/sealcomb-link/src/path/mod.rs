@@ -8,9 +8,11 @@
 //! A batch consists of the packets that are available. No packet waits for a batch to fill. An idle thread sleeps
 //! until the device or the socket is readable.
 
+mod activity;
 mod buffer;
 mod inbound;
 mod inner;
+mod keepalive;
 mod outbound;
 pub mod udp;
 
@@ -28,7 +30,9 @@ use tun_rs::SyncDevice;
 use crate::associations::Associations;
 use crate::config::Config;
 use crate::counters::Counters;
+pub use activity::Activity;
 use inbound::Inbound;
+pub use keepalive::NatKeepalive;
 use outbound::Outbound;
 use udp::Udp;
 
@@ -38,6 +42,8 @@ pub struct Shared {
     pub associations: Arc<Associations>,
     /// The counters of this thread.
     pub counters: Arc<Counters>,
+    /// The times of this thread's latest traffic.
+    pub activity: Arc<Activity>,
     /// Set to stop the thread.
     pub stop: Arc<AtomicBool>,
     /// The queue of received control messages. Messages are dropped while it is full.

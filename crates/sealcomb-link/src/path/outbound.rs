@@ -79,6 +79,9 @@ impl Outbound {
         self.update_mtu(udp, now);
         match shared.associations.sending() {
             None => add(&shared.counters.out_dropped_no_key, count),
+            Some(_) if shared.associations.is_peer_dead() => {
+                add(&shared.counters.out_dropped_peer_dead, count);
+            }
             Some(association) => {
                 let mut from = 0;
                 while from < count {
@@ -197,6 +200,9 @@ impl Outbound {
         add(&counters.out_dropped_too_long, outcome.too_long);
         add(&counters.out_dropped_unsent, outcome.unsent);
         add(&counters.out_sent_bytes, outcome.sent_bytes);
+        if outcome.sent > 0 {
+            shared.activity.note_sent(now);
+        }
     }
 }
 

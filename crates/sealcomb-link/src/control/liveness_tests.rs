@@ -1,0 +1,291 @@
+//! Tests of dead-peer detection against a reference that keeps the whole history.
+
+use proptest::prelude::*;
+
+use super::message::{Codec, Id, Message};
+use super::*;
+use crate::derive::Root;
+
+const CONTROL_KEY: [u8; 32] = [5; 32];
+const LIVENESS: Liveness =
+    Liveness { interval: Duration::from_millis(200), dead: Duration::from_millis(1000), nat_keepalive: None };
+const TICK: Duration = Duration::from_millis(20);
+const PEER: Id = Id([8; 16]);
+
+/// What can happen to an end.
+#[derive(Clone, Debug)]
+enum Step {
+    /// This many ticks pass.
+    Pass(u32),
+    /// The peer answers the latest challenge.
+    Answer,
+    /// A copy of the peer's latest answer arrives.
+    CopiedAnswer,
+    /// The peer answers the challenge before the latest one, in a new message.
+    LateAnswer,
+    /// The peer sends a challenge.
+    Hello,
+    /// A forged message arrives.
+    Forgery,
+    /// A packet of the peer was verified this many ticks ago.
+    Traffic(u32),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (1_u32..90).prop_map(Step::Pass),
+        3 => Just(Step::Answer),
+        1 => Just(Step::CopiedAnswer),
+        1 => Just(Step::LateAnswer),
+        1 => Just(Step::Hello),
+        1 => Just(Step::Forgery),
+        2 => (0_u32..20).prop_map(Step::Traffic),
+    ]
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Edge {
+    Met,
+    Dead,
+    Back,
+}
+
+/// The reference: all signs of life, from which everything else follows.
+struct Reference {
+    signs: Vec<Instant>,
+    is_met: bool,
+    edges: Vec<Edge>,
+}
+
+impl Reference {
+    fn heard(&self) -> Instant {
+        *self.signs.iter().max().expect("the start counts as a sign")
+    }
+
+    fn is_dead(&self, now: Instant) -> bool {
+        self.signs.iter().all(|sign| now >= *sign + LIVENESS.dead)
+    }
+
+    fn tick(&mut self, now: Instant) {
+        if self.is_dead(now) && self.edges.last() != Some(&Edge::Dead) {
+            self.edges.push(Edge::Dead);
+        }
+    }
+
+    fn sign(&mut self, at: Instant) {
+        let is_later = at > self.heard();
+        self.signs.push(at);
+        if !self.is_met {
+            self.is_met = true;
+            self.edges.push(Edge::Met);
+        } else if is_later && self.edges.last() == Some(&Edge::Dead) {
+            self.edges.push(Edge::Back);
+        }
+    }
+}
+
+/// An end, its reference, and a scripted peer.
+struct Scene {
+    now: Instant,
+    end: Control,
+    peer: Codec,
+    reference: Reference,
+    count: u64,
+    /// The challenges that the end has sent, without repetitions.
+    challenges: Vec<Id>,
+    asked: Option<Instant>,
+    /// The challenge that the peer answered last.
+    accepted: Option<Id>,
+    answered: Option<Vec<u8>>,
+    edges: Vec<Edge>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let now = Instant::now();
+        let settings = Settings {
+            role: Role::Slave,
+            transform: Transform::by_id("aes128-gcm").unwrap(),
+            extended: true,
+            single_use: true,
+            control_key: &CONTROL_KEY,
+            every: Duration::from_secs(3600),
+            liveness: LIVENESS,
+        };
+        Self {
+            now,
+            end: Control::new(&settings, now),
+            peer: Codec::new(&Root::new(&CONTROL_KEY), Role::Master),
+            reference: Reference { signs: vec![now], is_met: false, edges: Vec::new() },
+            count: 0,
+            challenges: Vec::new(),
+            asked: None,
+            accepted: None,
+            answered: None,
+            edges: Vec::new(),
+        }
+    }
+
+    /// Executes the end's actions. Returns whether it sent a challenge.
+    fn act(&mut self) -> bool {
+        let mut has_asked = false;
+        for action in self.end.actions() {
+            match action {
+                Action::Send(datagram) => {
+                    let message = Codec::new(&Root::new(&CONTROL_KEY), Role::Master).read(&datagram).unwrap();
+                    if let Say::Hello { challenge } = message.say {
+                        has_asked = true;
+                        if self.challenges.last() != Some(&challenge) {
+                            self.challenges.push(challenge);
+                        }
+                    }
+                }
+                Action::Report(event) => {
+                    let edge = match event {
+                        Event::Met => Edge::Met,
+                        Event::Dead(_) => Edge::Dead,
+                        Event::Back(_) => Edge::Back,
+                        other => panic!("{other:?}"),
+                    };
+                    // A more specific cause of a silence is another event, but not another edge.
+                    if (edge, self.edges.last()) != (Edge::Dead, Some(&Edge::Dead)) {
+                        self.edges.push(edge);
+                    }
+                }
+                _ => panic!("an effect on keys"),
+            }
+        }
+        if has_asked {
+            self.asked = Some(self.now);
+        }
+        has_asked
+    }
+
+    fn message(&mut self, say: Say) -> Vec<u8> {
+        self.count += 1;
+        let to = self.end.end.boot;
+        self.peer.write(&Message { from: PEER, to, count: self.count, say })
+    }
+
+    fn receive(&mut self, datagram: &[u8]) -> bool {
+        self.end.receive(datagram, self.now);
+        self.act()
+    }
+
+    fn execute(&mut self, step: &Step) {
+        match step {
+            Step::Pass(ticks) => (0..*ticks).for_each(|_| self.tick()),
+            Step::Answer => {
+                if let Some(challenge) = self.challenges.last().copied() {
+                    let datagram = self.message(Say::Welcome { challenge });
+                    if self.accepted != Some(challenge) {
+                        self.accepted = Some(challenge);
+                        self.reference.sign(self.now);
+                    }
+                    self.receive(&datagram);
+                    self.answered = Some(datagram);
+                }
+            }
+            Step::CopiedAnswer => {
+                if let Some(datagram) = self.answered.clone() {
+                    self.receive(&datagram);
+                }
+            }
+            Step::LateAnswer => {
+                if let [.., challenge, _] = self.challenges[..] {
+                    let datagram = self.message(Say::Welcome { challenge });
+                    self.receive(&datagram);
+                }
+            }
+            Step::Hello => {
+                let is_wanted = self.end.end.peer.is_none() || self.end.is_peer_dead(self.now);
+                let was_asked = self.asked.is_some_and(|asked| self.now < asked + FIRST_WAIT);
+                let datagram = self.message(Say::Hello { challenge: Id([1; 16]) });
+                assert_eq!(self.receive(&datagram), is_wanted && !was_asked);
+            }
+            Step::Forgery => {
+                let stranger = Codec::new(&Root::new(&[6; 32]), Role::Master);
+                let say = Say::Hello { challenge: Id::default() };
+                let message = Message { from: PEER, to: Id::default(), count: 1, say };
+                self.receive(&stranger.write(&message));
+            }
+            Step::Traffic(ticks) => {
+                let at = self.now - TICK * *ticks;
+                self.end.heard_traffic(at);
+                if self.reference.is_met {
+                    self.reference.sign(at);
+                }
+                self.act();
+            }
+        }
+        self.check();
+    }
+
+    fn tick(&mut self) {
+        self.now += TICK;
+        self.end.tick(self.now);
+        let has_asked = self.act();
+        self.reference.tick(self.now);
+        let due = self.reference.heard() + LIVENESS.interval;
+        assert!(!has_asked || self.now >= due || !self.reference.is_met, "asks an audible peer");
+        let is_late = self.asked.is_none_or(|asked| self.now > asked.max(due) + MAX_WAIT + TICK);
+        assert!(!is_late, "does not ask a silent peer");
+        self.check();
+    }
+
+    fn check(&self) {
+        assert_eq!(self.end.is_peer_dead(self.now), self.reference.is_dead(self.now));
+        assert_eq!(self.end.heard(), self.reference.is_met.then(|| self.reference.heard()));
+        assert_eq!(self.edges, self.reference.edges);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// In any order of events, the peer is dead exactly if there was no sign of life within the dead time, and each
+    /// change is reported once.
+    #[test]
+    fn the_peer_is_dead_exactly_if_it_was_not_heard_within_the_dead_time(
+        steps in prop::collection::vec(step(), 1..60),
+    ) {
+        let mut scene = Scene::new();
+        for step in steps {
+            scene.execute(&step);
+        }
+    }
+}
+
+#[test]
+fn a_peer_that_only_sends_packets_is_alive_and_is_not_asked() {
+    let mut scene = Scene::new();
+    scene.execute(&Step::Pass(1));
+    scene.execute(&Step::Answer);
+    let asked = scene.asked;
+    for _ in 0..1000 {
+        scene.execute(&Step::Traffic(0));
+        scene.execute(&Step::Pass(5));
+    }
+    assert_eq!((scene.edges, scene.asked), (vec![Edge::Met], asked));
+}
+
+#[test]
+fn packets_from_before_the_first_answer_are_no_sign_of_life() {
+    let mut scene = Scene::new();
+    for _ in 0..60 {
+        scene.execute(&Step::Pass(1));
+        scene.execute(&Step::Traffic(0));
+    }
+    assert_eq!(scene.edges, [Edge::Dead]);
+}
+
+#[test]
+fn another_dead_time_applies_at_once() {
+    let mut scene = Scene::new();
+    scene.execute(&Step::Pass(1));
+    scene.execute(&Step::Answer);
+    let heard = scene.now;
+    let longer = Duration::from_secs(60);
+    scene.end.set_liveness(Liveness { dead: longer, ..LIVENESS });
+    assert!(!scene.end.is_peer_dead(heard + longer - TICK) && scene.end.is_peer_dead(heard + longer));
+}
