@@ -368,7 +368,7 @@ impl Wire {
                 done.changes += 1;
             }
             Action::Fetch(id) => {
-                let found = (!self.source_is_empty).then(|| key(&id).key);
+                let found = if self.source_is_empty { Err("none".to_owned()) } else { Ok(key(&id).key) };
                 self.ends[which].fetched(&id, found);
             }
             Action::Report(_) => {}
@@ -383,7 +383,7 @@ impl Wire {
         seen.counts[from] = seen.counts[from].max(message.count);
         let is_challenge = matches!(message.say, Say::Hello { .. });
         match message.say {
-            Say::Hello { challenge } | Say::Welcome { challenge } => {
+            Say::Hello { challenge, .. } | Say::Welcome { challenge, .. } => {
                 seen.challenge = hex::encode(challenge.0);
             }
             Say::Offer(offer) => {

@@ -156,7 +156,7 @@ impl Keying {
                 self.associations.sending().is_some_and(|outbound| !outbound.is_past_hard_limit(now));
             self.log.key(has_key, self.had_key, self.started, now);
             self.had_key |= has_key;
-            self.counters.note(machine.heard(), machine.is_peer_dead(now), self.log.troubles());
+            self.counters.note(&machine, self.log.troubles(), now);
         }
     }
 
@@ -172,11 +172,11 @@ impl Keying {
             }
             SourceEvent::Fetched(id, Ok(key)) => {
                 self.log.end(Topic::Source);
-                machine.fetched(&id, Some(key.key));
+                machine.fetched(&id, Ok(key.key));
             }
             SourceEvent::Fetched(id, Err(error)) => {
                 self.source_failed(&error);
-                machine.fetched(&id, None);
+                machine.fetched(&id, Err(error.to_string()));
             }
             SourceEvent::Failed(error) => self.source_failed(&error),
         }
@@ -220,17 +220,18 @@ impl Keying {
                 // The channel has room: the previous fetch is complete.
                 Action::Fetch(id) => drop(ids.try_send(id)),
                 Action::Report(event) => {
-                    log.event(event, now);
-                    match event {
-                        Event::Refused(_, Refusal::Disagree) => count(&counters.disagreements),
+                    match &event {
+                        Event::Refused(_, Refusal::Disagree, _) => count(&counters.disagreements),
                         Event::Refused(..) | Event::OtherSuite(..) => count(&counters.refused),
                         Event::Repeated => count(&counters.repeated),
                         Event::Met
                         | Event::Restarted
                         | Event::Dead(_)
+                        | Event::OtherVersions(_)
                         | Event::Back(_)
                         | Event::Changed(_) => {}
                     }
+                    log.event(event, now);
                 }
             }
         }

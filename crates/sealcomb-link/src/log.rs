@@ -8,6 +8,7 @@ use sealcomb_esp::Transform;
 
 use crate::config::{Config, Role};
 use crate::control::message::Refusal;
+use crate::control::version::Versions;
 use crate::control::{Event, Silence};
 
 /// Minimum interval between two log lines of the same problem.
@@ -147,6 +148,12 @@ impl Log {
                     tracing::info!("peer back: {} is heard again after {}", self.peer, seconds(silence));
                 }
             }
+            // `OtherVersions` has been logged, and says more.
+            Event::Dead(Silence::OtherVersions) => {}
+            Event::OtherVersions(theirs) => {
+                let text = self.other_versions(&theirs);
+                self.begin(Topic::Peer, &text, now);
+            }
             Event::Dead(cause) => {
                 let text = self.silence(cause);
                 self.begin(Topic::Peer, &text, now);
@@ -159,9 +166,9 @@ impl Log {
                 self.end(Topic::Exchange);
                 tracing::debug!("rekeyed: key {epoch} is in use");
             }
-            Event::Refused(epoch, why) => {
-                tracing::debug!("offer refused: key {epoch}, {why:?}");
-                self.begin(Topic::Exchange, self.refusal(why), now);
+            Event::Refused(epoch, why, details) => {
+                tracing::debug!("offer refused: key {epoch}, {why:?}: {details}");
+                self.begin(Topic::Exchange, &self.refusal(why, &details), now);
             }
             Event::OtherSuite(theirs, extended) => {
                 let text = format!(
@@ -189,10 +196,13 @@ impl Log {
                 "no messages arrive; check that it is running and that UDP passes in both directions".into()
             }
             Silence::Forged => {
-                "its messages fail authentication; check that `control-key` and the version of sealcomb-link are \
-                 equal at both ends"
+                "its messages fail authentication; check that `control-key` is equal at both ends".into()
+            }
+            Silence::Unknown => {
+                "its messages are authentic, but this release does not understand them; update the older end"
                     .into()
             }
+            Silence::OtherVersions => "its protocol versions differ".into(),
             Silence::SameRole => {
                 let role = self.role.name();
                 format!("its `role` is \"{role}\" too; one end must be the master and the other the slave")
@@ -201,8 +211,17 @@ impl Log {
         format!("peer dead: {peer} was not heard for {seconds}: {why}")
     }
 
-    fn refusal(&self, why: Refusal) -> &'static str {
-        match (why, self.role) {
+    fn other_versions(&self, theirs: &Versions) -> String {
+        format!(
+            "peer unusable: {} runs {theirs}, this end {}; there is no common protocol version, update the older end",
+            self.peer,
+            Versions::current()
+        )
+    }
+
+    /// Words a refusal. `details` come from the slave.
+    fn refusal(&self, why: Refusal, details: &str) -> String {
+        let text = match (why, self.role) {
             (Refusal::NoKey, Role::Master) => {
                 "offer refused: the slave's source does not have the key, see the slave's log; the current key stays \
                  in use, and other keys will be offered"
@@ -222,6 +241,14 @@ impl Log {
                  other keys will be offered; check that both sources belong together"
             }
             (Refusal::Outdated, _) => "offer refused: a later offer has replaced it; another will be made",
+        };
+        match (why, details) {
+            (_, "") => text.into(),
+            (Refusal::Suite, _) => {
+                let Self { transform, extended, .. } = self;
+                format!("{text}: this end has `suite` {} and `esn` {extended}, {details}", transform.id)
+            }
+            _ => format!("{text} (reason: {details})"),
         }
     }
 
@@ -316,16 +343,24 @@ mod tests {
     #[test]
     fn every_cause_has_its_own_text_that_names_the_setting() {
         let (log, mut texts) = (log(), Vec::new());
-        for cause in [Silence::Nothing, Silence::Forged, Silence::SameRole] {
+        for cause in [Silence::Nothing, Silence::Forged, Silence::SameRole, Silence::Unknown] {
             texts.push(log.silence(cause));
         }
         assert!(texts[1].contains("`control-key`") && texts[2].contains("`role` is \"slave\""), "{texts:?}");
         for why in [Refusal::NoKey, Refusal::Repeated, Refusal::Suite, Refusal::Disagree, Refusal::Outdated] {
-            texts.push(log.refusal(why).to_owned());
-            assert!(!log.refusal(why).contains(&format!("{why:?}")));
+            let text = log.refusal(why, "");
+            assert!(
+                !text.contains(&format!("{why:?}"))
+                    && log.refusal(why, "out of keys").contains("out of keys")
+            );
+            texts.push(text);
         }
+        let theirs = Versions { oldest: 7, newest: 8, release: "9.9.9".into() };
+        let text = log.other_versions(&theirs);
+        assert!(text.contains("9.9.9") && text.contains(env!("CARGO_PKG_VERSION")), "both are named: {text}");
+        texts.push(text);
         texts.sort_unstable();
         texts.dedup();
-        assert_eq!(texts.len(), 8);
+        assert_eq!(texts.len(), 10);
     }
 }

@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::associations::Associations;
 use crate::config::{Config, Role};
+use crate::control::Control;
+use crate::control::version::{Versions, printable};
 use crate::counters::{Counters, Counts};
 use crate::keys;
 use crate::listener::LimitedListener;
@@ -49,13 +51,18 @@ struct PeerState {
     /// When the peer last showed a sign of life; `None` if it never answered.
     heard: Option<Instant>,
     is_dead: bool,
+    /// The peer's release and the protocol version in use.
+    versions: Option<(String, u16)>,
     troubles: Vec<String>,
 }
 
 impl KeyCounters {
-    /// Records the time of the peer's last sign of life, whether it is dead, and the current problems.
-    pub(crate) fn note(&self, heard: Option<Instant>, is_dead: bool, troubles: Vec<String>) {
-        let state = PeerState { heard, is_dead, troubles };
+    /// Records the state of the peer and the current problems.
+    pub(crate) fn note(&self, machine: &Control, troubles: Vec<String>, now: Instant) {
+        let versions =
+            machine.peer_versions().map(|(versions, version)| (printable(&versions.release), version));
+        let state =
+            PeerState { heard: machine.heard(), is_dead: machine.is_peer_dead(now), versions, troubles };
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
 }
@@ -82,6 +89,12 @@ pub(crate) struct Report {
     met: bool,
     /// Seconds since the peer's last sign of life.
     heard_seconds_ago: Option<f64>,
+    /// This end's release of sealcomb-link.
+    release: String,
+    /// The peer's release, if it has answered.
+    peer_release: Option<String>,
+    /// The protocol version in use, if the peer has answered.
+    protocol: Option<u16>,
     /// The current problems, worded as in the log.
     troubles: Vec<String>,
     sending: Option<Sending>,
@@ -145,7 +158,7 @@ impl StatusState {
                 expired: outbound.is_past_hard_limit(now),
             }
         });
-        let PeerState { heard, is_dead, troubles } =
+        let PeerState { heard, is_dead, versions, troubles } =
             self.keys.now.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let inbound = self.associations.receiving();
         let mut receiving: Vec<Receiving> = inbound
@@ -165,6 +178,9 @@ impl StatusState {
             up_seconds: age(self.started),
             met: heard.is_some() && !is_dead,
             heard_seconds_ago: heard.map(age),
+            release: Versions::current().release,
+            peer_release: versions.as_ref().map(|(release, _)| release.clone()),
+            protocol: versions.map(|(_, version)| version),
             troubles,
             sending,
             receiving,

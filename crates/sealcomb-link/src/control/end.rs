@@ -7,6 +7,7 @@ use sealcomb_esp::{Fingerprint, Transform};
 
 use super::message::{Bytes32, Codec, Id, Message, Offer, Say};
 use super::recent::Recent;
+use super::version::Versions;
 use super::{Action, Event, MAX_REMEMBERED, Settings, SourceKey};
 use crate::config::Role;
 use crate::derive::{Context, Epoch, Root, Secret};
@@ -23,6 +24,12 @@ pub(super) struct End {
     count: u64,
     /// The peer's boot ID, from the latest answer to a challenge.
     pub(super) peer: Option<Id>,
+    /// The protocol versions that this end supports.
+    pub(super) versions: Versions,
+    /// The protocol versions that the peer supports.
+    pub(super) peer_versions: Versions,
+    /// The protocol version in use with the peer.
+    pub(super) version: u16,
     /// The generation of the newest receiving association.
     pub(super) generation: u64,
     /// Keys to offer (master), or keys fetched from the source (slave).
@@ -46,6 +53,9 @@ impl End {
             boot: Id(random()),
             count: 0,
             peer: None,
+            versions: Versions::current(),
+            peer_versions: Versions::default(),
+            version: 0,
             generation: 0,
             keys: VecDeque::new(),
             seen: Recent::new(MAX_REMEMBERED),
@@ -89,6 +99,7 @@ impl End {
     pub(super) fn agreed(&self, key: &[u8], offer: &Offer, slave_nonce: Bytes32, slave_spi: u32) -> Epoch {
         let peer = self.peer.unwrap_or_default();
         let context = Context {
+            version: self.version,
             transform: self.transform,
             extended: self.extended,
             boots: match self.role {

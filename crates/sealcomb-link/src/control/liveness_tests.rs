@@ -133,7 +133,7 @@ impl Scene {
             match action {
                 Action::Send(datagram) => {
                     let message = Codec::new(&Root::new(&CONTROL_KEY), Role::Master).read(&datagram).unwrap();
-                    if let Say::Hello { challenge } = message.say {
+                    if let Say::Hello { challenge, .. } = message.say {
                         has_asked = true;
                         if self.challenges.last() != Some(&challenge) {
                             self.challenges.push(challenge);
@@ -177,7 +177,7 @@ impl Scene {
             Step::Pass(ticks) => (0..*ticks).for_each(|_| self.tick()),
             Step::Answer => {
                 if let Some(challenge) = self.challenges.last().copied() {
-                    let datagram = self.message(Say::Welcome { challenge });
+                    let datagram = self.message(Say::Welcome { challenge, versions: Versions::current() });
                     if self.accepted != Some(challenge) {
                         self.accepted = Some(challenge);
                         self.reference.sign(self.now);
@@ -193,19 +193,20 @@ impl Scene {
             }
             Step::LateAnswer => {
                 if let [.., challenge, _] = self.challenges[..] {
-                    let datagram = self.message(Say::Welcome { challenge });
+                    let datagram = self.message(Say::Welcome { challenge, versions: Versions::current() });
                     self.receive(&datagram);
                 }
             }
             Step::Hello => {
                 let is_wanted = self.end.end.peer.is_none() || self.end.is_peer_dead(self.now);
                 let was_asked = self.asked.is_some_and(|asked| self.now < asked + FIRST_WAIT);
-                let datagram = self.message(Say::Hello { challenge: Id([1; 16]) });
+                let datagram =
+                    self.message(Say::Hello { challenge: Id([1; 16]), versions: Versions::current() });
                 assert_eq!(self.receive(&datagram), is_wanted && !was_asked);
             }
             Step::Forgery => {
                 let stranger = Codec::new(&Root::new(&[6; 32]), Role::Master);
-                let say = Say::Hello { challenge: Id::default() };
+                let say = Say::Hello { challenge: Id::default(), versions: Versions::current() };
                 let message = Message { from: PEER, to: Id::default(), count: 1, say };
                 self.receive(&stranger.write(&message));
             }

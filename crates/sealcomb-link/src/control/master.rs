@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::end::{End, is_same, random};
 use super::message::{Accept, Bytes32, Offer, Refusal, Say};
+use super::version::printable;
 use super::{Action, Event, MAX_NEXT_KEYS, Retransmit, SaParameters, SourceKey};
 use crate::config::Role;
 use crate::derive::{Secret, Step};
@@ -140,7 +141,7 @@ impl Master {
         }
         let keys = end.agreed(&key.key, offer, accept.nonce, accept.spi);
         if !is_same(&accept.proof, &keys.proof(Step::Accept)) {
-            self.give_up(end, accept.epoch, Refusal::Disagree, now);
+            self.give_up(end, accept.epoch, Refusal::Disagree, "", now);
             return;
         }
         let (epoch, generation) = (accept.epoch, end.next_generation());
@@ -159,13 +160,15 @@ impl Master {
         end.send_to_peer(Say::Confirm { epoch, proof });
     }
 
-    pub(super) fn refused(&mut self, end: &mut End, epoch: u64, why: Refusal, now: Instant) {
+    pub(super) fn refused(&mut self, end: &mut End, epoch: u64, why: Refusal, details: &str, now: Instant) {
         match &self.exchange {
-            Exchange::Offered { offer, .. } if offer.epoch == epoch => self.give_up(end, epoch, why, now),
+            Exchange::Offered { offer, .. } if offer.epoch == epoch => {
+                self.give_up(end, epoch, why, details, now)
+            }
             // The slave has discarded the key that it accepted, and both ends need another.
             Exchange::Confirming { epoch: ours, .. } if *ours == epoch => {
                 self.change_now(now);
-                self.give_up(end, epoch, why, now);
+                self.give_up(end, epoch, why, details, now);
             }
             _ => {}
         }
@@ -180,7 +183,7 @@ impl Master {
     }
 
     /// Abandons the exchange. The next offer follows after a pause.
-    fn give_up(&mut self, end: &mut End, epoch: u64, why: Refusal, now: Instant) {
+    fn give_up(&mut self, end: &mut End, epoch: u64, why: Refusal, details: &str, now: Instant) {
         let exchange = std::mem::replace(&mut self.exchange, Exchange::Idle);
         if let (Exchange::Offered { key, .. }, Refusal::Suite) = (exchange, why) {
             // The slave has not fetched the key, so it can be offered again.
@@ -188,6 +191,6 @@ impl Master {
         }
         self.schedule.not_before = now + self.schedule.pause;
         self.schedule.pause = (self.schedule.pause * 2).min(MAX_PAUSE);
-        end.report(Event::Refused(epoch, why));
+        end.report(Event::Refused(epoch, why, printable(details)));
     }
 }

@@ -38,6 +38,7 @@ mod recent;
 mod slave;
 #[cfg(test)]
 mod tests;
+pub mod version;
 
 use std::time::{Duration, Instant};
 
@@ -52,6 +53,7 @@ use presence::Presence;
 pub use presence::Silence;
 use recent::Recent;
 use slave::Slave;
+use version::Versions;
 
 /// Delay before the first retransmission. It doubles each time, up to [`MAX_WAIT`].
 const FIRST_WAIT: Duration = Duration::from_millis(40);
@@ -103,7 +105,7 @@ pub enum Action {
 }
 
 /// A change in the state of the peer or of the key exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The peer answered for the first time.
     Met,
@@ -115,11 +117,14 @@ pub enum Event {
     Back(Duration),
     /// The key of this epoch is in use: in both directions at the master, for sending at the slave.
     Changed(u64),
-    /// The slave refused the offer of this epoch, or the master rejected the answer to it.
-    Refused(u64, Refusal),
+    /// The slave refused the offer of this epoch, or the master rejected the answer to it. The text gives details, such
+    /// as the message of the slave's KME, and may be empty.
+    Refused(u64, Refusal, String),
     /// The master offered another suite or ESN setting (slave only): its suite if this version supports it, and
     /// whether its sequence numbers have 64 bits.
     OtherSuite(Option<&'static str>, bool),
+    /// The peer supports these protocol versions, none of which this end supports.
+    OtherVersions(Versions),
     /// The source delivered a key that it had delivered before.
     Repeated,
 }
@@ -203,6 +208,12 @@ impl Control {
         self.end.peer.map(|_| self.presence.heard())
     }
 
+    /// Returns the peer's versions and the one in use, or `None` if it never answered.
+    pub fn peer_versions(&self) -> Option<(&Versions, u16)> {
+        self.end.peer.as_ref()?;
+        Some((&self.end.peer_versions, self.end.version))
+    }
+
     /// Returns whether the peer has shown no sign of life for the dead time.
     pub fn is_peer_dead(&self, now: Instant) -> bool {
         self.presence.is_dead(now)
@@ -259,8 +270,9 @@ impl Control {
         is_new
     }
 
-    /// Passes in the result of [`Action::Fetch`] (slave only); `None` if the source does not have the key.
-    pub fn fetched(&mut self, id: &str, key: Option<Zeroizing<Vec<u8>>>) {
+    /// Passes in the result of [`Action::Fetch`] (slave only): the key, or the reason why the source does not have it,
+    /// which the master logs too.
+    pub fn fetched(&mut self, id: &str, key: Result<Zeroizing<Vec<u8>>, String>) {
         if let Side::Slave(slave) = &mut self.side {
             slave.fetched(&mut self.end, id, key);
         }
@@ -290,17 +302,19 @@ impl Control {
         self.read.insert(*tag);
         let from = message.from;
         match message.say {
-            Say::Hello { challenge } => {
-                self.end.send(from, Say::Welcome { challenge });
-                if self.end.peer != Some(from) || self.presence.is_dead(now) {
+            Say::Hello { challenge, versions } => {
+                self.end.send(from, Say::Welcome { challenge, versions: self.end.versions.clone() });
+                let is_understood = self.end.versions.common(&versions).is_some();
+                self.presence.note_versions(&mut self.end, versions, now);
+                if is_understood && (self.end.peer != Some(from) || self.presence.is_dead(now)) {
                     self.presence.probe(&mut self.end, now);
                 }
                 true
             }
-            Say::Welcome { challenge } => {
+            Say::Welcome { challenge, versions } => {
                 let is_answer = message.to == self.end.boot && self.presence.is_open(challenge);
                 if is_answer {
-                    self.answered(from, now);
+                    self.answered(from, versions, now);
                 }
                 is_answer
             }
@@ -317,7 +331,12 @@ impl Control {
         }
     }
 
-    fn answered(&mut self, from: message::Id, now: Instant) {
+    fn answered(&mut self, from: message::Id, versions: Versions, now: Instant) {
+        let Some(version) = self.end.versions.common(&versions) else {
+            self.presence.note_versions(&mut self.end, versions, now);
+            return;
+        };
+        (self.end.version, self.end.peer_versions) = (version, versions);
         let is_another = self.presence.answered(&mut self.end, from, now);
         if is_another {
             match &mut self.side {
@@ -331,7 +350,9 @@ impl Control {
         let end = &mut self.end;
         match (&mut self.side, say) {
             (Side::Master(master), Say::Accept(accept)) => master.accepted(end, &accept, now),
-            (Side::Master(master), Say::Refuse { epoch, why }) => master.refused(end, epoch, why, now),
+            (Side::Master(master), Say::Refuse { epoch, why, details }) => {
+                master.refused(end, epoch, why, &details, now);
+            }
             (Side::Master(master), Say::Done { epoch, proof }) => master.done(end, epoch, proof),
             (Side::Master(master), Say::SoftLimit { epoch }) => master.peer_soft_limit_reached(epoch, now),
             (Side::Slave(slave), Say::Offer(offer)) => slave.offered(end, offer),

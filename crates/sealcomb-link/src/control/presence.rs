@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use super::end::{End, random};
 use super::message::{Id, Say};
+use super::version::Versions;
 use super::{Event, FIRST_WAIT, Retransmit};
 use crate::config::Liveness;
 
@@ -26,10 +27,14 @@ use crate::config::Liveness;
 pub enum Silence {
     /// No control messages arrive.
     Nothing,
-    /// Messages arrive, but under another control key or protocol version.
+    /// Messages arrive, but under another control key.
     Forged,
+    /// Authentic messages arrive that this release does not understand.
+    Unknown,
     /// Messages arrive from an end of the same role as this one.
     SameRole,
+    /// Messages arrive from an end that supports other protocol versions.
+    OtherVersions,
 }
 
 /// The liveness of the peer as seen from this end.
@@ -97,7 +102,7 @@ impl Presence {
 
     fn ask(&mut self, end: &mut End, now: Instant) {
         self.asked = Some(now);
-        end.send(Id::default(), Say::Hello { challenge: self.challenge });
+        end.send(Id::default(), Say::Hello { challenge: self.challenge, versions: end.versions.clone() });
     }
 
     /// Sends a challenge ahead of schedule, because a message arrived from an unknown boot ID or from a dead peer. The
@@ -143,6 +148,17 @@ impl Presence {
         was_reported.then_some(silence)
     }
 
+    /// Records the versions in an authentic message of the peer, and reports them if there is none in common. A living
+    /// peer has proved its versions; the message may then be a copy from before an update.
+    pub(super) fn note_versions(&mut self, end: &mut End, versions: Versions, now: Instant) {
+        let is_alive = end.peer.is_some() && !self.is_dead(now);
+        if is_alive || end.versions.common(&versions).is_some() {
+            return;
+        }
+        self.cause = Silence::OtherVersions;
+        end.report(Event::OtherVersions(versions));
+    }
+
     /// Records a datagram whose HMAC does not verify, as a possible cause of the peer's silence.
     pub(super) fn note_unreadable(&mut self, end: &End, datagram: &[u8], now: Instant) {
         if end.peer.is_some() && !self.is_dead(now) {
@@ -151,6 +167,7 @@ impl Presence {
         let cause = match end.codec.read_own(datagram) {
             Some(message) if message.from == end.boot => return,
             Some(_) => Silence::SameRole,
+            None if end.codec.is_authentic(datagram) => Silence::Unknown,
             None => Silence::Forged,
         };
         self.cause = self.cause.max(cause);

@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 
 use super::end::{End, is_same, random};
 use super::message::{Accept, Bytes32, Id, Offer, Refusal, Say, is_key_name};
+use super::version::printable;
 use super::{Action, Event, MAX_NEXT_KEYS, Retransmit, SaParameters, SourceKey};
 use crate::config::Role;
 use crate::derive::{Epoch, Step};
@@ -84,7 +85,8 @@ impl Slave {
             if accepted.offer == offer {
                 end.send_to_peer(Say::Accept(accepted.accept.clone()));
             } else {
-                end.send_to_peer(Say::Refuse { epoch: offer.epoch, why: Refusal::Outdated });
+                let details = String::new();
+                end.send_to_peer(Say::Refuse { epoch: offer.epoch, why: Refusal::Outdated, details });
             }
             return;
         }
@@ -94,11 +96,12 @@ impl Slave {
         if offer.suite != end.transform.id || offer.esn != end.extended {
             let theirs = sealcomb_esp::Transform::by_id(&offer.suite).map(|transform| transform.id);
             end.report(Event::OtherSuite(theirs, offer.esn));
-            end.send_to_peer(Say::Refuse { epoch: offer.epoch, why: Refusal::Suite });
+            let details = format!("the slave has `suite` {} and `esn` {}", end.transform.id, end.extended);
+            end.send_to_peer(Say::Refuse { epoch: offer.epoch, why: Refusal::Suite, details });
             return;
         }
         if !is_key_name(&offer.key) {
-            refuse(end, offer.epoch, Refusal::NoKey);
+            refuse(end, offer.epoch, Refusal::NoKey, "the key ID is invalid");
             return;
         }
         self.ahead =
@@ -129,23 +132,26 @@ impl Slave {
         }
     }
 
-    pub(super) fn fetched(&mut self, end: &mut End, id: &str, key: Option<Zeroizing<Vec<u8>>>) {
+    pub(super) fn fetched(&mut self, end: &mut End, id: &str, key: Result<Zeroizing<Vec<u8>>, String>) {
         if self.asked.as_deref() == Some(id) {
             self.asked = None;
         }
-        let is_there = key.is_some();
-        if let Some(key) = key {
-            if end.keys.len() == MAX_FETCHED_KEYS {
-                end.keys.pop_front();
+        let failure = match key {
+            Ok(key) => {
+                if end.keys.len() == MAX_FETCHED_KEYS {
+                    end.keys.pop_front();
+                }
+                end.keys.push_back(SourceKey { id: id.to_owned(), key });
+                None
             }
-            end.keys.push_back(SourceKey { id: id.to_owned(), key });
-        }
+            Err(why) => Some(why),
+        };
         if let Some(offer) = self.awaited.as_ref().filter(|offer| offer.key == id) {
-            if is_there {
-                self.accept(end);
-            } else {
-                refuse(end, offer.epoch, Refusal::NoKey);
+            if let Some(why) = failure {
+                refuse(end, offer.epoch, Refusal::NoKey, &why);
                 self.awaited = None;
+            } else {
+                self.accept(end);
             }
         }
         self.ask(end);
@@ -158,12 +164,12 @@ impl Slave {
         let proof = end.offered(&end.keys[at].key, &offer).proof(Step::Offer);
         if !is_same(&offer.proof, &proof) {
             // The key is not consumed: an offer without a valid proof must not exhaust the store.
-            refuse(end, offer.epoch, Refusal::Disagree);
+            refuse(end, offer.epoch, Refusal::Disagree, "");
             return;
         }
         let Some(SourceKey { key, .. }) = end.keys.remove(at) else { return };
         if !end.is_new(&key) {
-            refuse(end, offer.epoch, Refusal::Repeated);
+            refuse(end, offer.epoch, Refusal::Repeated, "");
             return;
         }
         let (nonce, spi) = (Bytes32(random()), end.new_spi());
@@ -195,7 +201,8 @@ impl Slave {
             self.accepted.as_mut().filter(|accepted| is_of_peer(accepted.from, accepted.offer.epoch))
         else {
             // The offer was superseded by a later one.
-            end.send_to_peer(Say::Refuse { epoch, why: Refusal::Outdated });
+            let details = String::new();
+            end.send_to_peer(Say::Refuse { epoch, why: Refusal::Outdated, details });
             return;
         };
         let Some(keys) = unconfirmed.take_if(|keys| is_same(&proof, &keys.proof(Step::Confirm))) else {
@@ -216,7 +223,8 @@ fn has(end: &End, id: &str) -> bool {
     end.keys.iter().any(|key| key.id == id)
 }
 
-fn refuse(end: &mut End, epoch: u64, why: Refusal) {
-    end.report(Event::Refused(epoch, why));
-    end.send_to_peer(Say::Refuse { epoch, why });
+fn refuse(end: &mut End, epoch: u64, why: Refusal, details: &str) {
+    let details = printable(details);
+    end.report(Event::Refused(epoch, why, details.clone()));
+    end.send_to_peer(Say::Refuse { epoch, why, details });
 }

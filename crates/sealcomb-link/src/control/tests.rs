@@ -136,7 +136,7 @@ impl World {
             if *at + self.slave_source_takes > now {
                 break;
             }
-            self.ends[1].fetched(id, (self.slave_source)(id));
+            self.ends[1].fetched(id, (self.slave_source)(id).ok_or_else(|| "no such key\n".into()));
             self.answered += 1;
             self.act(1, fate);
         }
@@ -427,7 +427,7 @@ fn keys_that_differ_between_the_ends_are_never_used() {
     let before = world.epochs();
     world.slave_source = |_| Some(Zeroizing::new(vec![9; 32]));
     world.run(2000, good_wire);
-    let disagree = |event: &Event| matches!(event, Event::Refused(_, Refusal::Disagree));
+    let disagree = |event: &Event| matches!(event, Event::Refused(_, Refusal::Disagree, _));
     assert!(world.installed.iter().all(|installed| installed.events.iter().any(disagree)));
     let worst = before[0].unwrap() + 2; // keys fetched in advance, before the fault
     assert!(world.epochs().iter().all(|epoch| epoch.unwrap() <= worst));
@@ -443,8 +443,10 @@ fn keys_that_the_slaves_source_lacks_are_refused_and_the_old_one_stays() {
     world.slave_source = |_| None;
     let before = world.epochs()[0].unwrap();
     world.run(3000, good_wire);
-    let refused = |event: &Event| matches!(event, Event::Refused(_, Refusal::NoKey));
+    let refused = |event: &Event| matches!(event, Event::Refused(_, Refusal::NoKey, _));
     assert!(world.installed[0].events.iter().filter(|event| refused(event)).count() > 2);
+    let named = |event: &Event| matches!(event, Event::Refused(.., details) if details == "no such key");
+    assert!(world.installed.iter().all(|installed| installed.events.iter().any(named)), "both ends log why");
     assert!(world.epochs().iter().all(|epoch| epoch.unwrap() <= before + 2));
 }
 
@@ -465,9 +467,88 @@ fn ends_with_different_suites_never_agree_on_a_key() {
     world.ends[1].end.transform = Transform::by_id("aes256-gcm").unwrap();
     world.run(1000, good_wire);
     assert_eq!(world.epochs(), [None, None]);
-    assert!(world.installed[0].events.contains(&Event::Refused(1, Refusal::Suite)));
+    let details = "the slave has `suite` aes256-gcm and `esn` true".to_owned();
+    assert!(world.installed[0].events.contains(&Event::Refused(1, Refusal::Suite, details)));
     assert!(world.installed[1].events.contains(&Event::OtherSuite(Some("aes128-gcm"), true)));
     assert!(world.issued <= 3, "{} keys are used up", world.issued);
+}
+
+fn versions(oldest: u16, newest: u16) -> Versions {
+    Versions { oldest, newest, release: format!("0.{newest}") }
+}
+
+#[test]
+fn releases_with_a_common_version_use_the_newest_of_them() {
+    for (master, slave, common) in [((1, 1), (1, 3), 1), ((1, 3), (2, 2), 2), ((1, 3), (2, 4), 3)] {
+        let mut world = World::new();
+        world.ends[0].end.versions = versions(master.0, master.1);
+        world.ends[1].end.versions = versions(slave.0, slave.1);
+        world.run(500, good_wire);
+        assert!(world.epochs()[0].is_some() && world.epochs()[0] == world.epochs()[1]);
+        assert_eq!(world.ends[0].peer_versions(), Some((&versions(slave.0, slave.1), common)));
+        assert_eq!(world.ends[1].peer_versions(), Some((&versions(master.0, master.1), common)));
+    }
+}
+
+#[test]
+fn releases_without_a_common_version_say_so_and_agree_on_nothing() {
+    let mut world = World::new();
+    world.ends[1].end.versions = versions(2, 3);
+    world.run(6000, good_wire);
+    assert_eq!(world.epochs(), [None, None]);
+    for (which, theirs) in [versions(2, 3), Versions::current()].into_iter().enumerate() {
+        let events = &world.installed[which].events;
+        assert_eq!(events.first(), Some(&Event::OtherVersions(theirs)), "{events:?}");
+        assert!(events.contains(&Event::Dead(Silence::OtherVersions)));
+        assert_eq!(world.ends[which].peer_versions(), None);
+    }
+    // The update of one end resolves it.
+    world.restart(1);
+    world.assert_keys_change_within(1000);
+}
+
+#[test]
+fn a_copy_from_before_an_update_does_not_affect_a_living_peer() {
+    let mut world = World::new();
+    world.run(500, good_wire);
+    let old = Say::Hello { challenge: Id([9; 16]), versions: versions(7, 8) };
+    world.inject(0, &forged(0, Id([6; 16]), Id::default(), 1, old));
+    world.run(500, good_wire);
+    assert!(!world.installed[0].events.iter().any(|event| matches!(event, Event::OtherVersions(_))));
+}
+
+#[test]
+fn messages_of_a_later_protocol_are_not_taken_for_forgeries() {
+    let mut world = World::new();
+    let slave = Codec::new(&Root::new(&CONTROL_KEY), Role::Slave);
+    let hello = slave.write(&Message {
+        from: Id([6; 16]),
+        to: Id::default(),
+        count: 1,
+        say: Say::Hello { challenge: Id::default(), versions: Versions::current() },
+    });
+    let text = String::from_utf8(hello[36..].to_vec()).unwrap();
+    let key = Root::new(&CONTROL_KEY).control(Role::Slave);
+    for (from, to, cause) in [("hello", "greeting", Silence::Unknown), ("count", "x", Silence::Unknown)] {
+        world.ends[0] = end(Role::Master, world.now);
+        world.installed[0] = Installed::default();
+        let text = text.replace(from, to);
+        let tag = hmac_of(&*key, text.as_bytes());
+        world.inject(0, &[&[0; 4][..], &tag, text.as_bytes()].concat());
+        world.run(6000, || (0, 1));
+        assert!(world.installed[0].events.contains(&Event::Dead(cause)), "{text}");
+    }
+    // A field that this version does not know is ignored.
+    let text = text.replace(r#""count""#, r#""later":[1],"count""#);
+    let tag = hmac_of(&*key, text.as_bytes());
+    let datagram = [&[0; 4][..], &tag, text.as_bytes()].concat();
+    let now = world.now;
+    assert!(world.ends[0].receive(&datagram, now));
+}
+
+fn hmac_of(key: &[u8], text: &[u8]) -> [u8; 32] {
+    use hmac::{KeyInit, Mac};
+    hmac::Hmac::<sha2::Sha256>::new_from_slice(key).unwrap().chain_update(text).finalize().into_bytes().into()
 }
 
 // ---- Attackers
@@ -511,7 +592,7 @@ impl World {
             for why in
                 [Refusal::NoKey, Refusal::Repeated, Refusal::Suite, Refusal::Disagree, Refusal::Outdated]
             {
-                forgeries.push((0, Say::Refuse { epoch, why }));
+                forgeries.push((0, Say::Refuse { epoch, why, details: String::new() }));
             }
             forgeries.push((1, Say::Confirm { epoch, proof }));
             forgeries.push((0, Say::Done { epoch, proof }));
@@ -519,8 +600,11 @@ impl World {
         }
         for to in 0..2 {
             let challenge = self.ends[to].presence.challenge();
-            forgeries.push((to, Say::Hello { challenge: Id([9; 16]) }));
-            forgeries.push((to, Say::Welcome { challenge }));
+            forgeries.push((to, Say::Hello { challenge: Id([9; 16]), versions: Versions::current() }));
+            forgeries.push((to, Say::Welcome { challenge, versions: Versions::current() }));
+            let versions = Versions { oldest: 2, newest: 9, release: String::new() };
+            forgeries.push((to, Say::Hello { challenge: Id([9; 16]), versions: versions.clone() }));
+            forgeries.push((to, Say::Welcome { challenge, versions }));
         }
         forgeries
     }
@@ -601,7 +685,7 @@ fn offers_of_one_key_do_not_add_up() {
         world.ends[1].receive(&datagram, now);
         let actions: Vec<Action> = world.ends[1].actions().collect();
         if actions.iter().any(|action| matches!(action, Action::Fetch(_))) {
-            world.ends[1].fetched(&offer.key, Some(key_of(&offer.key)));
+            world.ends[1].fetched(&offer.key, Ok(key_of(&offer.key)));
         }
         for action in actions.into_iter().chain(world.ends[1].actions().collect::<Vec<_>>()) {
             match action {
@@ -635,7 +719,8 @@ fn a_false_answer_to_a_challenge_leaves_the_keys_in_use() {
         world.run(3000, good_wire);
         let before = world.epochs();
         let challenge = world.ends[to].presence.challenge();
-        let datagram = forged(to, Id([6; 16]), world.boots()[to], 1, Say::Welcome { challenge });
+        let say = Say::Welcome { challenge, versions: Versions::current() };
+        let datagram = forged(to, Id([6; 16]), world.boots()[to], 1, say);
         // Only the forged message arrives.
         world.inject(to, &datagram);
         world.run(10_000, || (0, 1));
@@ -710,7 +795,8 @@ fn every_question_is_answered_however_many_there_are() {
     for i in 0..10_000_u64 {
         let mut challenge = Id::default();
         challenge.0[..8].copy_from_slice(&i.to_be_bytes());
-        let datagram = forged(0, Id([6; 16]), Id::default(), i, Say::Hello { challenge });
+        let say = Say::Hello { challenge, versions: Versions::current() };
+        let datagram = forged(0, Id([6; 16]), Id::default(), i, say);
         world.ends[0].receive(&datagram, now);
         let answers = world.ends[0].actions().filter(|action| matches!(action, Action::Send(_))).count();
         assert!((1..=2).contains(&answers), "{answers} answers");

@@ -1,6 +1,6 @@
 """An independent slave: the protocol of docs/link.md in Python, with scapy's ESP. It shares no code with sealcomb.
 
-usage: peer.py MASTER_ADDRESS OUR_ADDRESS SUITE ESN CONTROL_KEY_FILE KEY_FILE
+usage: peer.py [--versions OLDEST NEWEST] MASTER_ADDRESS OUR_ADDRESS SUITE ESN CONTROL_KEY_FILE KEY_FILE
 
 Answers ICMP echo requests that arrive through the link, under the newest confirmed key. At the end of standard input,
 prints its counts in JSON.
@@ -24,6 +24,9 @@ from scapy.layers.ipsec import ESP, SecurityAssociation
 MARKER = bytes(4)
 TAG = 32
 PORT = 4500
+LABEL = b"sealcomb-link"
+VERSION = 1
+VERSIONS: dict[str, int | str] = {"oldest": VERSION, "newest": VERSION, "release": "peer.py"}
 # scapy's names of cipher and integrity algorithm, bytes of the cipher's key with salt, bytes of the integrity key.
 SUITES = {
     "aes128-gcm": ("AES-GCM", "NULL", 20, 0),
@@ -53,7 +56,8 @@ class Epoch:
 
         def context(nonce: bytes, spi: int) -> bytes:
             return (
-                suite.encode()
+                VERSION.to_bytes(2)
+                + suite.encode()
                 + bytes([0, offer["esn"]])
                 + boots
                 + offer["epoch"].to_bytes(8)
@@ -91,7 +95,7 @@ class Epoch:
 class Peer:
     def __init__(self, ours: str, theirs: str, suite: str, esn: bool, control: bytes, key: bytes) -> None:
         self.suite, self.esn, self.key = suite, esn, key
-        self.root = extract(b"sealcomb-link 2", control)
+        self.root = extract(LABEL, control)
         self.control = {role: expand(self.root, b"control " + role.encode()) for role in ("master", "slave")}
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind((ours, PORT))
@@ -112,7 +116,7 @@ class Peer:
 
     def hello(self) -> None:
         if self.master == bytes(16):
-            self.say(bytes(16), {"hello": {"challenge": self.challenge.hex()}})
+            self.say(bytes(16), {"hello": {"challenge": self.challenge.hex(), "versions": VERSIONS}})
 
     def hear(self, datagram: bytes) -> None:
         tag, text = datagram[4 : 4 + TAG], datagram[4 + TAG :]
@@ -121,7 +125,7 @@ class Peer:
         sender = bytes.fromhex(message["from"])
         ((kind, body),) = message["say"].items()
         if kind == "hello":
-            self.say(sender, {"welcome": body})
+            self.say(sender, {"welcome": {"challenge": body["challenge"], "versions": VERSIONS}})
         elif kind == "welcome":
             if bytes.fromhex(body["challenge"]) == self.challenge:
                 self.master = sender
@@ -170,7 +174,7 @@ class Peer:
 
 def keys_of(control: list[bytes], suite: str, control_key: bytes, key: bytes) -> dict[int, bytes]:
     """Derive the cipher keys by SPI from recorded control messages and the secrets."""
-    root = extract(b"sealcomb-link 2", control_key)
+    root = extract(LABEL, control_key)
     offers, found = {}, {}
     for datagram in control:
         message = json.loads(datagram[4 + TAG :])
@@ -186,6 +190,9 @@ def keys_of(control: list[bytes], suite: str, control_key: bytes, key: bytes) ->
 
 
 def main() -> None:
+    if sys.argv[1] == "--versions":
+        VERSIONS["oldest"], VERSIONS["newest"] = int(sys.argv[2]), int(sys.argv[3])
+        del sys.argv[1:4]
     theirs, ours, suite, esn, control, key = sys.argv[1:]
     read = lambda name: bytes.fromhex(Path(name).read_text().strip())  # noqa: E731
     peer = Peer(ours, theirs, suite, esn == "true", read(control), read(key))

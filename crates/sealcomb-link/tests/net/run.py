@@ -38,6 +38,7 @@ sys.path.insert(0, str(HERE))
 import net  # noqa: E402
 import peer  # noqa: E402
 import traffic  # noqa: E402
+import vectors  # noqa: E402
 from net import FILE_KEYS, TUNNEL_V4, TUNNEL_V6, Host, Kmes, Link, until  # noqa: E402
 
 PYTHON = sys.executable
@@ -235,9 +236,26 @@ class Peer(OnALink):
         # The system also sends IPv6 router solicitations.
         self.assertGreaterEqual(seen["opened"], 20)
         self.assertGreater(seen["confirm"], 5)
+        self.assertEqual((a.status()["peer_release"], a.status()["protocol"]), ("peer.py", 1))
         counts = a.counters()
         self.assertEqual(counts["in_delivered"], 20)
         self.assertEqual({n for name, n in counts.items() if name.startswith("in_dropped")}, {0})
+
+    def test_the_golden_messages_are_up_to_date(self) -> None:
+        golden = HERE.parent / "vectors/control.json"
+        self.assertEqual(golden.read_text(), vectors.vectors(), "run tests/net/vectors.py")
+
+    def test_another_protocol_version_is_named_at_the_end_that_cannot_speak_it(self) -> None:
+        a = self.link(0, net.config(0, FILE_KEYS, tables=FAST)).start()
+        files = [str(self.folder / name) for name in ("control.key", "link.key")]
+        Tool(self.b, "peer.py", "--versions", "7", "9", "192.0.2.1", "192.0.2.2", "aes256-gcm", "true", *files,
+             ready=False)  # fmt: skip
+        line = "release peer.py with protocol versions 7 to 9"
+        until(line, lambda: line in a.log.read_text())
+        time.sleep(1)
+        self.assertEqual(a.log.read_text().count(line), 1)
+        self.assertIn(line, " ".join(a.status()["troubles"]))
+        self.assertEqual((a.status()["met"], a.status()["protocol"]), (False, None))
 
     def test_scapy_is_the_peer_gcm(self) -> None:
         self.speak("aes256-gcm", "true")
