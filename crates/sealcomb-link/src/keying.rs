@@ -11,6 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex, mpsc, watch};
 
 use crate::associations::Associations;
+use crate::clock::{ClockTrouble, Clocks};
 use crate::config::{Config, Keys, Role};
 use crate::control::message::Refusal;
 use crate::control::{Action, Control, Event, Settings};
@@ -119,6 +120,7 @@ impl Keying {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut clocks = Clocks::new(Instant::now());
         let mut datagrams = Vec::with_capacity(MAX_QUEUED);
         loop {
             tokio::select! {
@@ -143,6 +145,12 @@ impl Keying {
             {
                 machine.soft_limit_reached(outbound.generation, now);
             }
+            if let Some(trouble) = clocks.tick(now) {
+                self.log.clock(trouble, now);
+                if matches!(trouble, ClockTrouble::Suspended(_)) {
+                    machine.change_now(now);
+                }
+            }
             if let Some(at) = self.activities.iter().filter_map(|activity| activity.received()).max() {
                 machine.heard_traffic(at);
             }
@@ -156,6 +164,7 @@ impl Keying {
                 self.associations.sending().is_some_and(|outbound| !outbound.is_past_hard_limit(now));
             self.log.key(has_key, self.had_key, self.started, now);
             self.had_key |= has_key;
+            self.log.tick(now);
             self.counters.note(&machine, self.log.troubles(), now);
         }
     }

@@ -292,7 +292,10 @@ impl KmeClient {
 /// Formats an error with all its causes, which reqwest's `Display` omits, and without the URL, which may contain a
 /// user name.
 fn describe(error: reqwest::Error) -> String {
-    format!("{:#}", anyhow::Error::from(error.without_url()))
+    let text = format!("{:#}", anyhow::Error::from(error.without_url()));
+    // The two messages of rustls about the validity period of a certificate.
+    let is_about_time = text.contains("certificate expired") || text.contains("certificate not valid yet");
+    if is_about_time { format!("{text}; check the clocks of this machine and of the KME") } else { text }
 }
 
 /// Returns the message of an error response (GS QKD 014, section 6.5), truncated and without control characters.

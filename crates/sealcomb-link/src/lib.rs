@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod associations;
+mod clock;
 pub mod config;
 pub mod control;
 pub mod counters;
@@ -15,6 +16,7 @@ mod listener;
 mod log;
 pub mod path;
 mod privileges;
+mod problems;
 mod run;
 mod status;
 mod supply;

@@ -1,20 +1,16 @@
-//! The log of the link's problems. Each problem is logged once when it begins, with its cause and a remedy, and once
-//! when it is resolved.
+//! The log of the link's problems. Each problem is logged when it begins, with its cause and a remedy, then at growing
+//! intervals, and once when it is resolved.
 
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use sealcomb_esp::Transform;
 
+use crate::clock::ClockTrouble;
 use crate::config::{Config, Role};
 use crate::control::message::Refusal;
 use crate::control::version::Versions;
 use crate::control::{Event, Silence};
-
-/// Minimum interval between two log lines of the same problem.
-const QUIET: Duration = Duration::from_secs(10);
-/// Maximum number of distinct texts per topic that are logged until they expire.
-const MAX_TEXTS: usize = 8;
+use crate::problems::Problems;
 
 /// The subject of a problem. Each has at most one current problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,6 +23,8 @@ pub(crate) enum Topic {
     Exchange,
     /// Availability of a key for sending.
     Key,
+    /// The system's clocks.
+    Clock,
 }
 
 impl Topic {
@@ -36,23 +34,9 @@ impl Topic {
             Self::Source => "key source delivers keys again",
             Self::Exchange => "both ends agree on keys again",
             Self::Key => "sending: a key is available",
+            Self::Clock => "the clocks agree again",
         }
     }
-}
-
-struct Logged {
-    at: Instant,
-    /// Whether the problem persists.
-    is_current: bool,
-}
-
-/// The problems of a topic.
-#[derive(Default)]
-struct TopicState {
-    /// Problems that were logged recently, or that persist, by their text.
-    logged: HashMap<String, Logged>,
-    /// The current problem, whether or not it was logged.
-    current: Option<String>,
 }
 
 /// The log, with its state for suppressing repeated lines.
@@ -63,7 +47,9 @@ pub(crate) struct Log {
     extended: bool,
     /// Time without a sign of life after which the peer counts as dead.
     dead: Duration,
-    topics: HashMap<Topic, TopicState>,
+    problems: Problems<Topic>,
+    /// When trouble with the clocks is no longer a current problem.
+    clocks_clear: Option<Instant>,
 }
 
 impl Log {
@@ -74,7 +60,8 @@ impl Log {
             transform: config.transform,
             extended: config.extended,
             dead: config.liveness.dead,
-            topics: HashMap::new(),
+            problems: Problems::new(),
+            clocks_clear: None,
         }
     }
 
@@ -85,47 +72,56 @@ impl Log {
 
     /// Returns the current problems.
     pub(crate) fn troubles(&self) -> Vec<String> {
-        let mut topics: Vec<_> = self.topics.iter().collect();
-        topics.sort_unstable_by_key(|(topic, _)| **topic);
-        topics.into_iter().filter_map(|(_, state)| state.current.clone()).collect()
+        self.problems.texts()
     }
 
     /// Records a problem, and logs it unless it was logged recently or persists.
     pub(crate) fn begin(&mut self, topic: Topic, text: &str, now: Instant) {
-        if self.should_log(topic, text, now) {
+        if self.problems.begin(topic, text, now) {
             tracing::warn!("{text}");
         }
     }
 
-    fn should_log(&mut self, topic: Topic, text: &str, now: Instant) -> bool {
-        let TopicState { logged, current } = self.topics.entry(topic).or_default();
-        if current.as_deref() != Some(text) {
-            *current = Some(text.to_owned());
-        }
-        logged.retain(|_, entry| entry.is_current || now < entry.at + QUIET);
-        let is_known = logged.contains_key(text);
-        if is_known || logged.len() >= MAX_TEXTS {
-            return false;
-        }
-        logged.insert(text.to_owned(), Logged { at: now, is_current: true });
-        true
-    }
-
     /// Clears a topic's problem, and logs its resolution if the problem was logged.
     pub(crate) fn end(&mut self, topic: Topic) {
-        if self.clear(topic) {
+        if self.problems.end(topic) {
             tracing::info!("{}", topic.end());
         }
     }
 
-    fn clear(&mut self, topic: Topic) -> bool {
-        let Some(TopicState { logged, current }) = self.topics.get_mut(&topic) else { return false };
-        *current = None;
-        let was_logged = logged.values().any(|entry| entry.is_current);
-        for entry in logged.values_mut() {
-            entry.is_current = false;
+    /// Logs the persisting problems that are due again.
+    pub(crate) fn tick(&mut self, now: Instant) {
+        if self.clocks_clear.take_if(|clear| now >= *clear).is_some() {
+            self.problems.end(Topic::Clock);
         }
-        was_logged
+        for (text, age) in self.problems.reminders(now) {
+            tracing::warn!("{text} (for {} so far)", seconds(age));
+        }
+    }
+
+    /// Logs trouble with the clocks. It stays a current problem for a minute.
+    pub(crate) fn clock(&mut self, trouble: ClockTrouble, now: Instant) {
+        const SHOWN: Duration = Duration::from_secs(60);
+        let text = match trouble {
+            ClockTrouble::Suspended(time) => format!(
+                "clock trouble: the machine was suspended for {}, which the ages of keys do not include; rekeying now",
+                seconds(time)
+            ),
+            ClockTrouble::Stalled(time) => format!(
+                "clock trouble: the control task did not run for {}; check the load of the machine",
+                seconds(time)
+            ),
+            ClockTrouble::SetForward(time) => format!(
+                "clock trouble: the clock was set forward by {}; certificates may seem to have expired",
+                seconds(time)
+            ),
+            ClockTrouble::SetBack(time) => format!(
+                "clock trouble: the clock was set back by {}; certificates may seem not to be valid yet",
+                seconds(time)
+            ),
+        };
+        self.begin(Topic::Clock, &text, now);
+        self.clocks_clear = Some(now + SHOWN);
     }
 
     /// Logs an event of the state machine.
@@ -139,12 +135,12 @@ impl Log {
                 self.end(Topic::Peer);
                 // Rate-limited: an attacker with the control key can cause this event at will.
                 let text = "peer restarted: the next key that both ends agree on replaces all earlier ones";
-                if self.should_log(Topic::Exchange, text, now) {
+                if self.problems.begin(Topic::Exchange, text, now) {
                     tracing::info!("{text}");
                 }
             }
             Event::Back(silence) => {
-                if self.clear(Topic::Peer) {
+                if self.problems.end(Topic::Peer) {
                     tracing::info!("peer back: {} is heard again after {}", self.peer, seconds(silence));
                 }
             }
@@ -294,50 +290,23 @@ mod tests {
             transform: Transform::by_id("aes128-gcm").unwrap(),
             extended: true,
             dead: Duration::from_secs(5),
-            topics: HashMap::new(),
+            problems: Problems::new(),
+            clocks_clear: None,
         }
     }
 
     #[test]
-    fn a_problem_is_logged_once_until_it_is_resolved() {
-        let (mut log, start) = (log(), Instant::now());
-        let logged: Vec<bool> = (0..1000)
-            .map(|i| log.should_log(Topic::Source, "no keys", start + Duration::from_millis(50 * i)))
-            .collect();
-        assert!(logged[0] && !logged[1..].contains(&true));
-        assert_eq!(log.troubles(), ["no keys"]);
-        assert!(log.clear(Topic::Source) && !log.clear(Topic::Source));
+    fn trouble_with_the_clocks_is_current_for_a_minute() {
+        let (mut log, now) = (log(), Instant::now());
+        let minute = Duration::from_secs(60);
+        log.clock(ClockTrouble::SetBack(Duration::from_secs(3600)), now);
+        log.tick(now + minute - Duration::from_millis(1));
+        assert!(
+            log.troubles().iter().all(|text| text.contains("set back by 3600 s"))
+                && !log.troubles().is_empty()
+        );
+        log.tick(now + minute);
         assert!(log.troubles().is_empty());
-        assert!(log.should_log(Topic::Source, "no keys", start + Duration::from_secs(60)));
-    }
-
-    #[test]
-    fn an_intermittent_problem_is_logged_at_intervals() {
-        let (mut log, start) = (log(), Instant::now());
-        let (mut begun, mut ended) = (0, 0);
-        for i in 0..1000 {
-            begun +=
-                u32::from(log.should_log(Topic::Exchange, "refused", start + Duration::from_millis(100 * i)));
-            ended += u32::from(log.clear(Topic::Exchange));
-        }
-        assert_eq!((begun, ended), (10, 10), "in 100 seconds");
-    }
-
-    #[test]
-    fn other_causes_are_logged_but_their_number_is_limited() {
-        let (mut log, now) = (log(), Instant::now());
-        let logged = (0..1000).filter(|i| log.should_log(Topic::Source, &format!("cause {i}"), now)).count();
-        assert_eq!(logged, MAX_TEXTS);
-        assert_eq!(log.troubles(), ["cause 999"]);
-        assert!(log.clear(Topic::Source));
-    }
-
-    #[test]
-    fn problems_of_different_topics_do_not_hide_each_other() {
-        let (mut log, now) = (log(), Instant::now());
-        assert!(log.should_log(Topic::Source, "one", now) && log.should_log(Topic::Peer, "one", now));
-        assert!(log.clear(Topic::Source));
-        assert_eq!(log.troubles(), ["one"]);
     }
 
     #[test]

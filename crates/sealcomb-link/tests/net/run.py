@@ -388,8 +388,9 @@ class Keys(OnALink):
         made = [self.link(i, net.config(i, kmes.keys(i), tables=FAST)).start() for i in (0, 1)]
         line = "the slave's source does not have the key"
         until(line, lambda: line in made[0].log.read_text())
-        # The KME's own error message.
-        self.assertIn("keys specified are not found on KME", made[1].log.read_text())
+        # The KME's own error message, at both ends.
+        for link in made:
+            until("the KME's message", lambda link=link: "keys specified are not found on KME" in link.log.read_text())
         self.assertFalse(made[0].is_up() or made[1].is_up())
 
     def test_a_kme_with_a_small_request_limit_suffices(self) -> None:
@@ -619,18 +620,38 @@ class Faults(OnALink):
         self.assertGreaterEqual(a.status()["nat_keepalives_sent"], 6)
         self.assertEqual(b.status()["unaccounted_in"], 0)
 
+    def test_a_stopped_process_is_explained(self) -> None:
+        a, b = self.links(tables='[rekey]\nevery = "1h"\n[liveness]\ninterval = "200ms"\ndead = "1s"\n')
+        b.process.send_signal(signal.SIGSTOP)
+        until("death", lambda: not a.status()["met"])
+        time.sleep(2)
+        b.process.send_signal(signal.SIGCONT)
+        line = "clock trouble: the control task did not run for"
+        until(line, lambda: line in b.log.read_text())
+        self.assertIn(line, " ".join(b.status()["troubles"]))
+        until("the peer", lambda: a.status()["met"])
+
+    def test_a_persisting_problem_is_logged_again_later(self) -> None:
+        a = self.link(0, net.config(0, FILE_KEYS, tables='[liveness]\ninterval = "200ms"\n')).start()
+        line = "was not heard for"
+        until("a reminder", lambda: a.log.read_text().count(line) == 2, 15)
+        self.assertRegex(a.log.read_text(), r"was not heard for 1 s.*\(for 10 s so far\)")
+        self.assertEqual(a.log.read_text().count("not sending: there is no key yet (for"), 1)
+
     def test_incompatible_configurations_are_explained(self) -> None:
         (self.folder / "other.key").write_text("00" * 32)
         for change, line in (
             (("control.key", "other.key"), "check that `control-key`"),
             (('role = "slave"', 'role = "master"'), '`role` is "master" too'),
-            (("aes256-gcm", "aes128-gcm"), "make `suite` and `esn` equal"),
+            (("aes256-gcm", "aes128-gcm"), "make `suite` and `esn` equal at both ends: this end has `suite` aes256-gcm and "
+             "`esn` true, the slave has `suite` aes128-gcm and `esn` true"),
         ):
             with self.subTest(line):
                 a = self.link(0, net.config(0, FILE_KEYS)).start()
                 b = self.link(1, net.config(1, FILE_KEYS).replace(*change)).start()
                 until(line, lambda a=a, line=line: line in a.log.read_text())
                 self.assertEqual(a.log.read_text().count(line), 1)
+                self.assertIn(line, " ".join(a.status()["troubles"]))
                 for link in (a, b):
                     link.kill(signal.SIGTERM)
                     link.log.unlink()
