@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Once;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use reqwest::redirect::Policy;
@@ -18,6 +18,7 @@ use zeroize::Zeroizing;
 use crate::config::{Etsi014, Keys};
 use crate::control::SourceKey;
 use crate::control::message::is_key_name;
+use crate::control::version::printable;
 
 /// Installs the TLS provider of this process. Must be called before the first connection.
 pub(crate) fn install_tls() {
@@ -146,6 +147,68 @@ impl Limits {
     }
 }
 
+/// A KME's status (GS QKD 014, section 6.1), for the command `check`. KMEs may omit fields.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct KmeStatus {
+    #[serde(rename = "source_KME_ID")]
+    source_kme_id: Option<String>,
+    #[serde(rename = "target_KME_ID")]
+    target_kme_id: Option<String>,
+    #[serde(rename = "master_SAE_ID")]
+    master_sae_id: Option<String>,
+    #[serde(rename = "slave_SAE_ID")]
+    slave_sae_id: Option<String>,
+    stored_key_count: Option<u64>,
+    max_key_count: Option<u64>,
+    max_key_per_request: Option<u64>,
+    max_key_size: Option<u64>,
+    min_key_size: Option<u64>,
+}
+
+impl KmeStatus {
+    /// Describes the status in one line.
+    pub(crate) fn describe(&self) -> String {
+        let name = |name: &Option<String>| name.as_deref().map_or("(unnamed)".into(), printable);
+        let count = |count: Option<u64>| count.map_or("unknown".into(), |count| count.to_string());
+        format!(
+            "KME {} answers: peer KME {}, {} of {} keys stored, {} per request, of {} to {} bits",
+            name(&self.source_kme_id),
+            name(&self.target_kme_id),
+            count(self.stored_key_count),
+            count(self.max_key_count),
+            count(self.max_key_per_request),
+            count(self.min_key_size),
+            count(self.max_key_size),
+        )
+    }
+
+    /// Checks that the KME knows this end and the peer by the configured names, and has keys of the configured size.
+    ///
+    /// # Errors
+    /// The first deviation.
+    pub(crate) fn check(&self, config: &Etsi014) -> Result<()> {
+        for (field, ours, theirs) in
+            [("sae", &config.sae, &self.master_sae_id), ("peer-sae", &config.peer_sae, &self.slave_sae_id)]
+        {
+            if let Some(theirs) = theirs {
+                let theirs = printable(theirs);
+                ensure!(
+                    *ours == theirs,
+                    "[keys.etsi014]: `{field}` is {ours}, but the KME names it {theirs}"
+                );
+            }
+        }
+        Limits {
+            max_key_per_request: None,
+            max_key_size: self.max_key_size,
+            min_key_size: self.min_key_size,
+        }
+        .check(config.size)?;
+        ensure!(self.stored_key_count != Some(0), "the KME has no keys; check its quantum channel");
+        Ok(())
+    }
+}
+
 #[derive(Serialize)]
 struct EncRequest {
     number: usize,
@@ -178,7 +241,11 @@ struct ContainedKey {
 }
 
 impl KmeClient {
-    fn new(config: &Etsi014) -> Result<Self> {
+    /// Creates a client.
+    ///
+    /// # Errors
+    /// An invalid certificate or private key.
+    pub(crate) fn new(config: &Etsi014) -> Result<Self> {
         install_tls();
         let identity = Zeroizing::new([&config.key[..], b"\n", &config.cert].concat());
         let client = Client::builder()
@@ -225,6 +292,11 @@ impl KmeClient {
         };
         *known = Some(limits);
         Ok(limits)
+    }
+
+    /// Requests the KME's status (GS QKD 014, section 5.1).
+    pub(crate) async fn status(&self) -> Answer<KmeStatus> {
+        self.ask("status", self.client.get(format!("{}/status", self.url))).await
     }
 
     /// Requests new keys (GS QKD 014, section 5.2).
@@ -439,6 +511,38 @@ mod tests {
             let (answer, request) = exchange(&status(fields), b"", 4).await;
             let error = answer.err().unwrap().to_string();
             assert!(request.is_empty() && error.contains("`size` in [keys.etsi014] is 256"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_kmes_status_is_compared_with_the_configuration() {
+        let config = Etsi014 {
+            url: String::new(),
+            sae: "alice".into(),
+            peer_sae: "bob".into(),
+            ca: Vec::new(),
+            cert: Vec::new(),
+            key: Zeroizing::default(),
+            size: 256,
+            ahead: 1,
+            timeout: Duration::from_secs(1),
+        };
+        for (json, expected) in [
+            ("{}", None),
+            (r#"{"master_SAE_ID": "alice", "slave_SAE_ID": "bob", "stored_key_count": 1}"#, None),
+            (r#"{"master_SAE_ID": "bob"}"#, Some("`sae` is alice, but the KME names it bob")),
+            (r#"{"slave_SAE_ID": "carol\n"}"#, Some("`peer-sae` is bob, but the KME names it carol")),
+            (r#"{"max_key_size": 128}"#, Some("`size` in [keys.etsi014] is 256")),
+            (r#"{"stored_key_count": 0}"#, Some("no keys")),
+        ] {
+            let status: KmeStatus = serde_json::from_str(json).unwrap();
+            let error = status.check(&config).err().map(|error| error.to_string());
+            let is_expected = match (&error, expected) {
+                (Some(error), Some(expected)) => error.contains(expected),
+                (error, expected) => error.is_none() && expected.is_none(),
+            };
+            assert!(is_expected, "{json}: {error:?}");
+            assert!(status.describe().starts_with("KME (unnamed) answers"));
         }
     }
 

@@ -5,11 +5,14 @@
 #![forbid(unsafe_code)]
 
 pub mod associations;
+mod check;
 mod clock;
 pub mod config;
 pub mod control;
 pub mod counters;
 pub mod derive;
+mod findings;
+mod keygen;
 mod keying;
 pub mod keys;
 mod listener;
@@ -25,12 +28,15 @@ mod threads;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::{Parser, Subcommand};
 use config::Config;
+use findings::Findings;
 
 const EXAMPLES: &str = "\
 Examples:
-  sealcomb-link check /etc/sealcomb/link.toml
+  sealcomb-link keygen --user sealcomb /etc/sealcomb/control.key /etc/sealcomb/link.key
+  sealcomb-link check --strict --online /etc/sealcomb/link.toml
   sealcomb-link run /etc/sealcomb/link.toml
   sealcomb-link status /etc/sealcomb/link.toml
 
@@ -52,10 +58,16 @@ enum Command {
         /// Configuration file, in TOML
         config: PathBuf,
     },
-    /// Check a configuration and list all its errors
+    /// Check a configuration and list all its errors and warnings
     Check {
         /// Configuration file, in TOML
         config: PathBuf,
+        /// Treat warnings as errors
+        #[arg(long)]
+        strict: bool,
+        /// Also ask the KME for its status
+        #[arg(long)]
+        online: bool,
     },
     /// Show the keys, peer state and counters of a running link
     Status {
@@ -65,36 +77,58 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Create key files of mode 600, each with a random key of 32 bytes in hex
+    Keygen {
+        /// Owner of the files
+        #[arg(long, value_name = "NAME")]
+        user: Option<String>,
+        /// Files to create; existing files are not overwritten
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
 }
 
 /// Parses the command line and runs the command.
 pub fn main() -> ExitCode {
-    let command = Cli::parse().command;
-    let (Command::Run { config: path }
-    | Command::Check { config: path }
-    | Command::Status { config: path, .. }) = &command;
+    execute(&Cli::parse().command).unwrap_or_else(|error| {
+        eprintln!("sealcomb-link: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn execute(command: &Command) -> Result<ExitCode> {
+    let path = match command {
+        Command::Keygen { user, files } => {
+            keygen::create(files, user.as_deref())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Command::Run { config } | Command::Check { config, .. } | Command::Status { config, .. } => config,
+    };
     let config = match Config::read(path) {
         Ok(config) => config,
-        Err(errors) => {
-            for error in errors {
-                eprintln!("sealcomb-link: {error}");
+        Err(errors) => return Ok(invalid(&errors)),
+    };
+    match command {
+        Command::Run { .. } => {
+            let Findings { errors, warnings } = Findings::of(&config, path);
+            if !errors.is_empty() {
+                return Ok(invalid(&errors));
             }
-            return ExitCode::from(2);
+            run::run(config, path, &warnings)?;
         }
-    };
-    let outcome = match &command {
-        Command::Run { config: path } => run::run(config, path),
-        Command::Check { .. } => {
-            println!("{}: no errors; inner MTU {} bytes", path.display(), config.inner_mtu());
-            Ok(())
+        Command::Check { strict, online, .. } => {
+            return check::check(&config, path, check::Options { strict: *strict, online: *online });
         }
-        Command::Status { json, .. } => status::query(&config, *json),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("sealcomb-link: {error:#}");
-            ExitCode::FAILURE
-        }
+        Command::Status { json, .. } => status::query(&config, *json)?,
+        Command::Keygen { .. } => {}
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the errors of a configuration. Returns the exit status.
+fn invalid(errors: &[String]) -> ExitCode {
+    for error in errors {
+        eprintln!("sealcomb-link: {error}");
+    }
+    ExitCode::from(2)
 }

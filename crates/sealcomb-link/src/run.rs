@@ -26,10 +26,13 @@ use crate::threads::{Threads, guard};
 const NAME_LOOKUPS: usize = 4;
 
 /// Runs one end of a link until SIGTERM or SIGINT, or until one of its threads or tasks fails.
-pub(crate) fn run(config: Config, path: &Path) -> Result<()> {
+pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()> {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     tracing_subscriber::fmt().with_env_filter(filter).with_target(false).with_writer(std::io::stderr).init();
+    for warning in warnings {
+        tracing::warn!("configuration: {warning}");
+    }
     let source = Source::new(&config.keys)?;
 
     let devices = open_devices(&config)?;

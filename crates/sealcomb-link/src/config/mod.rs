@@ -141,6 +141,17 @@ pub struct Tun {
     pub addresses: Vec<IpNet>,
 }
 
+/// A file that a configuration refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsedFile {
+    /// The field that names it.
+    pub field: &'static str,
+    /// Its path.
+    pub path: PathBuf,
+    /// Whether it contains a secret.
+    pub is_secret: bool,
+}
+
 /// The complete configuration of one end.
 #[derive(Clone)]
 pub struct Config {
@@ -180,6 +191,8 @@ pub struct Config {
     pub listen: Option<SocketAddr>,
     /// The user to switch to after opening the device and sockets.
     pub user: Option<String>,
+    /// The files that were read.
+    pub files: Vec<UsedFile>,
 }
 
 /// Returns the size in bytes of the longest inner packet that fits into an outer IPv4 or IPv6 packet of `path_mtu`
@@ -254,7 +267,7 @@ pub fn parse(name: &str, text: &str, folder: &Path) -> Result<Config, Vec<String
             return Err(errors.lines(name, text));
         }
     };
-    let mut reader = Reader { errors: &mut errors, folder };
+    let mut reader = Reader { errors: &mut errors, folder, files: Vec::new() };
     let config = reader.config(Fields::root(document.get_ref()));
     match config {
         Some(config) if errors.is_empty() => Ok(config),
@@ -265,6 +278,7 @@ pub fn parse(name: &str, text: &str, folder: &Path) -> Result<Config, Vec<String
 struct Reader<'a> {
     errors: &'a mut Errors,
     folder: &'a Path,
+    files: Vec<UsedFile>,
 }
 
 const ADDRESS: &str = "an address with a port, like \"192.0.2.1:4500\" or \"[2001:db8::1]:4500\"";
@@ -325,6 +339,7 @@ impl Reader<'_> {
             liveness,
             listen,
             user,
+            files: std::mem::take(&mut self.files),
         };
         self.check_mtu(&root, &config);
         Some(config)
@@ -539,7 +554,11 @@ impl Reader<'_> {
         let (path, at) = fields.text(name, self.errors)?;
         let path: PathBuf = self.folder.join(path);
         match fs::read(&path) {
-            Ok(contents) => Some(Zeroizing::new(contents)),
+            Ok(contents) => {
+                let is_secret = ["control-key", "file", "key"].contains(&name);
+                self.files.push(UsedFile { field: name, path, is_secret });
+                Some(Zeroizing::new(contents))
+            }
             Err(error) => {
                 self.errors.add(at, format_args!("`{name}`: cannot read the file: {}", error.kind()));
                 None

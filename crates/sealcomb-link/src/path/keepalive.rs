@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::Activity;
 
 /// A NAT keepalive: a datagram of one byte, which the receiver drops (RFC 3948, section 2.3).
-pub const KEEPALIVE: &[u8] = &[0xff];
+pub(super) const KEEPALIVE: &[u8] = &[0xff];
 
 /// Sends NAT keepalives through the socket of one packet thread while nothing else is sent.
 pub struct NatKeepalive {

@@ -1,0 +1,326 @@
+//! Findings about a valid configuration: what would make `run` fail, and what an operator should know.
+//!
+//! `run` logs the warnings too. Findings never quote the contents of a file.
+
+use std::fs::{self, Metadata};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ctutils::CtEq;
+use nix::unistd::{Group, User};
+use x509_parser::certificate::X509Certificate;
+use x509_parser::extensions::GeneralName;
+use x509_parser::pem::Pem;
+
+use crate::config::{Config, Etsi014, Keys};
+use crate::keys::Source;
+
+/// What was found in a configuration.
+#[derive(Default)]
+pub(crate) struct Findings {
+    /// Reasons why `run` would fail.
+    pub errors: Vec<String>,
+    /// Conditions under which `run` works, but is insecure or cannot reload.
+    pub warnings: Vec<String>,
+}
+
+impl Findings {
+    /// Examines a configuration and the files that it refers to. `path` is the file of the configuration itself.
+    pub(crate) fn of(config: &Config, path: &Path) -> Self {
+        let mut findings = Self::default();
+        let user = config.user.as_deref().and_then(|name| findings.user(name));
+        findings.files(config, path, user.as_ref());
+        findings.secrets(config);
+        if let Err(error) = Source::new(&config.keys) {
+            findings.errors.push(format!("[keys]: {error:#}"));
+        }
+        if let Keys::Etsi014(etsi014) = &config.keys {
+            findings.saes(etsi014);
+        }
+        findings
+    }
+
+    fn warn(&mut self, text: String) {
+        self.warnings.push(text);
+    }
+
+    fn user(&mut self, name: &str) -> Option<User> {
+        let user = User::from_name(name).ok().flatten();
+        let Some(user) = user else {
+            self.errors.push(format!("`user`: there is no user {name}; create it, or name another"));
+            return None;
+        };
+        if Group::from_gid(user.gid).ok().flatten().is_none() {
+            self.errors.push(format!("`user`: the primary group of {name} does not exist"));
+        }
+        Some(user)
+    }
+
+    /// Checks the permissions of all files.
+    fn files(&mut self, config: &Config, path: &Path, user: Option<&User>) {
+        let own = [("the configuration", path.to_owned(), false)];
+        let used = config.files.iter().map(|file| (file.field, file.path.clone(), file.is_secret));
+        for (field, path, is_secret) in own.into_iter().chain(used) {
+            let Ok(metadata) = fs::metadata(&path) else { continue };
+            let (shown, mode) = (path.display(), metadata.permissions().mode());
+            if is_secret && mode & 0o004 != 0 {
+                self.warn(format!("`{field}`: every user can read {shown}; run: chmod 600 {shown}"));
+            }
+            if mode & 0o022 != 0 {
+                self.warn(format!(
+                    "{field}: users other than its owner can write {shown}; run: chmod go-w {shown}"
+                ));
+            }
+            let Some(user) = user else { continue };
+            if let Some(blocked) = blocked_at(&path, user) {
+                self.warn(format!(
+                    "{field}: the user {} cannot read {}, so SIGHUP cannot reload it; change its owner or mode",
+                    user.name,
+                    blocked.display()
+                ));
+            }
+        }
+    }
+
+    /// Compares the secrets with each other and with obvious placeholders.
+    fn secrets(&mut self, config: &Config) {
+        let is_constant = |secret: &[u8]| secret.iter().all(|byte| *byte == secret[0]);
+        if is_constant(&config.control_key) {
+            self.warn("`control-key`: all bytes are equal; create a key with `sealcomb-link keygen`".into());
+        }
+        let Keys::File(link_key) = &config.keys else { return };
+        if is_constant(link_key) {
+            self.warn("[keys] `file`: all bytes are equal; create a key with `sealcomb-link keygen`".into());
+        }
+        if bool::from(link_key[..].ct_eq(&config.control_key[..])) {
+            self.errors.push(
+                "[keys] `file` and `control-key` contain the same key; create another with `sealcomb-link keygen`"
+                    .into(),
+            );
+        }
+    }
+
+    /// Compares the SAE IDs with each other and with the client certificate, and checks its validity period.
+    fn saes(&mut self, config: &Etsi014) {
+        let Etsi014 { sae, peer_sae, .. } = config;
+        if sae == peer_sae {
+            self.errors
+                .push(format!("[keys.etsi014]: `sae` and `peer-sae` are both {sae}; they must differ"));
+        }
+        let Some(pem) = Pem::iter_from_buffer(&config.cert).find_map(Result::ok) else { return };
+        let Ok(certificate) = pem.parse_x509() else { return };
+        let names = names(&certificate);
+        if !names.contains(sae) {
+            self.warn(format!(
+                "[keys.etsi014]: `cert` is for {}, but `sae` is {sae}; the KME may refuse it",
+                if names.is_empty() { "no name".into() } else { names.join(", ") }
+            ));
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()) as i64;
+        let validity = certificate.validity();
+        if now > validity.not_after.timestamp() {
+            self.warn(format!(
+                "[keys.etsi014]: `cert` expired at {}; replace it, or check the clock",
+                validity.not_after
+            ));
+        }
+        if now < validity.not_before.timestamp() {
+            self.warn(format!(
+                "[keys.etsi014]: `cert` is not valid before {}; check the clock",
+                validity.not_before
+            ));
+        }
+    }
+}
+
+/// Returns the common names and DNS names of a certificate.
+fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
+    let common = certificate.subject().iter_common_name().filter_map(|name| name.as_str().ok());
+    let alternative = certificate.subject_alternative_name().ok().flatten();
+    let alternative = alternative.iter().flat_map(|extension| &extension.value.general_names);
+    let dns = alternative.filter_map(|name| match name {
+        GeneralName::DNSName(name) => Some(*name),
+        _ => None,
+    });
+    common.chain(dns).map(str::to_owned).collect()
+}
+
+/// Returns the file, or the first folder on the way to it, that keeps the user from reading the file.
+fn blocked_at(path: &Path, user: &User) -> Option<PathBuf> {
+    let path = fs::canonicalize(path).ok()?;
+    let mut folders: Vec<&Path> = path.ancestors().skip(1).collect();
+    folders.reverse();
+    for folder in folders {
+        if !may(&fs::metadata(folder).ok()?, user, 0o1) {
+            return Some(folder.to_owned());
+        }
+    }
+    (!may(&fs::metadata(&path).ok()?, user, 0o4)).then_some(path)
+}
+
+/// Returns whether a file's mode grants a user this access: 4 to read, 1 to search. The link drops supplementary
+/// groups, so only the primary group counts.
+fn may(metadata: &Metadata, user: &User, access: u32) -> bool {
+    let mode = metadata.mode();
+    if user.uid.is_root() {
+        return true;
+    }
+    let granted = if metadata.uid() == user.uid.as_raw() {
+        mode >> 6
+    } else if metadata.gid() == user.gid.as_raw() {
+        mode >> 3
+    } else {
+        mode
+    };
+    granted & access != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::config::parse;
+
+    /// Examines a valid configuration in a folder, after changes to its text.
+    fn findings(folder: &TempDir, change: impl Fn(String) -> String) -> Findings {
+        let at = |name: &str| folder.path().join(name);
+        let text = change(
+            r#"
+            role = "master"
+            local = "192.0.2.1:4500"
+            peer = "192.0.2.2:4500"
+            suite = "aes256-gcm"
+            control-key = "control.key"
+            [tun]
+            name = "seal0"
+            [keys]
+            file = "link.key"
+            "#
+            .to_owned(),
+        );
+        fs::write(at("link.toml"), &text).unwrap();
+        let config = parse("link.toml", &text, folder.path()).unwrap_or_else(|errors| panic!("{errors:?}"));
+        Findings::of(&config, &at("link.toml"))
+    }
+
+    fn folder() -> TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        crate::keygen::create(&["control.key", "link.key"].map(|name| folder.path().join(name)), None)
+            .unwrap();
+        folder
+    }
+
+    fn with_mode(folder: &TempDir, name: &str, mode: u32) {
+        fs::set_permissions(folder.path().join(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn a_good_configuration_has_no_findings() {
+        let found = findings(&folder(), |text| text);
+        assert_eq!((found.errors, found.warnings), (vec![], vec![]));
+    }
+
+    #[test]
+    fn a_missing_user_is_an_error() {
+        let found = findings(&folder(), |text| format!("user = \"no-such-user\"\n{text}"));
+        assert!(found.errors.len() == 1 && found.errors[0].contains("no-such-user"), "{:?}", found.errors);
+    }
+
+    #[test]
+    fn permissions_of_secrets_are_warned_of() {
+        for (name, mode, expected) in [
+            ("control.key", 0o640, 0),
+            ("control.key", 0o644, 1),
+            ("link.key", 0o604, 1),
+            ("link.key", 0o620, 1),
+            ("link.key", 0o666, 2),
+            ("link.toml", 0o644, 0),
+            ("link.toml", 0o664, 1),
+        ] {
+            let folder = folder();
+            fs::write(folder.path().join("link.toml"), "").unwrap();
+            with_mode(&folder, name, mode);
+            let found = findings(&folder, |text| text);
+            assert_eq!(found.warnings.len(), expected, "{name} {mode:o}: {:?}", found.warnings);
+            assert!(found.warnings.iter().all(|text| text.contains(name)), "{:?}", found.warnings);
+            assert!(found.errors.is_empty());
+        }
+    }
+
+    #[test]
+    fn identical_and_constant_keys_are_found() {
+        let folder = folder();
+        fs::copy(folder.path().join("control.key"), folder.path().join("link.key")).unwrap();
+        let found = findings(&folder, |text| text);
+        assert!(found.errors.len() == 1 && found.errors[0].contains("the same key"), "{:?}", found.errors);
+        fs::write(folder.path().join("link.key"), "00".repeat(32)).unwrap();
+        let found = findings(&folder, |text| text);
+        assert!(found.errors.is_empty() && found.warnings[0].contains("all bytes are equal"));
+    }
+
+    #[test]
+    fn sae_names_that_are_equal_or_not_in_the_certificate_are_found() {
+        let folder = folder();
+        let saes = ["alice", "bob"].map(str::to_owned);
+        sealcomb_kme::certificates::write(folder.path(), &[], &saes, &[]).unwrap();
+        let kme = |sae: &str, peer: &str, key: &str| {
+            let table = format!(
+                "[keys.etsi014]\nurl = \"https://kme.example\"\nsae = \"{sae}\"\npeer-sae = \"{peer}\"\n\
+                 ca = \"ca.pem\"\ncert = \"alice.pem\"\nkey = \"{key}\"\n"
+            );
+            findings(&folder, |text| text.replace("[keys]\n            file = \"link.key\"\n", &table))
+        };
+        let good = kme("alice", "bob", "alice.key.pem");
+        assert_eq!((good.errors, good.warnings), (vec![], vec![]));
+        let same = kme("alice", "alice", "alice.key.pem");
+        assert!(same.errors.len() == 1 && same.errors[0].contains("both alice"), "{:?}", same.errors);
+        let other = kme("carol", "bob", "alice.key.pem");
+        assert!(
+            other.warnings.len() == 1 && other.warnings[0].contains("is for alice"),
+            "{:?}",
+            other.warnings
+        );
+        let no_key = kme("alice", "bob", "ca.pem");
+        assert!(!no_key.errors.is_empty(), "`run` would fail");
+    }
+
+    #[test]
+    fn access_follows_the_class_of_the_user() {
+        let folder = folder();
+        let path = folder.path().join("control.key");
+        let metadata = fs::metadata(&path).unwrap();
+        let user = |uid: u32, gid: u32| User {
+            name: "test".into(),
+            passwd: Default::default(),
+            uid: uid.into(),
+            gid: gid.into(),
+            gecos: Default::default(),
+            dir: PathBuf::new(),
+            shell: PathBuf::new(),
+        };
+        let (uid, gid) = (metadata.uid(), metadata.gid());
+        let root = user(0, 0);
+        for (mode, owner, group, others) in [
+            (0o600, true, false, false),
+            (0o640, true, true, false),
+            (0o604, true, false, true),
+            (0o044, false, true, true),
+        ] {
+            with_mode(&folder, "control.key", mode);
+            let metadata = fs::metadata(&path).unwrap();
+            let may = |user: User| may(&metadata, &user, 0o4);
+            // Root's own files are always readable by root.
+            assert_eq!(may(user(uid, gid)), owner || uid == 0, "{mode:o}");
+            assert_eq!(may(user(uid + 1, gid)), group, "{mode:o}");
+            assert_eq!(may(user(uid + 1, gid + 1)), others, "{mode:o}");
+            assert!(super::may(&metadata, &root, 0o4));
+        }
+        with_mode(&folder, "control.key", 0o644);
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        assert_eq!(blocked_at(&path, &user(uid + 1, gid + 1)), fs::canonicalize(folder.path()).ok());
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(blocked_at(&path, &user(uid + 1, gid + 1)), None);
+    }
+}
