@@ -13,6 +13,8 @@ test_link() {
     .venv/bin/python crates/sealcomb-link/tests/net/run.py --binaries "$TARGET/debug" "$@"
 }
 
+test_dissector() { python3 crates/sealcomb-link/wireshark/test.py; }
+
 demonstrate_link() {
     build_tests
     .venv/bin/python crates/sealcomb-link/demo.py --binaries "$TARGET/debug"
