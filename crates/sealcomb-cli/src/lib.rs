@@ -15,7 +15,7 @@ mod stdout;
 mod study;
 mod vectors;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use sealcomb::Backend;
 use std::process::ExitCode;
 
@@ -73,6 +73,11 @@ enum Command {
     /// Run by `study` to count instructions
     #[command(hide = true)]
     CountInstructions(study::CountArgs),
+}
+
+/// Returns the command line's definition, for manual pages and completions.
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Runs the command with the arguments of this process.

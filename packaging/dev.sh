@@ -1,0 +1,53 @@
+# shellcheck shell=bash
+# Recipes for the packages: Debian packages and a tarball of the commands.
+
+readonly PACKAGES_OUT=$TARGET/package
+readonly CARGO_DEB=3.8.0
+
+word package "" package "Build Debian packages and a tarball of the commands into target/package, and install, start, \
+remove and purge them in a copy of this system without network (requires root). The first run builds cargo-deb."
+
+install_cargo_deb() {
+    "$TARGET/tools/bin/cargo-deb" --version 2>/dev/null | grep -qx "$CARGO_DEB" && return
+    echo "cargo-deb: building $CARGO_DEB"
+    CARGO_TARGET_DIR=$TARGET/tools/build cargo install --quiet --locked --root "$TARGET/tools" \
+        --version "$CARGO_DEB" cargo-deb
+}
+
+build_commands() {
+    rm -rf "$PACKAGES_OUT"
+    cargo build --quiet --release -p sealcomb-cli -p sealcomb-kme -p sealcomb-link -p sealcomb-manuals
+    "$TARGET/release/sealcomb-manuals" "$PACKAGES_OUT"
+    # The pages of `sealcomb` without those of `sealcomb-kme` and `sealcomb-link`.
+    mkdir "$PACKAGES_OUT/sealcomb-man"
+    find "$PACKAGES_OUT/man" -name 'sealcomb*.1' ! -name 'sealcomb-kme*' ! -name 'sealcomb-link*' \
+        -exec cp -t "$PACKAGES_OUT/sealcomb-man" {} +
+}
+
+build_debian_packages() {
+    local crate
+    for crate in sealcomb-cli sealcomb-kme sealcomb-link; do
+        "$TARGET/tools/bin/cargo-deb" --quiet --no-build --package "$crate" --output "$PACKAGES_OUT/"
+    done
+}
+
+# The tarball has the files of the packages, from bin to share, for any Linux.
+build_tarball() {
+    local tree=$PACKAGES_OUT/tree package version
+    for package in "$PACKAGES_OUT"/*.deb; do
+        dpkg-deb --extract "$package" "$tree"
+    done
+    version=$("$TARGET/release/sealcomb" --version | cut -d' ' -f2)
+    tar --create --gzip --file "$PACKAGES_OUT/sealcomb-$version-$(uname -m)-linux.tar.gz" --sort=name --owner=0 \
+        --group=0 --numeric-owner --transform "s,^\\.,sealcomb-$version," --directory "$tree/usr" .
+    rm -r "$tree"
+}
+
+package() {
+    install_cargo_deb
+    build_commands
+    build_debian_packages
+    build_tarball
+    packaging/test.sh "$PACKAGES_OUT"
+    (cd "$PACKAGES_OUT" && ls -sh1 ./*.deb ./*.tar.gz)
+}

@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# Installs, starts, removes and purges the Debian packages in a folder, in a copy of this system without network.
+#
+# usage: packaging/test.sh FOLDER
+#
+# The copy is an overlay of the root file system in new namespaces, so nothing of this system changes. Requires root.
+set -euo pipefail
+
+readonly FOLDER=$(realpath "$1")
+
+fail() {
+    echo "packages: $1" >&2
+    exit 1
+}
+
+# files_of PACKAGE: the files and links that the package installs.
+files_of() { dpkg --listfiles "$1" | while read -r path; do [[ -d $path ]] || echo "$path"; done; }
+
+check_installed() {
+    local package file
+    for package in sealcomb sealcomb-kme sealcomb-link; do
+        while read -r file; do
+            [[ -e $file ]] || fail "$package lacks $file"
+        done < <(files_of "$package")
+        "/usr/bin/$package" --version | grep -q "^$package [0-9]" || fail "$package --version prints something else"
+        zcat "/usr/share/man/man1/$package.1.gz" | grep -q '^.SH SYNOPSIS' || fail "$package has no manual page"
+        bash -c "source /usr/share/bash-completion/completions/$package && complete -p $package" >"/tmp/complete" ||
+            fail "bash does not complete $package"
+    done
+    sealcomb list >/tmp/list
+    grep -q aes256-gcm /tmp/list || fail "sealcomb list does not list the algorithms"
+}
+
+check_unit() {
+    local unit=/usr/lib/systemd/system/sealcomb-link.service
+    [[ -e $unit ]] || unit=/lib/systemd/system/sealcomb-link.service
+    systemd-analyze verify "$unit" || fail "systemd refuses the unit"
+    # The threshold is ten times the exposure.
+    systemd-analyze security --offline=true --threshold=20 --no-pager "$unit" >/tmp/security ||
+        fail "the unit's exposure is above 2.0: $(tail -n 1 /tmp/security)"
+    tail -n 1 /tmp/security
+}
+
+# as_the_unit COMMAND...: runs a command as the unit does: as the user `sealcomb`, with two capabilities.
+as_the_unit() {
+    exec setpriv --reuid sealcomb --regid sealcomb --clear-groups --no-new-privs \
+        --inh-caps=-all,+net_admin,+net_bind_service --ambient-caps=-all,+net_admin,+net_bind_service \
+        --bounding-set=-all,+net_admin,+net_bind_service "$@"
+}
+
+# Starts a link with the example's configuration, on addresses of this machine.
+check_link() {
+    [[ $(stat -c '%U %a' /etc/sealcomb) == "sealcomb 700" ]] || fail "/etc/sealcomb: $(stat -c '%U %a' /etc/sealcomb)"
+    sealcomb-link keygen --user sealcomb /etc/sealcomb/control.key /etc/sealcomb/link.key
+    sed 's/192\.0\.2\./127.0.0./' /usr/share/doc/sealcomb-link/examples/link.toml >/etc/sealcomb/link.toml
+    chown sealcomb /etc/sealcomb/link.toml
+    sealcomb-link check /etc/sealcomb/link.toml
+    as_the_unit sealcomb-link run /etc/sealcomb/link.toml 2>/tmp/link.log &
+    local link=$! tries
+    for tries in {1..100}; do
+        sealcomb-link status /etc/sealcomb/link.toml >/tmp/status 2>&1 && break
+        sleep 0.1
+    done
+    grep -q "^master, aes256-gcm, up for" /tmp/status || { cat /tmp/link.log /tmp/status >&2; fail "the link does not run after $tries tries"; }
+    grep -E '^Cap(Inh|Prm|Eff|Amb):' "/proc/$link/status" | grep -v '\b0*$' && fail "the link keeps these capabilities"
+    kill "$link"
+    wait "$link" || fail "the link ends with status $?"
+}
+
+check_removed() {
+    local package
+    for package in sealcomb sealcomb-kme sealcomb-link; do
+        files_of "$package" >"/tmp/$package.files"
+    done
+    dpkg --remove sealcomb sealcomb-kme sealcomb-link
+    [[ -s /etc/sealcomb/link.key ]] || fail "removing deleted a key"
+    dpkg --purge sealcomb sealcomb-kme sealcomb-link
+    [[ -s /etc/sealcomb/link.key ]] || fail "purging deleted a key"
+    while read -r file; do
+        [[ ! -e $file ]] || fail "$file is left"
+    done < <(cat /tmp/sealcomb*.files)
+}
+
+check_purged_without_keys() {
+    rm /etc/sealcomb/*
+    dpkg --install "$FOLDER"/*.deb
+    dpkg --purge sealcomb sealcomb-kme sealcomb-link
+    [[ ! -e /etc/sealcomb ]] || fail "purging left an empty /etc/sealcomb"
+}
+
+# The checks, in the copy.
+in_the_copy() {
+    export PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive
+    ip link set lo up
+    dpkg --install "$FOLDER"/*.deb
+    check_installed
+    check_unit
+    check_link
+    check_removed
+    check_purged_without_keys
+    echo "packages: installed, started, removed and purged"
+}
+
+# make_devices FOLDER: creates the devices that the checks use, with the usual permissions.
+make_devices() {
+    mount -t tmpfs none "$1"
+    mkdir "$1/net"
+    mknod -m 666 "$1/null" c 1 3
+    mknod -m 666 "$1/zero" c 1 5
+    mknod -m 666 "$1/random" c 1 8
+    mknod -m 666 "$1/urandom" c 1 9
+    mknod -m 666 "$1/net/tun" c 10 200
+    ln -s /proc/self/fd "$1/fd"
+}
+
+# Mounts the copy, and runs the checks there.
+make_the_copy() {
+    local copy
+    copy=$(mktemp --directory)
+    mount -t tmpfs none "$copy"
+    mkdir "$copy"/{changes,work,root}
+    mount -t overlay overlay -o "lowerdir=/,upperdir=$copy/changes,workdir=$copy/work" "$copy/root"
+    mount -t tmpfs none "$copy/root/tmp"
+    mkdir -p "$copy/root$FOLDER" "$copy/root$PWD"
+    mount --bind "$FOLDER" "$copy/root$FOLDER"
+    mount -t proc proc "$copy/root/proc"
+    make_devices "$copy/root/dev"
+    cp "$0" "$copy/root/tmp/test.sh"
+    chroot "$copy/root" /bin/bash /tmp/test.sh "$FOLDER" --in-the-copy
+}
+
+case ${2:-} in
+    "") exec unshare --mount --net --pid --fork "$0" "$FOLDER" --make-the-copy ;;
+    --make-the-copy) make_the_copy ;;
+    --in-the-copy) in_the_copy ;;
+esac
