@@ -6,7 +6,8 @@
 # The copy is an overlay of the root file system in new namespaces, so nothing of this system changes. Requires root.
 set -euo pipefail
 
-readonly FOLDER=$(realpath "$1")
+FOLDER=$(realpath "$1")
+readonly FOLDER
 
 fail() {
     echo "packages: $1" >&2
