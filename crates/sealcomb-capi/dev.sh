@@ -138,6 +138,48 @@ test_provider() {
     crates/sealcomb-provider/tests/nginx.sh "$CAPI/nginx/usr/sbin/nginx" "$CAPI/modules"
 }
 
+# Builds the newest OpenSSL, once for each version of the crate that contains it.
+readonly OPENSSL=$CAPI/openssl-$(sed -n 's/^openssl-src = "\(.*\)"/\1/p' crates/sealcomb-provider/tests/openssl/Cargo.toml)
+
+build_openssl() {
+    [[ -e $OPENSSL/install/lib/libcrypto.a ]] && return
+    OPT_LEVEL=2 CARGO_TARGET_DIR=$CAPI/tool cargo run --quiet --locked \
+        --manifest-path crates/sealcomb-provider/tests/openssl/Cargo.toml -- "$OPENSSL" >"$CAPI/openssl.log" 2>&1 || {
+        tail -40 "$CAPI/openssl.log"
+        return 1
+    }
+    rm -rf "$CAPI/tool"
+}
+
+# compile_with_newest PROGRAM: compiles a test program of the provider for the newest OpenSSL.
+compile_with_newest() {
+    gcc -O1 -g -Wall -Wextra -Werror "crates/sealcomb-provider/tests/$1.c" "-I$OPENSSL/install/include" \
+        "$OPENSSL/install/lib/libcrypto.a" -ldl -lpthread -o "$CAPI/$1-newest"
+}
+
+# Tests the module that also serves OpenSSL 3.0 with the newest OpenSSL.
+test_pipelines() {
+    local program
+    build_openssl
+    for program in pipelines evp; do compile_with_newest "$program"; done
+    # The manual's function compiles.
+    # shellcheck disable=SC2016  # Backticks of the manual.
+    awk '/^```c openssl$/ { on = 1; next } /^```$/ { on = 0 } on' docs/c.md >"$CAPI/pipeline.c"
+    gcc -c -Wall -Wextra -Werror "-I$OPENSSL/install/include" "$CAPI/pipeline.c" -o "$CAPI/pipeline.o"
+    OPENSSL_MODULES=$CAPI/modules "$CAPI/pipelines-newest" 200
+    if fetch_evp_data; then
+        OPENSSL_MODULES=$CAPI/modules "$CAPI/evp-newest" "$CAPI"/openssl/data/evp{ciph_aes_{common,ccm_cavs,ocb,siv},mac_common}.txt
+    else
+        echo "SKIPPED: OpenSSL's vectors: its source package cannot be downloaded"
+    fi
+}
+
+bench_pipelines() {
+    build_openssl
+    compile_with_newest pipeline-speed
+    OPENSSL_MODULES=$CAPI/modules "$CAPI/pipeline-speed-newest"
+}
+
 bench_provider() {
     gcc -O1 -g -Wall -Wextra -Werror crates/sealcomb-provider/tests/speed.c -lcrypto -o "$CAPI/speed"
     OPENSSL_MODULES=$CAPI/modules "$CAPI/speed"

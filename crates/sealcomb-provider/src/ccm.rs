@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::data::{Buffers, Data};
 use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
+use crate::pipeline::Mode;
 use crate::{tls, whole};
 
 /// Maximum size of an IV in bytes.
@@ -213,6 +214,16 @@ impl Cipher for Ccm {
             _ => return None,
         }
         Some(0)
+    }
+}
+
+impl Mode for Ccm {
+    fn id(_: usize) -> Option<&'static str> {
+        Some("ccm")
+    }
+
+    fn tag_bytes(&self) -> usize {
+        self.tag_bytes
     }
 }
 

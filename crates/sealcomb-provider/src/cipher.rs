@@ -285,8 +285,11 @@ extern "C" fn settable_context_params(_: *mut c_void, _: *mut c_void) -> *const 
     LIST.as_ptr()
 }
 
+/// Length of a cipher's dispatch table, with or without pipelines.
+pub(crate) const TABLE: usize = 19;
+
 /// Returns the dispatch table of a cipher, with function numbers from `openssl/core_dispatch.h`.
-pub(crate) const fn functions<C: Cipher, const KEY_BYTES: usize>() -> [Dispatch; 15] {
+pub(crate) const fn functions<C: Cipher, const KEY_BYTES: usize>() -> [Dispatch; TABLE] {
     [
         entry!(1, new::<C, KEY_BYTES> as extern "C" fn(*mut c_void) -> *mut c_void),
         entry!(2, init::<C, true> as Init),
@@ -302,6 +305,10 @@ pub(crate) const fn functions<C: Cipher, const KEY_BYTES: usize>() -> [Dispatch;
         entry!(12, gettable_params as List),
         entry!(13, gettable_context_params as List),
         entry!(14, settable_context_params as List),
+        END,
+        END,
+        END,
+        END,
         END,
     ]
 }

@@ -34,21 +34,26 @@ impl Buffers {
         unsafe { bytes(self.input, self.count) }
     }
 
+    /// Returns whether the buffers can be a piece of a message: none of them is NULL unless the piece is empty, and the
+    /// output is large enough.
+    pub(crate) fn is_possible(&self) -> bool {
+        let Self { input, count, output, room } = *self;
+        count == 0
+            || (count <= room && isize::try_from(count).is_ok() && !input.is_null() && !output.is_null())
+    }
+
     /// Returns the buffers as a piece of a message; `None` if one of them is NULL or the output is too small. Partly
     /// overlapping input is first moved to the output.
     ///
     /// # Safety
     /// The input is valid for reads and the output for writes during `'a`, with no other use.
     pub(crate) unsafe fn data<'a>(&self) -> Option<Data<'a>> {
-        let Self { input, count, output, room } = *self;
-        if count > room || isize::try_from(count).is_err() {
+        let Self { input, count, output, .. } = *self;
+        if !self.is_possible() {
             return None;
         }
         if count == 0 {
             return Some(Data::InPlace(&mut []));
-        }
-        if input.is_null() || output.is_null() {
-            return None;
         }
         // SAFETY: guaranteed by the caller. Overlapping buffers become one, so the slices do not alias.
         unsafe {

@@ -10,6 +10,7 @@ use crate::context::Context;
 use crate::data::{Buffers, Data};
 use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
+use crate::pipeline::Mode;
 use crate::tls;
 
 /// Maximum size of an IV in bytes, as in OpenSSL.
@@ -269,6 +270,18 @@ impl Cipher for Gcm {
         // SAFETY: guaranteed by the caller.
         unsafe { self.piece(buffers) }?;
         Some(buffers.count)
+    }
+}
+
+impl Mode for Gcm {
+    const TRUNCATES_TAGS: bool = true;
+
+    fn id(_: usize) -> Option<&'static str> {
+        Some("gcm")
+    }
+
+    fn tag_bytes(&self) -> usize {
+        TAG_BYTES
     }
 }
 

@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::data::{Buffers, Data};
 use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
+use crate::pipeline::Mode;
 use crate::whole;
 
 const IV_BYTES: usize = 12;
@@ -88,6 +89,16 @@ impl Cipher for GcmSiv {
             self.message(Data::InPlace(&mut []))?;
         }
         Some(0)
+    }
+}
+
+impl Mode for GcmSiv {
+    fn id(_: usize) -> Option<&'static str> {
+        Some("gcm-siv")
+    }
+
+    fn tag_bytes(&self) -> usize {
+        TAG_BYTES
     }
 }
 

@@ -12,6 +12,7 @@
 //! | `gcm.rs`, `ocb.rs` | modes that process a message in pieces, with the library's streams |
 //! | `ccm.rs`, `siv.rs`, `gcm_siv.rs`, `whole.rs` | modes that need the message in one piece |
 //! | `xts.rs` | XTS |
+//! | `pipeline.rs` | pipelines: many messages per call |
 //! | `cmac.rs` | CMAC |
 //! | `list.rs` | the list of algorithms |
 // provider-cipher(7) and provider-mac(7) document OpenSSL's guarantees for the pointers of all functions.
@@ -28,6 +29,7 @@ mod iv;
 mod list;
 mod ocb;
 mod openssl;
+mod pipeline;
 mod siv;
 mod tls;
 mod whole;

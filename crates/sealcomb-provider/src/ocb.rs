@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::data::Buffers;
 use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
+use crate::pipeline::Mode;
 
 const BLOCK: usize = 16;
 /// Maximum size of an IV in bytes.
@@ -197,6 +198,21 @@ impl Cipher for Ocb {
             output.fill(0);
         }
         verified.then_some(count)
+    }
+}
+
+impl Mode for Ocb {
+    fn id(tag_bytes: usize) -> Option<&'static str> {
+        match tag_bytes {
+            8 => Some("ocb3-t64"),
+            12 => Some("ocb3-t96"),
+            16 => Some("ocb3-t128"),
+            _ => None,
+        }
+    }
+
+    fn tag_bytes(&self) -> usize {
+        self.tag_bytes
     }
 }
 

@@ -6,6 +6,7 @@ use std::{ptr, slice};
 
 /// `OSSL_DISPATCH`: a function with its number.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub(crate) struct Dispatch {
     pub(crate) number: c_int,
     pub(crate) function: *const c_void,
@@ -97,6 +98,10 @@ impl Param {
         Self::of(name.as_ptr(), OCTET_STRING)
     }
 
+    pub(crate) const fn pointer(name: &'static CStr) -> Self {
+        Self::of(name.as_ptr(), OCTET_PTR)
+    }
+
     pub(crate) fn name(&self) -> &[u8] {
         // SAFETY: only the list terminator, which `params` leaves out, has no name.
         unsafe { CStr::from_ptr(self.key) }.to_bytes()
@@ -148,6 +153,20 @@ impl Param {
         }
         // SAFETY: guaranteed by the caller.
         unsafe { bytes(self.data.cast(), count) }
+    }
+
+    /// Returns the buffers of a pointer to an array of `count` pointers, and the size of each buffer.
+    ///
+    /// # Safety
+    /// A pointer other than NULL points to an array of at least `count` pointers, which does not change during `'a`.
+    pub(crate) unsafe fn buffers<'a>(&self, count: usize) -> Option<(&'a [*mut u8], usize)> {
+        if self.kind != OCTET_PTR || self.data.is_null() {
+            return None;
+        }
+        // SAFETY: the data of a pointer parameter is a pointer.
+        let array = unsafe { self.data.cast::<*const *mut u8>().read_unaligned() };
+        // SAFETY: guaranteed by the caller.
+        (!array.is_null()).then(|| (unsafe { slice::from_raw_parts(array, count) }, self.data_size))
     }
 
     /// Returns the size of an octet string or of the space for one, with or without data.
