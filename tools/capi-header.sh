@@ -41,6 +41,29 @@ check() {
         return 1
     }
     echo "the header and the record of its ABI are up to date"
+    compare_with_release
+}
+
+# Compares the ABI with that of the latest release; before the first release, with that of the previous commit. Additions
+# are compatible.
+compare_with_release() {
+    local base
+    base=$(git describe --tags --abbrev=0 2>/dev/null) || base=HEAD~1
+    git show "$base:./$RECORD" >"$work/base.abi" 2>/dev/null || {
+        echo "the ABI was not compared with $base, which is not in this clone"
+        return
+    }
+    git show "$base:./$HEADER" | grep -E 'define SEALCOMB_VERSION_(MAJOR|MINOR)' >"$work/base.version"
+    if ! grep -E 'define SEALCOMB_VERSION_(MAJOR|MINOR)' "$HEADER" | cmp -s - "$work/base.version"; then
+        echo "the minor version differs from that of $base, so the ABI may differ"
+        return
+    fi
+    abidiff --no-added-syms "$work/base.abi" "$work/stub.so" >"$work/changes" || {
+        cat "$work/changes"
+        echo "the ABI is not compatible with that of $base: keep it, or raise the minor version before 1.0, the major after" >&2
+        return 1
+    }
+    echo "the ABI is compatible with that of $base"
 }
 
 case "${1:-}" in

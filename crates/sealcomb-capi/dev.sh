@@ -4,6 +4,9 @@
 word capi "" "run_suite capi" \
     "Test the installed C library: C and C++ tests with two compilers, sanitizers and valgrind, examples, ABI, cost \
 per call; then the OpenSSL provider."
+word capi-install "PREFIX [OPTION...]" install_library "Build the C library and install it into PREFIX, or into \
+\$DESTDIR/PREFIX: the header, both libraries, and the files for pkg-config and CMake. Options go to cargo, such as \
+--features hazmat."
 word capi-header "" write_header "Write the C library's header and the record of its ABI."
 
 readonly CAPI=$TARGET/capi
@@ -34,16 +37,63 @@ write_header() {
 setup_capi() {
     install_packages abigail-tools clang cmake libpcap-dev
     install_tool cbindgen "$CBINDGEN"
-    install_tool cargo-c "$CARGO_C"
 }
 
-install_capi() {
+# install_library PREFIX OPTION...
+install_library() {
+    if [[ ${1:-} != /* ]]; then
+        echo "usage: ./dev capi-install PREFIX [OPTION...]: PREFIX is an absolute path, such as /usr/local" >&2
+        return 2
+    fi
+    local prefix=${1%/} root=${DESTDIR:-}${1%/} log=$NOTES/capi-install.log version private
+    version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+    local soname=libsealcomb.so.${version%.*}
+    # A forced link prints the system libraries that the static library needs.
+    touch crates/sealcomb-capi/src/lib.rs
+    cargo rustc --release -p sealcomb-capi --lib --crate-type cdylib,staticlib "${@:2}" -- \
+        -C "link-arg=-Wl,-soname,$soname" --print native-static-libs 2>"$log" || {
+        cat "$log" >&2
+        return 1
+    }
+    # There is no static libgcc_s: libgcc_eh has its unwinder.
+    private=$(sed -n 's/-lgcc_s/-lgcc_eh/; s/.*native-static-libs: //p' "$log")
+    install -d "$root"/{include,lib/pkgconfig,share/cmake/sealcomb}
+    install -m 644 crates/sealcomb-capi/include/sealcomb.h "$root/include"
+    install -m 644 crates/sealcomb-capi/cmake/*.cmake "$root/share/cmake/sealcomb"
+    install -m 644 "$TARGET/release/libsealcomb_capi.a" "$root/lib/libsealcomb.a"
+    install -m 755 "$TARGET/release/libsealcomb_capi.so" "$root/lib/libsealcomb.so.$version"
+    ln -sf "libsealcomb.so.$version" "$root/lib/$soname"
+    ln -sf "libsealcomb.so.$version" "$root/lib/libsealcomb.so"
+    cat >"$root/lib/pkgconfig/sealcomb.pc" <<PC
+prefix=$prefix
+exec_prefix=\${prefix}
+libdir=\${exec_prefix}/lib
+includedir=\${prefix}/include
+
+Name: sealcomb
+Description: AES-based authenticated encryption of many messages at once
+Version: $version
+Libs: -L\${libdir} -lsealcomb
+Cflags: -I\${includedir}
+Libs.private: $private
+PC
+}
+
+# Compares the installed files and the soname with those of cargo-c.
+compare_with_cargo_c() {
     install_tool cargo-c "$CARGO_C"
-    rm -rf "$CAPI/installed"
-    cargo cinstall --release -p sealcomb-capi --prefix /usr/local --libdir lib --destdir "$CAPI/installed" >"$CAPI/install.log" 2>&1 || {
+    rm -rf "$CAPI/cargo-c"
+    cargo cinstall --release -p sealcomb-capi --prefix /usr/local --libdir lib --destdir "$CAPI/cargo-c" >"$CAPI/install.log" 2>&1 || {
         cat "$CAPI/install.log"
         return 1
     }
+    diff <(cd "$CAPI/installed" && find . -printf '%y %p %l\n' | sort) <(cd "$CAPI/cargo-c" && find . -printf '%y %p %l\n' | sort)
+    diff <(objdump -p "$CAPI_PREFIX/lib/libsealcomb.so" | grep SONAME) <(objdump -p "$CAPI/cargo-c/usr/local/lib/libsealcomb.so" | grep SONAME)
+}
+
+install_capi() {
+    rm -rf "$CAPI/installed"
+    DESTDIR=$CAPI/installed install_library /usr/local
     # The library must export exactly the header's functions, each with the library's version.
     diff <(sed -n 's/^[^*]*[ *]\(sealcomb_[a-z_]*\)(.*/\1@@libsealcomb.so.0.1/p' "$CAPI_PREFIX/include/sealcomb.h" | sort) \
         <(nm --dynamic --defined-only "$CAPI_PREFIX/lib/libsealcomb.so" | awk '$2 == "T" { print $3 }' | sort)
@@ -64,18 +114,24 @@ test_capi() {
     ctest --test-dir "$build" --output-on-failure
 }
 
-# Compiles and runs the C code of the manual with the command given there.
+# Compiles and runs the C code of the manual with the commands given there: as C99 and as C++17, with the shared and
+# with the static library.
 test_manual() {
-    local flags
+    local language
     # shellcheck disable=SC2016  # Backticks of the manual.
     awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' docs/c.md >"$CAPI/manual.c"
-    flags=$(PKG_CONFIG_SYSROOT_DIR=$CAPI/installed PKG_CONFIG_PATH=$CAPI_PREFIX/lib/pkgconfig pkg-config --cflags --libs sealcomb)
-    # shellcheck disable=SC2086  # Several words.
-    gcc -Wall -Wextra -Werror "$CAPI/manual.c" $flags -o "$CAPI/manual"
-    LD_LIBRARY_PATH=$CAPI_PREFIX/lib "$CAPI/manual"
+    export PKG_CONFIG_SYSROOT_DIR=$CAPI/installed PKG_CONFIG_PATH=$CAPI_PREFIX/lib/pkgconfig
+    for language in "gcc -std=c99" "g++ -std=c++17 -x c++"; do
+        # shellcheck disable=SC2046,SC2086  # Several words.
+        $language -pedantic -Wall -Wextra -Werror "$CAPI/manual.c" -x none $(pkg-config --cflags --libs sealcomb) -o "$CAPI/manual"
+        LD_LIBRARY_PATH=$CAPI_PREFIX/lib "$CAPI/manual"
+        # shellcheck disable=SC2046,SC2086  # Several words.
+        $language -static "$CAPI/manual.c" -x none $(pkg-config --static --cflags --libs sealcomb) -o "$CAPI/manual"
+        "$CAPI/manual"
+    done
 }
 
-bench_capi() { cargo bench --quiet -p sealcomb-capi --bench call; }
+bench_capi() { cargo bench --quiet -p sealcomb-capi --bench call --bench burst; }
 
 # Downloads OpenSSL's test vectors, which are not in this repository, from the distribution's source package.
 fetch_evp_data() {
@@ -139,7 +195,8 @@ test_provider() {
 }
 
 # Builds the newest OpenSSL, once for each version of the crate that contains it.
-readonly OPENSSL=$CAPI/openssl-$(sed -n 's/^openssl-src = "\(.*\)"/\1/p' crates/sealcomb-provider/tests/openssl/Cargo.toml)
+OPENSSL=$CAPI/openssl-$(sed -n 's/^openssl-src = "\(.*\)"/\1/p' crates/sealcomb-provider/tests/openssl/Cargo.toml)
+readonly OPENSSL
 
 build_openssl() {
     [[ -e $OPENSSL/install/lib/libcrypto.a ]] && return

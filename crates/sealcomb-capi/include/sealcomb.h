@@ -293,6 +293,93 @@ typedef struct sealcomb_job {
     uint32_t reserved;
 } sealcomb_job;
 
+/**
+ * Messages to seal or open in place, in columns: arrays with one entry per message, as packet rings and tables hold
+ * them.
+ *
+ * Initialize all fields to 0, set `size` to `sizeof(sealcomb_burst)`, then set the fields that apply. A call changes
+ * the messages, `statuses` and, when sealing, the tags, and nothing else. All sizes are in bytes.
+ *
+ * A burst avoids most of the work per message that `sealcomb_job` requires. Use jobs for messages that are not in
+ * place, for nonces of different sizes, for additional data in pieces, and for algorithms whose ciphertexts are longer
+ * than their messages.
+ *
+ * Overlap: a message and, when sealing, its tag must not overlap each other or the nonce and additional data of the
+ * message. Violations are `SEALCOMB_ERROR_OVERLAP`. Not checked: memory written for one message must not overlap that
+ * of another one, or any of the arrays. Otherwise the contents of this memory and the statuses are unspecified, but no
+ * other memory is touched.
+ */
+typedef struct sealcomb_burst {
+    /**
+     * `sizeof(sealcomb_burst)`, which identifies the version of the structure to the library.
+     */
+    size_t size;
+    /**
+     * Number of messages: entries of every array.
+     */
+    size_t count;
+    /**
+     * The key of all messages; NULL if each has its own.
+     */
+    const struct sealcomb_key *key;
+    /**
+     * The key of each message, if `key` is NULL; NULL otherwise. Keys may be of different algorithms. Several keys of
+     * one algorithm make the call allocate memory.
+     */
+    const struct sealcomb_key *const *keys;
+    /**
+     * The messages to seal in place, or the ciphertexts to open in place. NULL if all are empty, as for MACs. An entry
+     * may be NULL if its size is 0.
+     */
+    uint8_t *const *messages;
+    /**
+     * Size of each message; NULL if `messages` is.
+     */
+    const size_t *message_bytes;
+    /**
+     * The additional data of each message, or the message for a MAC; NULL for none. An entry may be NULL if its size
+     * is 0.
+     */
+    const uint8_t *const *aads;
+    /**
+     * Size of the additional data of each message; NULL if `aads` is.
+     */
+    const size_t *aad_bytes;
+    /**
+     * The first nonce; the others follow at distances of `nonce_stride`. May be NULL if `nonce_bytes` is 0.
+     */
+    const uint8_t *nonces;
+    /**
+     * Size of each nonce.
+     */
+    size_t nonce_bytes;
+    /**
+     * Distance from one nonce to the next, at least `nonce_bytes`.
+     */
+    size_t nonce_stride;
+    /**
+     * The first tag; the others follow at distances of `tag_stride`. NULL if each tag is in the bytes after its
+     * message, as in packets. May be NULL if `tag_bytes` is 0.
+     */
+    uint8_t *tags;
+    /**
+     * Size of each tag: `sealcomb_key_tag_bytes` of every key.
+     */
+    size_t tag_bytes;
+    /**
+     * Distance from one tag to the next, at least `tag_bytes`; ignored if `tags` is NULL.
+     */
+    size_t tag_stride;
+    /**
+     * Receives the result of each message. May be NULL when sealing, where it only reports which message is invalid.
+     */
+    enum sealcomb_status *statuses;
+    /**
+     * Reserved; must be 0.
+     */
+    size_t reserved;
+} sealcomb_burst;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -525,6 +612,50 @@ enum sealcomb_status sealcomb_open_batch(struct sealcomb_job *jobs,
                                          size_t count);
 
 /**
+ * Seals all messages of a burst in place.
+ *
+ * All messages are checked before anything is sealed: either all of them are sealed, or none. The call uses at most
+ * 72 KiB of stack with the algorithms of a build without optional features, and no heap memory if all messages have
+ * one key, except with GCM-SIV on the backend `portable`.
+ *
+ * Threads: calls may run concurrently and share keys, but not messages or tags.
+ *
+ * @param burst the messages; must not be NULL
+ * @retval SEALCOMB_OK all messages were sealed, and each status is `SEALCOMB_OK`
+ * @retval SEALCOMB_ERROR_JOB_SIZE `size` is not supported by this library, or `reserved` is not 0
+ * @retval SEALCOMB_ERROR_POINTER `burst` or an array is NULL, misaligned or too large, or a stride too small; or
+ * a message has no key, or an invalid pointer or length; or there are both `key` and `keys`
+ * @retval SEALCOMB_ERROR_OUTPUT_TOO_SHORT the algorithm's ciphertexts are longer than their messages; use jobs
+ * @retval SEALCOMB_ERROR_INTERNAL a bug in the library; discard all messages and tags
+ * @return any other error: that of the first invalid message. Nothing was sealed. The status of that message is the
+ * error, all others are `SEALCOMB_NOT_DONE`
+ */
+SEALCOMB_MUST_USE
+enum sealcomb_status sealcomb_burst_seal(const struct sealcomb_burst *burst);
+
+/**
+ * Opens all messages of a burst in place.
+ *
+ * The status of a message is `SEALCOMB_OK` if it is authentic, `SEALCOMB_FORGED` if it is not (the message is zeroed),
+ * and `SEALCOMB_UNAUTHENTICATED` for an unauthenticated cipher. A forged message does not affect the others. Tags are
+ * compared in constant time. All messages are checked before anything is opened. Memory and threads: see
+ * `sealcomb_burst_seal`.
+ *
+ * @param burst the messages, with `statuses`; must not be NULL
+ * @retval SEALCOMB_OK no message was forged
+ * @retval SEALCOMB_FORGED at least one message was forged: see `statuses`
+ * @retval SEALCOMB_ERROR_JOB_SIZE `size` is not supported by this library, or `reserved` is not 0
+ * @retval SEALCOMB_ERROR_POINTER `burst` or an array is NULL, misaligned or too large, or a stride too small; or
+ * a message has no key, or an invalid pointer or length; or there are both `key` and `keys`
+ * @retval SEALCOMB_ERROR_OUTPUT_TOO_SHORT the algorithm's ciphertexts are longer than their messages; use jobs
+ * @retval SEALCOMB_ERROR_INTERNAL a bug in the library; all messages are zeroed
+ * @return any other error: that of the first invalid message. Nothing was opened. The status of that message is the
+ * error, all others are `SEALCOMB_NOT_DONE`
+ */
+SEALCOMB_MUST_USE
+enum sealcomb_status sealcomb_burst_open(const struct sealcomb_burst *burst);
+
+/**
  * Expands a key for the algorithm's default tag size and the default backend (`sealcomb_backend_selected`).
  *
  * The library keeps no reference to `bytes`: zeroize them after the call. Free the key with `sealcomb_key_free`.
@@ -580,9 +711,36 @@ enum sealcomb_status sealcomb_key_new_with(const struct sealcomb_algorithm *algo
                                            struct sealcomb_key **key);
 
 /**
+ * Expands many keys of one algorithm together, which takes less time than one after the other, for the algorithm's
+ * default tag size and the default backend.
+ *
+ * The library keeps no reference to `bytes`: zeroize them after the call. Free each key with `sealcomb_key_free`.
+ *
+ * @param algorithm the algorithm, from `sealcomb_algorithm_by_id`
+ * @param bytes the first key, of `sealcomb_algorithm_key_bytes` bytes; the others follow at distances of `stride`
+ * @param stride distance from one key to the next in bytes, at least `sealcomb_algorithm_key_bytes`
+ * @param count number of keys
+ * @param keys receives `count` new keys; all are set to NULL on failure; may be NULL if `count` is 0
+ * @retval SEALCOMB_OK success
+ * @retval SEALCOMB_ERROR_UNKNOWN_ALGORITHM `algorithm` is NULL
+ * @retval SEALCOMB_ERROR_KEY_LENGTH `stride` is smaller than a key
+ * @retval SEALCOMB_ERROR_EQUAL_KEY_HALVES the algorithm is XTS, and a key consists of two equal keys
+ * @retval SEALCOMB_ERROR_POINTER `keys` or `bytes` is NULL and `count` is not 0, or an array is misaligned or over
+ * `SIZE_MAX / 2` bytes
+ * @retval SEALCOMB_ERROR_UNKNOWN_BACKEND the environment variable `SEALCOMB_BACKEND` names no backend
+ * @retval SEALCOMB_ERROR_NO_BACKEND `SEALCOMB_BACKEND` names a backend that is not available
+ */
+SEALCOMB_MUST_USE
+enum sealcomb_status sealcomb_keys_new_many(const struct sealcomb_algorithm *algorithm,
+                                            const uint8_t *bytes,
+                                            size_t stride,
+                                            size_t count,
+                                            struct sealcomb_key **keys);
+
+/**
  * Zeroizes and frees a key. No thread may be using the key during or after this call.
  *
- * @param key key from `sealcomb_key_new` or `sealcomb_key_new_with` that has not been freed; NULL does nothing
+ * @param key key from `sealcomb_key_new`, `sealcomb_key_new_with` or `sealcomb_keys_new_many` that has not been freed; NULL does nothing
  */
 void sealcomb_key_free(struct sealcomb_key *key);
 

@@ -5,7 +5,9 @@ use std::ptr;
 
 use sealcomb::Key;
 
-use crate::sealcomb_status::{SEALCOMB_ERROR_POINTER, SEALCOMB_ERROR_UNKNOWN_ALGORITHM, SEALCOMB_OK};
+use crate::sealcomb_status::{
+    SEALCOMB_ERROR_KEY_LENGTH, SEALCOMB_ERROR_POINTER, SEALCOMB_ERROR_UNKNOWN_ALGORITHM, SEALCOMB_OK,
+};
 use crate::{algorithm, backend, guard, memory, sealcomb_algorithm, sealcomb_status};
 
 /// An expanded key of one algorithm.
@@ -102,9 +104,75 @@ pub unsafe extern "C" fn sealcomb_key_new_with(
     })
 }
 
+/// Expands many keys of one algorithm together, which takes less time than one after the other, for the algorithm's
+/// default tag size and the default backend.
+///
+/// The library keeps no reference to `bytes`: zeroize them after the call. Free each key with `sealcomb_key_free`.
+///
+/// @param algorithm the algorithm, from `sealcomb_algorithm_by_id`
+/// @param bytes the first key, of `sealcomb_algorithm_key_bytes` bytes; the others follow at distances of `stride`
+/// @param stride distance from one key to the next in bytes, at least `sealcomb_algorithm_key_bytes`
+/// @param count number of keys
+/// @param keys receives `count` new keys; all are set to NULL on failure; may be NULL if `count` is 0
+/// @retval SEALCOMB_OK success
+/// @retval SEALCOMB_ERROR_UNKNOWN_ALGORITHM `algorithm` is NULL
+/// @retval SEALCOMB_ERROR_KEY_LENGTH `stride` is smaller than a key
+/// @retval SEALCOMB_ERROR_EQUAL_KEY_HALVES the algorithm is XTS, and a key consists of two equal keys
+/// @retval SEALCOMB_ERROR_POINTER `keys` or `bytes` is NULL and `count` is not 0, or an array is misaligned or over
+/// `SIZE_MAX / 2` bytes
+/// @retval SEALCOMB_ERROR_UNKNOWN_BACKEND the environment variable `SEALCOMB_BACKEND` names no backend
+/// @retval SEALCOMB_ERROR_NO_BACKEND `SEALCOMB_BACKEND` names a backend that is not available
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sealcomb_keys_new_many(
+    algorithm: *const sealcomb_algorithm,
+    bytes: *const u8,
+    stride: usize,
+    count: usize,
+    keys: *mut *mut sealcomb_key,
+) -> sealcomb_status {
+    guard::status(|| {
+        if !memory::is_possible(keys, count) {
+            return SEALCOMB_ERROR_POINTER;
+        }
+        for index in 0..count {
+            // SAFETY: `keys` has `count` entries, guaranteed by the caller.
+            unsafe { keys.add(index).write(ptr::null_mut()) };
+        }
+        let expand = || {
+            // SAFETY: guaranteed by the caller.
+            let algorithm =
+                unsafe { algorithm::algorithm(algorithm) }.ok_or(SEALCOMB_ERROR_UNKNOWN_ALGORITHM)?;
+            let key_bytes = algorithm.key_bytes;
+            let last = count.saturating_sub(1).checked_mul(stride);
+            let all = last.and_then(|last| last.checked_add(key_bytes)).ok_or(SEALCOMB_ERROR_POINTER)?;
+            if count == 0 {
+                return Ok(Vec::new());
+            }
+            if stride < key_bytes {
+                return Err(SEALCOMB_ERROR_KEY_LENGTH);
+            }
+            // SAFETY: guaranteed by the caller; the slice does not outlive this call.
+            let bytes = unsafe { memory::read(bytes, all) }?;
+            let secrets: Vec<&[u8]> = bytes.chunks(stride).map(|secret| &secret[..key_bytes]).collect();
+            Ok(Key::new_many(algorithm, &secrets)?)
+        };
+        match expand() {
+            Ok(expanded) => {
+                for (index, key) in expanded.into_iter().enumerate() {
+                    // SAFETY: `keys` has `count` entries, guaranteed by the caller.
+                    unsafe { keys.add(index).write(Box::into_raw(Box::new(sealcomb_key(key)))) };
+                }
+                SEALCOMB_OK
+            }
+            Err(status) => status,
+        }
+    })
+}
+
 /// Zeroizes and frees a key. No thread may be using the key during or after this call.
 ///
-/// @param key key from `sealcomb_key_new` or `sealcomb_key_new_with` that has not been freed; NULL does nothing
+/// @param key key from `sealcomb_key_new`, `sealcomb_key_new_with` or `sealcomb_keys_new_many` that has not been freed; NULL does nothing
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_key_free(key: *mut sealcomb_key) {
     guard::or((), || {

@@ -11,6 +11,7 @@
 mod algorithm;
 mod backend;
 mod batch;
+mod burst;
 mod guard;
 mod job;
 mod key;
@@ -23,6 +24,7 @@ mod text;
 pub use algorithm::*;
 pub use backend::*;
 pub use batch::*;
+pub use burst::*;
 pub use job::*;
 pub use key::*;
 pub use single::*;

@@ -5,7 +5,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-const PROGRAMS: [&str; 5] = ["known_answers", "batches", "misuse", "threads", "allocations"];
+const PROGRAMS: [&str; 6] = ["known_answers", "batches", "bursts", "misuse", "threads", "allocations"];
 const LANGUAGES: [(&str, &str, &str); 4] = [
     ("gcc", "c", "-std=c99"),
     ("g++", "c++", "-std=c++17"),
@@ -36,15 +36,20 @@ fn exists(compiler: &str) -> bool {
     Command::new(compiler).arg("--version").output().is_ok()
 }
 
-/// Compiles a program under a name unique to the test, since tests run concurrently.
+/// Compiles a test program under a name unique to the test, since tests run concurrently.
 fn compile(test: &str, compiler: &str, language: &str, standard: &str, program: &str) -> PathBuf {
+    compile_source(test, compiler, language, standard, &format!("tests/c/{program}.c"))
+}
+
+fn compile_source(test: &str, compiler: &str, language: &str, standard: &str, source: &str) -> PathBuf {
+    let program = Path::new(source).file_stem().expect("a file").display();
     let libraries = libraries();
     let result = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{program}-{compiler}"));
     succeed(
         Command::new(compiler)
             .args([standard, "-D_POSIX_C_SOURCE=200809L", "-O1", "-g", "-Wall", "-Wextra", "-Wshadow"])
             .args(["-pedantic", "-Werror", "-x", language])
-            .arg(here().join("tests/c").join(program).with_extension("c"))
+            .arg(here().join(source))
             .args(["-x", "none", "-lpthread", "-lsealcomb_capi"])
             .arg(format!("-I{}", here().join("include").display()))
             .arg(format!("-L{}", libraries.display()))
@@ -88,4 +93,43 @@ fn every_backend_gives_the_same() {
             succeed(Command::new(&program).args(answers()).env("SEALCOMB_BACKEND", backend.name()))
         );
     }
+}
+
+#[test]
+fn the_example_of_a_data_plane_drops_only_forged_packets() {
+    let program = compile_source("examples", "gcc", "c", "-std=c99", "examples/esp-ring.c");
+    for backend in sealcomb::Backend::available() {
+        let mut command = Command::new(&program);
+        let printed = succeed(command.arg("10007").env("SEALCOMB_BACKEND", backend.name()));
+        assert_eq!(printed, "10007 packets under 100 associations, 10 dropped, 0 wrong\n");
+    }
+}
+
+#[test]
+#[cfg(feature = "hazmat")]
+fn the_example_of_a_disk_image_seals_sectors_as_the_library_does() {
+    const SECTOR: usize = 4096;
+    let program = compile_source("examples", "gcc", "c", "-std=c99", "examples/xts-image.c");
+    let folder = tempfile::tempdir().expect("a folder");
+    let [key_file, image_file] = ["key", "image"].map(|name| folder.path().join(name));
+    let secret: Vec<u8> = (0..64).collect();
+    std::fs::write(&key_file, &secret).expect("writing the key");
+    let key =
+        sealcomb::Key::new(sealcomb::Algorithm::by_id("aes256-xts").expect("XTS"), &secret).expect("a key");
+    // None, one, a burst, and bursts that are not all full.
+    for sectors in [0, 1, 32, 33, 100] {
+        let image: Vec<u8> = (0..sectors * SECTOR).map(|i| (i / 7) as u8).collect();
+        std::fs::write(&image_file, &image).expect("writing the image");
+        let run = |task: &str| succeed(Command::new(&program).arg(task).arg(&key_file).arg(&image_file));
+        assert_eq!(run("seal"), format!("{sectors} sectors\n"));
+        let mut expected = image.clone();
+        sealcomb::Sectors::new(&key, SECTOR).expect("sectors").seal(0, &mut expected).expect("sealing");
+        assert!(std::fs::read(&image_file).expect("reading the image") == expected);
+        run("open");
+        assert!(std::fs::read(&image_file).expect("reading the image") == image);
+    }
+    std::fs::write(&image_file, [0; SECTOR + 1]).expect("writing the image");
+    let refused =
+        Command::new(&program).arg("seal").arg(&key_file).arg(&image_file).output().expect("running");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("not a multiple of 4096"));
 }

@@ -15,9 +15,10 @@ use guarded::Guarded;
 use sealcomb::{ALGORITHMS, Algorithm, Kind};
 use sealcomb_capi::sealcomb_status::{SEALCOMB_FORGED, SEALCOMB_OK, SEALCOMB_UNAUTHENTICATED};
 use sealcomb_capi::{
-    sealcomb_algorithm_by_id, sealcomb_iovec, sealcomb_job, sealcomb_key, sealcomb_key_free,
-    sealcomb_key_new, sealcomb_key_new_with, sealcomb_mac, sealcomb_mac_verify, sealcomb_open,
-    sealcomb_open_batch, sealcomb_seal, sealcomb_seal_batch,
+    sealcomb_algorithm_by_id, sealcomb_burst, sealcomb_burst_open, sealcomb_burst_seal, sealcomb_iovec,
+    sealcomb_job, sealcomb_key, sealcomb_key_free, sealcomb_key_new, sealcomb_key_new_with,
+    sealcomb_keys_new_many, sealcomb_mac, sealcomb_mac_verify, sealcomb_open, sealcomb_open_batch,
+    sealcomb_seal, sealcomb_seal_batch,
 };
 
 /// Returns bytes that depend on the secret's number, next to a guard page.
@@ -198,6 +199,56 @@ fn batch(algorithm: &Algorithm, number: u64, count: usize) {
     keys.into_iter().for_each(free);
 }
 
+/// Seals and opens a burst, under one key or under two keys that are expanded together. Every third message is forged.
+fn burst(algorithm: &Algorithm, number: u64, count: usize, several_keys: bool) {
+    let id = CString::new(algorithm.id).unwrap();
+    let secrets: Vec<u8> =
+        (0..2).flat_map(|i| secret(number + i, algorithm.key_bytes, true).to_vec()).collect();
+    let mut keys = [ptr::null_mut(); 2];
+    sealcomb::Backend::selected().unwrap();
+    // SAFETY: a NUL-terminated id, two keys, and space for two pointers.
+    let status = in_arena(|| unsafe {
+        let algorithm_entry = sealcomb_algorithm_by_id(id.as_ptr());
+        sealcomb_keys_new_many(algorithm_entry, secrets.as_ptr(), algorithm.key_bytes, 2, keys.as_mut_ptr())
+    });
+    assert_eq!(status, SEALCOMB_OK);
+    let key_of: Vec<_> = (0..count).map(|i| keys[i % 2].cast_const()).collect();
+    let nonces = public(algorithm.nonce_bytes * count, true);
+    let aad = public(if is_plain_cipher(algorithm) { 0 } else { 9 }, true);
+    let mut messages: Vec<_> = (0..count).map(|i| secret(number, 32, i % 2 == 0)).collect();
+    let pointers: Vec<_> = messages.iter_mut().map(|message| message.as_mut_ptr()).collect();
+    let mut tags = public(algorithm.tag_bytes * count, true);
+    let mut statuses = vec![SEALCOMB_OK; count];
+    let burst = sealcomb_burst {
+        size: size_of::<sealcomb_burst>(),
+        count,
+        key: if several_keys { ptr::null() } else { keys[0] },
+        keys: if several_keys { key_of.as_ptr() } else { ptr::null() },
+        messages: pointers.as_ptr(),
+        message_bytes: vec![32; count].leak().as_ptr(),
+        aads: vec![aad.as_ptr(); count].leak().as_ptr(),
+        aad_bytes: vec![aad.len(); count].leak().as_ptr(),
+        nonces: nonces.as_ptr(),
+        nonce_bytes: algorithm.nonce_bytes,
+        nonce_stride: algorithm.nonce_bytes,
+        tags: tags.as_mut_ptr(),
+        tag_bytes: algorithm.tag_bytes,
+        tag_stride: algorithm.tag_bytes,
+        statuses: statuses.as_mut_ptr(),
+        reserved: 0,
+    };
+    // SAFETY: the burst's columns are live.
+    assert_eq!(in_arena(|| unsafe { sealcomb_burst_seal(&raw const burst) }), SEALCOMB_OK, "{algorithm:?}");
+    let is_aead = algorithm.kind == Kind::Aead;
+    if is_aead {
+        (0..count).step_by(3).for_each(|i| tags[i * algorithm.tag_bytes] ^= 1);
+    }
+    // SAFETY: the burst's columns are live.
+    let opened = in_arena(|| unsafe { sealcomb_burst_open(&raw const burst) });
+    assert_eq!(opened, if is_aead { SEALCOMB_FORGED } else { SEALCOMB_OK }, "{algorithm:?}");
+    keys.into_iter().for_each(free);
+}
+
 /// Fails with the list of algorithms that leave secrets in freed memory.
 fn must_leave_nothing(what: &str, works: impl Fn(&Algorithm) -> bool, work: impl Fn(&Algorithm, u64)) {
     let mut leaks = Vec::new();
@@ -215,6 +266,14 @@ fn single_messages_leave_nothing_and_touch_nothing_else() {
     for at_end in [true, false] {
         let work = |algorithm: &Algorithm, number| single(algorithm, number, at_end);
         must_leave_nothing("a message", |algorithm| algorithm.kind != Kind::Mac, work);
+    }
+}
+
+#[test]
+fn bursts_leave_nothing_and_touch_nothing_else() {
+    for several_keys in [false, true] {
+        let work = |algorithm: &Algorithm, number| burst(algorithm, number, 7, several_keys);
+        must_leave_nothing("a burst", |algorithm| algorithm.kind != Kind::Mac && !algorithm.expands(), work);
     }
 }
 
