@@ -5,7 +5,7 @@ word capi "" "run_suite capi" \
     "Test the installed C library: C and C++ tests with two compilers, sanitizers and valgrind, examples, ABI, cost \
 per call; then the OpenSSL provider."
 word capi-install "PREFIX [OPTION...]" install_library "Build the C library and install it into PREFIX, or into \
-\$DESTDIR/PREFIX: the header, both libraries, and the files for pkg-config and CMake. Options go to cargo, such as \
+\$DESTDIR/PREFIX: the header, both libraries, the files for pkg-config and CMake, and manual pages. Options go to cargo, such as \
 --features hazmat."
 word capi-header "" write_header "Write the C library's header and the record of its ABI."
 
@@ -64,6 +64,7 @@ install_library() {
     install -m 755 "$TARGET/release/libsealcomb_capi.so" "$root/lib/libsealcomb.so.$version"
     ln -sf "libsealcomb.so.$version" "$root/lib/$soname"
     ln -sf "libsealcomb.so.$version" "$root/lib/libsealcomb.so"
+    tools/capi_man.py crates/sealcomb-capi/include/sealcomb.h "$root/share/man/man3" >"$log"
     cat >"$root/lib/pkgconfig/sealcomb.pc" <<PC
 prefix=$prefix
 exec_prefix=\${prefix}
@@ -87,7 +88,8 @@ compare_with_cargo_c() {
         cat "$CAPI/install.log"
         return 1
     }
-    diff <(cd "$CAPI/installed" && find . -printf '%y %p %l\n' | sort) <(cd "$CAPI/cargo-c" && find . -printf '%y %p %l\n' | sort)
+    # cargo-c has no manual pages.
+    diff <(cd "$CAPI/installed" && find . -path '*/share/man*' -prune -o -printf '%y %p %l\n' | sort) <(cd "$CAPI/cargo-c" && find . -printf '%y %p %l\n' | sort)
     diff <(objdump -p "$CAPI_PREFIX/lib/libsealcomb.so" | grep SONAME) <(objdump -p "$CAPI/cargo-c/usr/local/lib/libsealcomb.so" | grep SONAME)
 }
 
