@@ -7,8 +7,9 @@ verible checks all files. Verilator -Wall and slang elaborate every file list, e
 crates/sealcomb-rtl, and the variants of MACsec. slang, the strictest about the language, also checks the
 remaining files: properties, testbenches and models.
 
-Two further checks: each memory has the Quartus attribute that matches its `ram_style`, and no `always_comb`
-calls a package function, since Icarus 11 does not terminate on those.
+Three further checks: the tops refuse parameters out of range, with a message; each memory has the Quartus
+attribute that matches its `ram_style`; and no `always_comb` calls a package function, since Icarus 11 does
+not terminate on those.
 
 --verilator COMMAND  a Verilator to use, repeatable; `verilator` by default
 NAME                 only the tops whose name contains one of these
@@ -29,6 +30,21 @@ TOOLS = Path(sys.executable).parent  # where pip puts commands
 LISTS = [RTL.parent / "crates" / "sealcomb-rtl" / name for name in ("tops.list", "variants.list")]
 # MACsec has no model in the crate, so its variants are listed here.
 VARIANTS = [("macsec100g", f"SUITE={suite}") for suite in (1, 2, 3)] + [("macsec100g", "CHANNELS=64")]
+# Parameters out of range, by top. Verilator must refuse each, and name it.
+REFUSED = {
+    "gcm": ("SLOTS=3", "KEYS=3", "SBOX=3", "SPLIT=2", "STAGES=5"),
+    "ocb3": ("SLOTS=32", "KEYS=-1", "SBOX=3", "SPLIT=2", "RAGGED=2"),
+    "elmd": ("ROUNDS=8", "SLOTS=0", "KEYS=3", "SBOX=3", "SPLIT=2", "NONCE_BYTES=12"),
+    "copa": ("SLOTS=5", "KEYS=3", "SBOX=3"),
+    "eme2": ("SLOTS=5", "KEYS=3", "SBOX=3"),
+    "gcm512_aes": ("DIRECTION=5", "SBOX=3", "SPLIT=2", "STAGES=3", "TAG_BESIDE=2"),
+    "gcm512_serpent": ("DIRECTION=3", "STAGES=1"),
+    "ocb512_aes": ("DIRECTION=5", "AUX=2", "SBOX=3", "TAG_BESIDE=2"),
+    "ocb512_serpent": ("DIRECTION=-1", "AUX=-1"),
+    "macsec_transmit": ("SUITE=7", "CHANNELS=3", "SBOX=3", "DEPTH=100"),
+    "macsec_receive": ("SUITE=7", "CHANNELS=1", "SBOX=3", "DEPTH=100"),
+    "macsec100g": ("SUITE=-1", "CHANNELS=128"),
+}
 FLAGS = ("--lint-only", "-Wall", "-Wno-DECLFILENAME")
 SLANG_FLAGS = (
     "-Weverything",
@@ -117,6 +133,15 @@ def findings(command: list[str]) -> str:
     return output or ("" if answer.returncode == 0 else f"exit status {answer.returncode}\n")
 
 
+def unrefused(top: str, parameter: str, verilator: str) -> str:
+    """Reports a parameter out of range that Verilator accepts, or refuses without its name."""
+    command = [verilator, *FLAGS, f"-G{parameter}", "--top-module", top, *sources_of(f"{top}.f")]
+    answer = subprocess.run(command, cwd=RTL, capture_output=True, text=True, check=False)
+    name = parameter.partition("=")[0].lower()
+    refused = answer.returncode != 0 and re.search(rf"module.*\b{name}_must_be_", answer.stderr)
+    return "" if refused else f"{top}: {parameter} not refused with a message\n"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -161,6 +186,14 @@ def main() -> int:
 
     with ThreadPoolExecutor(arguments.jobs) as pool:
         for output in pool.map(lint, wanted):
+            print(output, end="")
+            failed += bool(output)
+    out_of_range = [(top, value) for top, values in REFUSED.items() for value in values]
+    out_of_range = [
+        (top, value) for top, value in out_of_range if any(top in names for names in wanted.values())
+    ]
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        for output in pool.map(lambda pair: unrefused(*pair, verilators[0]), out_of_range):
             print(output, end="")
             failed += bool(output)
     print(f"{len(files)} files, {len(wanted)} tops, {len(others)} test files, {failed} with findings")

@@ -11,6 +11,7 @@ Each file tools/mutations/NAME.patch is a fault. A header precedes the patch:
          crate CRATE FILTER...      unit tests of a crate that does not depend on the library
          unit CRATE FILTER...       unit tests of another crate of the workspace
          python ARGUMENT...         `pytest` on the package, which is rebuilt
+         rtl TOP FILTER...          tests of the 512-bit engines, with the model of this top only
   Fails: the name of the test that must fail with the fault, and pass without it
   Cost:  cheap, or slow if much code is recompiled
 
@@ -38,7 +39,7 @@ WORKSPACE = ("--workspace", "--all-features", "--exclude", "sealcomb-checks")
 FIELDS = ("Fault", "Claim", "Run", "Fails", "Cost")
 # Time limit for a build and its tests, in seconds.
 TIMEOUT = 3600
-KINDS = ("tests", "crate", "unit", "python")
+KINDS = ("tests", "crate", "unit", "python", "rtl")
 
 
 class Refused(Exception):  # noqa: N818
@@ -186,6 +187,16 @@ class Scratch:
             "-rfE",
         )
         return self.run(*command, *arguments, folder="python", PYTHONPATH=str(self.tree / "python"))
+
+    def rtl(self, top: str, *filters: str) -> subprocess.CompletedProcess[str]:
+        """Runs tests of an engine's model, as many packets and as little optimized as in CI."""
+        options = {
+            "SEALCOMB_RTL_TOPS": top,
+            "SEALCOMB_RTL_OPTIMIZE": "-O0",
+            "SEALCOMB_RTL_PACKETS": "1000",
+        }
+        command = ("cargo", "test", "--test", "engines", "--", *filters)
+        return self.run(*command, folder="crates/sealcomb-rtl", **options)
 
 
 def has_failed(output: str, test: str) -> bool:

@@ -39,7 +39,10 @@ const VERILATOR_FLAGS: &[&str] =
 const RUNTIME: &[&str] = &["verilated.cpp", "verilated_threads.cpp"];
 
 /// A line of `tops.list` or `variants.list`: `NAME FILELIST MODULE [PARAMETER=VALUE ...]`.
+#[derive(Clone)]
 struct Top {
+    /// Whether the line is in `variants.list`.
+    variant: bool,
     name: String,
     module: String,
     parameters: Vec<String>,
@@ -78,7 +81,9 @@ fn main() {
         println!("cargo::rerun-if-env-changed={variable}");
     }
     let tools = Tools::find();
-    let tops = tops();
+    let known = listed_tops();
+    let tops = selected(known.clone());
+    mark_built(&known, &tops);
     tools.build_runtime();
     let next = AtomicUsize::new(0);
     let jobs = env::var("NUM_JOBS").ok().and_then(|jobs| jobs.parse().ok()).unwrap_or(1_usize);
@@ -114,13 +119,28 @@ fn give_up(message: &str) -> ! {
     std::process::exit(1)
 }
 
-/// Returns the tops selected by `SEALCOMB_RTL_TOPS` and `SEALCOMB_RTL_VARIANTS`.
-fn tops() -> Vec<Top> {
+/// Returns the tops of both lists.
+fn listed_tops() -> Vec<Top> {
     println!("cargo::rerun-if-changed=build.rs");
-    let mut tops = listed("tops.list");
-    let variants = listed("variants.list");
-    if env::var("SEALCOMB_RTL_VARIANTS").as_deref() != Ok("0") {
-        tops.extend(variants);
+    let mut tops = listed("tops.list", false);
+    tops.extend(listed("variants.list", true));
+    tops
+}
+
+/// Sets the configuration value `top = "NAME"` for each top of this build. The tests of other tops are marked as
+/// ignored, so that no test passes that did not run.
+fn mark_built(known: &[Top], built: &[Top]) {
+    let names: Vec<_> = known.iter().map(|top| format!("\"{}\"", top.name)).collect();
+    println!("cargo::rustc-check-cfg=cfg(top, values({}))", names.join(", "));
+    for top in built {
+        println!("cargo::rustc-cfg=top=\"{}\"", top.name);
+    }
+}
+
+/// Returns the tops selected by `SEALCOMB_RTL_TOPS` and `SEALCOMB_RTL_VARIANTS`.
+fn selected(mut tops: Vec<Top>) -> Vec<Top> {
+    if env::var("SEALCOMB_RTL_VARIANTS").as_deref() == Ok("0") {
+        tops.retain(|top| !top.variant);
     }
     if let Ok(names) = env::var("SEALCOMB_RTL_TOPS") {
         let names: Vec<&str> = names.split(',').collect();
@@ -136,7 +156,7 @@ fn tops() -> Vec<Top> {
 }
 
 /// Reads the tops of a list file.
-fn listed(list: &str) -> Vec<Top> {
+fn listed(list: &str, variant: bool) -> Vec<Top> {
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("set by cargo"));
     println!("cargo::rerun-if-changed={list}");
     let text = fs::read_to_string(here.join(list)).expect("a list of tops");
@@ -154,7 +174,7 @@ fn listed(list: &str) -> Vec<Top> {
             give_up(&format!("{list}: {name}: cannot read rtl/filelists/{files}"));
         };
         let sources = lines(&text).map(|line| rtl.join(line)).collect();
-        Top { name, module, parameters: words.collect(), sources }
+        Top { variant, name, module, parameters: words.collect(), sources }
     };
     lines(&text).map(top).collect()
 }

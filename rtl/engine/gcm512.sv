@@ -77,6 +77,26 @@ module gcm512 #(
     output logic [  2:0] m_tag_tuser
 );
 
+    // A parameter out of range ends elaboration with an unknown module, whose name says what it must be.
+    if (CIPHER < 0 || CIPHER > 1) begin : g_cipher_refused
+        cipher_must_be_0_or_1 refused ();
+    end
+    if (DIRECTION < 0 || DIRECTION > 2) begin : g_direction_refused
+        direction_must_be_0_1_or_2 refused ();
+    end
+    if (SBOX < 0 || SBOX > 2) begin : g_sbox_refused
+        sbox_must_be_0_1_or_2 refused ();
+    end
+    if (SPLIT < 0 || SPLIT > 1) begin : g_split_refused
+        split_must_be_0_or_1 refused ();
+    end
+    if (STAGES != 2 && STAGES != 4) begin : g_stages_refused
+        stages_must_be_2_or_4 refused ();
+    end
+    if (TAG_BESIDE < 0 || TAG_BESIDE > 1) begin : g_tag_beside_refused
+        tag_beside_must_be_0_or_1 refused ();
+    end
+
     localparam int LATENCY = CIPHER == 1 ? 33 : SPLIT == 1 ? 21 : 11;
     // Beats from the front to the FIFO, and while a verdict is made also those behind it.
     localparam int BEATS = CIPHER == 0 && SPLIT == 0 && DIRECTION == 0 ? 32 : 64;

@@ -79,6 +79,23 @@ module ocb512 #(
     output logic [  2:0] m_tag_tuser
 );
 
+    // A parameter out of range ends elaboration with an unknown module, whose name says what it must be.
+    if (CIPHER < 0 || CIPHER > 1) begin : g_cipher_refused
+        cipher_must_be_0_or_1 refused ();
+    end
+    if (DIRECTION < 0 || DIRECTION > 2) begin : g_direction_refused
+        direction_must_be_0_1_or_2 refused ();
+    end
+    if (AUX < 0 || AUX > 1 || (AUX == 0 && DIRECTION == 1)) begin : g_aux_refused
+        aux_must_be_0_or_1_and_1_if_direction_is_1 refused ();
+    end
+    if (SBOX < 0 || SBOX > 2) begin : g_sbox_refused
+        sbox_must_be_0_1_or_2 refused ();
+    end
+    if (TAG_BESIDE < 0 || TAG_BESIDE > 1) begin : g_tag_beside_refused
+        tag_beside_must_be_0_or_1 refused ();
+    end
+
     localparam int LATENCY = CIPHER == 1 ? 33 : 11;
     // Beats from the front to the FIFO, and while a verdict is made also those behind it.
     localparam int BEATS = DIRECTION == 0 ? (CIPHER == 1 ? 64 : 32) : (CIPHER == 1 ? 128 : 64);

@@ -5,9 +5,10 @@ usage: run.py [--faults N | --sample-faults N] [--seed SEED] [--jobs JOBS] [--bu
 
 NAME  only these proofs, e.g. `stream_fifo`
 
-Uses SymbiYosys with k-induction, the native yosys of the Python package pyosys, and yices. Each proof must
-also fail, with a counterexample, on each of its planted faults, which shows that it is not vacuous. The seed
-selects the sample if only some faults are planted. Times are CPU seconds.
+Uses SymbiYosys with k-induction, the native yosys of the Python package pyosys, and yices. A bounded proof
+covers every sequence of a number of clocks from a reset instead. Each proof must also fail, with a
+counterexample, on each of its planted faults, which shows that it is not vacuous. The seed selects the sample
+if only some faults are planted. Times are CPU seconds.
 """
 
 import argparse
@@ -53,7 +54,27 @@ class Proof:
     # Number of instances of the properties, with different parameters. Each is proved separately, selected by
     # the parameter ONLY, since proving all together takes several times as long.
     instances: int = 0
+    # The proof covers every sequence of `depth` clocks from a reset, without induction, with the short pipes.
+    bounded: bool = False
 
+
+# The parts of an engine, for the proofs about the keys of its slots. A stand-in replaces the cipher.
+ENGINE = (
+    "common/bytes_pkg.sv",
+    "engine/engine_pkg.sv",
+    "common/stream_fifo.sv",
+    "common/credit_counter.sv",
+    "formal/stand_ins/cipher_lanes.sv",
+    "common/ring_delay.sv",
+    "engine/ram_fifo.sv",
+    "engine/received_tag.sv",
+    "engine/slot_memory.sv",
+    "engine/slot_users.sv",
+    "engine/slot_loader.sv",
+    "engine/engine_plan.sv",
+    "engine/engine_front.sv",
+    "engine/engine_output.sv",
+)
 
 PROOFS = {
     "credit_counter": Proof(
@@ -243,6 +264,78 @@ PROOFS = {
             ("if (store) wanted <= which != TOP_POWER;", "if (store) wanted <= 1'b1;"),
         ),
         (("TOP_POWER = POWER_BITS'(POWERS - 1);", "TOP_POWER = POWER_BITS'(1);"),),
+    ),
+    "ocb_nonce": Proof(
+        (
+            "common/credit_counter.sv",
+            "common/stream_fifo.sv",
+            "engine/ram_fifo.sv",
+            "engine/ocb_nonce.sv",
+        ),
+        13,
+        13,
+        (
+            ("if (forget && forget_slot == packet[90+:SLOT_BITS]) known <= 1'b0;\n            else if", "if"),
+            ("forget_slot == packet[90+:SLOT_BITS]", "forget_slot != packet[90+:SLOT_BITS]"),
+            (
+                "again = packet_illegal || (known && differs == '0);",
+                "again = packet_illegal || differs == '0;",
+            ),
+            ("if (!s_illegal) packet <= {s_slot", "packet <= {s_slot"),
+            ("pending_ready && credit && !second_valid;", "pending_ready && credit;"),
+            ("asked <= second_valid ? second : packet;", "asked <= packet;"),
+            ("top[127:64] ^ top[119:56]", "top[127:64] ^ top[118:55]"),
+            ("shift <= bottom[2:0];", "shift <= pending_bottom[2:0];"),
+            (".s_data({again, packet_bottom})", ".s_data({again, s_nonce[5:0]})"),
+            ("(pending_again || answers_valid);", "(pending_again || answer_valid);"),
+        ),
+        (("int OFFSETS = 8;", "int OFFSETS = 2;"),),
+        bounded=True,
+    ),
+    "gcm512_keys": Proof(
+        (*ENGINE, "formal/stand_ins/ghash4.sv", "engine/gcm512.sv", "formal/engine_keys_checks.sv"),
+        20,
+        20,
+        (
+            # The slot is free at its packet's first beat.
+            (
+                ".ends(done),\n        .ends_slot(done_slot),",
+                ".ends(valid_0 && beat_start),\n        .ends_slot(beat_slot),",
+            ),
+            (".ends_slot(done_slot),", ".ends_slot(s_cmd_slot),"),
+            (".begins(s_cmd_tvalid && s_cmd_tready),", ".begins(valid_0 && beat_start),"),
+            (".begins_slot(s_cmd_slot),", ".begins_slot(beat_slot),"),
+        ),
+        (("CIPHER == 1 ? 33 : SPLIT == 1 ? 21 : 11;", "3;"), ("int PACKETS = 64;", "int PACKETS = 4;")),
+        bounded=True,
+    ),
+    "ocb512_keys": Proof(
+        (
+            *ENGINE,
+            "engine/ocb_pkg.sv",
+            "engine/ocb_nonce.sv",
+            "engine/ocb_masks.sv",
+            "engine/ocb_collect.sv",
+            "engine/ocb_calls.sv",
+            "engine/ocb512.sv",
+            "formal/engine_keys_checks.sv",
+        ),
+        20,
+        20,
+        (
+            (
+                ".ends(call_done[FINISH]),\n        .ends_slot(done_slot),",
+                ".ends(valid_0 && beat_start),\n        .ends_slot(beat_slot),",
+            ),
+            (".ends_slot(done_slot),", ".ends_slot(finish_slot),"),
+            (".begins(s_cmd_tvalid && s_cmd_tready),", ".begins(packet_done),"),
+        ),
+        (
+            ("CIPHER == 1 ? 33 : 11;", "3;"),
+            ("CIPHER == 1 && DIRECTION != 0 ? 128 : 64;", "4;"),
+            ("int COMMANDS = 64;\n\n    // Calls", "int COMMANDS = 4;\n\n    // Calls"),
+        ),
+        bounded=True,
     ),
     "ocb_collect": Proof(
         ("engine/engine_pkg.sv", "engine/ocb_collect.sv"),
@@ -500,7 +593,8 @@ depth {depth}
 smtbmc yices
 [script]
 read_slang --top {top} {options} {names}
-{also}prep -top {top}
+prep -top {top}
+{also}
 [files]
 {paths}
 """
@@ -524,7 +618,7 @@ class Task:
     """A proof, the search for its covers, or the search for one of its faults."""
 
     name: str
-    mode: str  # of SymbiYosys
+    mode: str  # of SymbiYosys; `bmc` without a fault is a bounded proof
     fault: int | None = None  # index of the mutation
     only: int | None = None  # index of the instance
 
@@ -533,7 +627,10 @@ class Task:
         return f"{self.name}_{what}" + ("" if self.only is None else f"_{self.only}")
 
     def says(self, good: bool) -> str:
-        word = {"prove": "proved", "cover": "covered", "bmc": "refuted"}[self.mode] if good else "FAILED"
+        words = {"prove": "proved", "cover": "covered", "bmc": "refuted"}
+        if self.fault is None:
+            words["bmc"] = f"proved for {PROOFS[self.name].depth} clocks:"
+        word = words[self.mode] if good else "FAILED"
         fault = "" if self.fault is None else f" with {PROOFS[self.name].mutations[self.fault][1]!r}"
         only = "" if self.only is None else f" {self.only}"
         return f"{word:7} {self.name}{only}{fault}"
@@ -570,8 +667,10 @@ def run(task: Task, build: Path, environment: dict[str, str]) -> bool:
         SCRIPT.format(
             mode=task.mode,
             # Covers do not need the logic that only assertions read, which takes most of the solver's time.
-            also="chformal -assert -remove\n" if task.mode == "cover" else "",
-            depth=proof.depth if task.mode == "prove" else proof.cover,
+            also=("chformal -assert -remove\n" if task.mode == "cover" else "")
+            # Without induction, memories are cheaper as registers than as arrays.
+            + ("memory_map\n" if proof.bounded else ""),
+            depth=proof.cover if task.mode == "cover" or task.fault is not None else proof.depth,
             top=top,
             options="" if task.only is None else f"-GONLY={task.only}",
             names=" ".join(source.name for source in sources),
@@ -633,7 +732,11 @@ def main() -> int:
     names = arguments.names or list(PROOFS)
     seed = announced(arguments.seed)
     instances = [(name, only) for name in names for only in range(PROOFS[name].instances) or (None,)]
-    tasks = [Task(name, mode, only=only) for name, only in instances for mode in ("prove", "cover")]
+    tasks = [
+        Task(name, mode, only=only)
+        for name, only in instances
+        for mode in ("bmc" if PROOFS[name].bounded else "prove", "cover")
+    ]
     faults = [fault for name in names for fault in faults_of(name)]
     planted = drawn(faults, arguments.faults, arguments.sample_faults, seed)
     tasks += planted

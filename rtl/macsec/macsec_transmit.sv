@@ -95,6 +95,23 @@ module macsec_transmit #(
     output logic count_key_refused
 );
 
+    // A parameter out of range ends elaboration with an unknown module, whose name says what it must be.
+    if (CHANNELS < 2 || CHANNELS > 64 || CHANNELS != 2 ** $clog2(CHANNELS)) begin : g_channels_refused
+        channels_must_be_a_power_of_two_from_2_to_64 refused ();
+    end
+    if (USER < 1) begin : g_user_refused
+        user_must_be_1_or_more refused ();
+    end
+    if (SUITE < 0 || SUITE > 3) begin : g_suite_refused
+        suite_must_be_0_to_3 refused ();
+    end
+    if (SBOX < 0 || SBOX > 2) begin : g_sbox_refused
+        sbox_must_be_0_1_or_2 refused ();
+    end
+    if (DEPTH < 32 || DEPTH != 2 ** $clog2(DEPTH)) begin : g_depth_refused
+        depth_must_be_a_power_of_two_of_32_or_more refused ();
+    end
+
     localparam int SIDE = CHANNEL_BITS + USER;
     localparam int HEADER = 28;  // bytes before the ciphertext
 

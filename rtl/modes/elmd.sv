@@ -78,6 +78,26 @@ module elmd #(
     output logic [  2:0] m_tag_tuser
 );
 
+    // A parameter out of range ends elaboration with an unknown module, whose name says what it must be.
+    if (ROUNDS != 6 && ROUNDS != 10) begin : g_rounds_refused
+        rounds_must_be_6_or_10 refused ();
+    end
+    if (SLOTS < 1 || SLOTS > 16 || SLOTS != 2 ** $clog2(SLOTS)) begin : g_slots_refused
+        slots_must_be_a_power_of_two_from_1_to_16 refused ();
+    end
+    if (KEYS < 0 || KEYS > 2) begin : g_keys_refused
+        keys_must_be_0_1_or_2 refused ();
+    end
+    if (SBOX < 0 || SBOX > 2) begin : g_sbox_refused
+        sbox_must_be_0_1_or_2 refused ();
+    end
+    if (SPLIT < 0 || SPLIT > 1) begin : g_split_refused
+        split_must_be_0_or_1 refused ();
+    end
+    if (NONCE_BYTES != 8 && NONCE_BYTES != 16) begin : g_nonce_bytes_refused
+        nonce_bytes_must_be_8_or_16 refused ();
+    end
+
     localparam int PIPE = (SPLIT == 1 ? 2 : 1) * ROUNDS + 1;
 
     // Width of the side band of the encryption pipe and of the decryption pipe.

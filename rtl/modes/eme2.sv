@@ -69,6 +69,17 @@ module eme2 #(
     output logic [  2:0] m_tag_tuser
 );
 
+    // A parameter out of range ends elaboration with an unknown module, whose name says what it must be.
+    if (SLOTS < 1 || SLOTS > 16 || SLOTS != 2 ** $clog2(SLOTS)) begin : g_slots_refused
+        slots_must_be_a_power_of_two_from_1_to_16 refused ();
+    end
+    if (KEYS < 0 || KEYS > 2) begin : g_keys_refused
+        keys_must_be_0_1_or_2 refused ();
+    end
+    if (SBOX < 0 || SBOX > 2) begin : g_sbox_refused
+        sbox_must_be_0_1_or_2 refused ();
+    end
+
     // Maximum number of messages in flight.
     localparam int PACKETS = 16;
     localparam int MOST = 16 * STORE > 65535 ? 65535 : 16 * STORE;

@@ -65,6 +65,23 @@ module gcm #(
     output logic [  2:0] m_tag_tuser
 );
 
+    // A parameter out of range ends elaboration with an unknown module, whose name says what it must be.
+    if (SLOTS < 1 || SLOTS > 16 || SLOTS != 2 ** $clog2(SLOTS)) begin : g_slots_refused
+        slots_must_be_a_power_of_two_from_1_to_16 refused ();
+    end
+    if (KEYS < 0 || KEYS > 2) begin : g_keys_refused
+        keys_must_be_0_1_or_2 refused ();
+    end
+    if (SBOX < 0 || SBOX > 2) begin : g_sbox_refused
+        sbox_must_be_0_1_or_2 refused ();
+    end
+    if (SPLIT < 0 || SPLIT > 1) begin : g_split_refused
+        split_must_be_0_or_1 refused ();
+    end
+    if (STAGES < 1 || STAGES > 4) begin : g_stages_refused
+        stages_must_be_1_to_4 refused ();
+    end
+
     localparam int ROUNDS = 10;
     localparam int PIPE = SPLIT == 1 ? 2 * ROUNDS + 1 : ROUNDS + 1;
     localparam int WAY = PIPE + 1;  // from a step to the pipe output

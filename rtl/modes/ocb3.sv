@@ -77,6 +77,23 @@ module ocb3 #(
     output logic [  2:0] m_tag_tuser
 );
 
+    // A parameter out of range ends elaboration with an unknown module, whose name says what it must be.
+    if (SLOTS < 1 || SLOTS > 16 || SLOTS != 2 ** $clog2(SLOTS)) begin : g_slots_refused
+        slots_must_be_a_power_of_two_from_1_to_16 refused ();
+    end
+    if (KEYS < 0 || KEYS > 2) begin : g_keys_refused
+        keys_must_be_0_1_or_2 refused ();
+    end
+    if (SBOX < 0 || SBOX > 2) begin : g_sbox_refused
+        sbox_must_be_0_1_or_2 refused ();
+    end
+    if (SPLIT < 0 || SPLIT > 1) begin : g_split_refused
+        split_must_be_0_or_1 refused ();
+    end
+    if (RAGGED < 0 || RAGGED > 1) begin : g_ragged_refused
+        ragged_must_be_0_or_1 refused ();
+    end
+
     localparam int ROUNDS = 10;
     // With one slot and a static key, one key schedule serves both pipes. It runs when the key is loaded.
     localparam int SHARED = KEYS == 0 && SLOTS == 1 && SBOX == 0 && SPLIT == 0 ? 1 : 0;

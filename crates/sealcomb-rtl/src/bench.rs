@@ -3,7 +3,7 @@
 use crate::packet::{Beat, Expected, Packet, ones};
 use crate::{Model, Port};
 use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+use rand::{Rng, RngExt, SeedableRng};
 use std::collections::VecDeque;
 
 /// Number of clocks without any transfer after which a run has failed.
@@ -39,17 +39,21 @@ pub struct Flow {
     pub output: f64,
     /// `m_tag`, by `tready`.
     pub tag: f64,
+    /// The probability in a clock that a core that refuses keys for slots in use is offered such a key, from 0 to 1.
+    pub refused_key: f64,
 }
 
 impl Flow {
     /// No pauses.
-    pub const FULL: Self = Self { key: 0.0, command: 0.0, stream: 0.0, output: 0.0, tag: 0.0 };
+    pub const FULL: Self =
+        Self { key: 0.0, command: 0.0, stream: 0.0, output: 0.0, tag: 0.0, refused_key: 0.0 };
     /// Slow senders, ready receivers.
-    pub const STARVED: Self = Self { key: 0.5, command: 0.3, stream: 0.4, ..Self::FULL };
+    pub const STARVED: Self = Self { key: 0.5, command: 0.3, stream: 0.4, refused_key: 0.1, ..Self::FULL };
     /// Ready senders, slow receivers.
-    pub const CONGESTED: Self = Self { output: 0.4, tag: 0.3, ..Self::FULL };
+    pub const CONGESTED: Self = Self { output: 0.4, tag: 0.3, refused_key: 0.1, ..Self::FULL };
     /// Pauses everywhere.
-    pub const ROUGH: Self = Self { key: 0.3, command: 0.2, stream: 0.2, output: 0.2, tag: 0.2 };
+    pub const ROUGH: Self =
+        Self { key: 0.3, command: 0.2, stream: 0.2, output: 0.2, tag: 0.2, refused_key: 0.05 };
     /// All flows above.
     pub const ALL: [Self; 4] = [Self::FULL, Self::STARVED, Self::CONGESTED, Self::ROUGH];
 }
@@ -92,6 +96,7 @@ pub struct Bench {
     input_last: Port,
     input_user: Port,
     received: Option<(Stream, Port)>,
+    refusals: Option<Refusals>,
     output: Stream,
     output_data: Port,
     output_keep: Port,
@@ -119,6 +124,14 @@ impl Stream {
     fn transfers(self, model: &Model) -> bool {
         model.is_high(self.valid) && model.is_high(self.ready)
     }
+}
+
+/// The ports of a core that refuses keys for slots in use, and the number that the counter must have.
+#[derive(Clone, Copy)]
+struct Refusals {
+    refused: Port,
+    counter: Port,
+    count: u64,
 }
 
 /// Random pauses of a stream, mostly of one clock, sometimes long.
@@ -276,6 +289,11 @@ impl Bench {
             model.set(stream.valid, 0);
         }
         let port = |name: &str| model.port(name);
+        let refusals = model.has("s_key_refused").then(|| Refusals {
+            refused: port("s_key_refused"),
+            counter: port("s_key_refusals"),
+            count: 0,
+        });
         let input_data = port("s_axis_tdata");
         Self {
             random: StdRng::seed_from_u64(seed),
@@ -296,6 +314,7 @@ impl Bench {
             input_last: port("s_axis_tlast"),
             input_user: port("s_axis_tuser"),
             received,
+            refusals,
             output: Stream::of(&model, "m_axis"),
             output_data: port("m_axis_tdata"),
             output_keep: port("m_axis_tkeep"),
@@ -339,6 +358,10 @@ struct Run<'a> {
     commands: Sender,
     input: Sender,
     received: Option<Sender>,
+    /// The probability in a clock that a key is offered for a slot in use.
+    refused_key: f64,
+    /// The clock in which the last key for a slot in use must be refused.
+    refused_at: Option<u64>,
     output: Receiver,
     tags: Receiver,
     keys_done: usize,
@@ -355,11 +378,16 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(bench: &'a mut Bench, flow: Flow, plan: &'a Plan) -> Self {
         let packets = plan.packets.len();
+        if let Some(refusals) = &mut bench.refusals {
+            refusals.count = bench.model.get(refusals.counter);
+        }
         Self {
             keys: Sender::new(bench.key, flow.key),
             commands: Sender::new(bench.command, flow.command),
             input: Sender::new(bench.input, flow.stream),
             received: bench.received.map(|(stream, _)| Sender::new(stream, flow.stream)),
+            refused_key: if bench.refusals.is_some() { flow.refused_key } else { 0.0 },
+            refused_at: None,
             output: Receiver::new(bench.output, flow.output),
             tags: Receiver::new(bench.tag, flow.tag),
             keys_done: 0,
@@ -408,7 +436,10 @@ impl<'a> Run<'a> {
 
     /// Simulates one clock. Returns whether there was a transfer.
     fn clock(&mut self) -> bool {
-        self.offer_key();
+        let intrudes = self.offer_key_in_use();
+        if !intrudes {
+            self.offer_key();
+        }
         self.offer_command();
         self.offer_beat();
         self.offer_received();
@@ -419,7 +450,7 @@ impl<'a> Run<'a> {
 
         let now = model.clock();
         let mut moved = false;
-        if self.keys.taken(model) {
+        if self.keys.taken(model) && !intrudes {
             self.keys_done += 1;
             moved = true;
         }
@@ -439,8 +470,54 @@ impl<'a> Run<'a> {
             moved = true;
         }
         moved |= self.receive();
+        self.check_refusal();
         self.bench.model.tick();
+        if intrudes {
+            self.bench.model.set(self.keys.stream.valid, 0);
+        }
         moved
+    }
+
+    /// Offers another key for the slot of a packet whose beats are not all sent, and returns whether it does. The core
+    /// takes it in this clock and must refuse it two clocks later.
+    fn offer_key_in_use(&mut self) -> bool {
+        let Some(slot) = self.slot_in_use() else { return false };
+        let Bench { model, random, key_slot, key_key, .. } = &mut *self.bench;
+        // The port is ready, whatever is offered, if no other key is being loaded.
+        let free = !self.keys.offered && model.is_high(self.keys.stream.ready);
+        if !free || self.refused_key == 0.0 || !random.random_bool(self.refused_key) {
+            return false;
+        }
+        let mut key = vec![0; key_key.bits() / 8];
+        random.fill_bytes(&mut key);
+        model.set(*key_slot, slot.into());
+        model.set_bytes(*key_key, &key);
+        model.set(self.keys.stream.valid, 1);
+        self.refused_at = Some(model.clock() + 2);
+        true
+    }
+
+    /// Returns the slot of the packet whose next beat is to be sent, if its command was accepted. A packet in error is
+    /// excluded: the core may have finished it before its last beat.
+    fn slot_in_use(&self) -> Option<u8> {
+        let (number, _) = self.plan.beats.get(self.beats_done)?;
+        let (packet, _) = &self.plan.packets[*number];
+        let in_core = *number < self.commands_done.len() && packet.expected != Expected::Error;
+        in_core.then_some(packet.slot)
+    }
+
+    /// Checks that the core refuses the keys for slots in use, and no others.
+    fn check_refusal(&mut self) {
+        let Bench { model, refusals: Some(refusals), .. } = &mut *self.bench else { return };
+        let now = model.clock();
+        let expected = self.refused_at == Some(now);
+        refusals.count += u64::from(expected);
+        assert_eq!(
+            model.is_high(refusals.refused),
+            expected,
+            "key for a slot in use: refused at clock {now}"
+        );
+        assert_eq!(model.get(refusals.counter), refusals.count, "s_key_refusals at clock {now}");
     }
 
     fn offer_key(&mut self) {

@@ -1,7 +1,7 @@
 //! Comparison of a top with the library on random packets, and with files of known answers.
 
 use crate::vectors::{self, KnownAnswer};
-use crate::{Action, Bench, Expected, Fault, Flow, Forgery, Mode, is_built};
+use crate::{Action, Bench, Expected, Fault, Flow, Forgery, Mode};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use sealcomb::Key;
@@ -15,15 +15,12 @@ const DEFAULT_PACKETS: usize = 3000;
 
 /// Compares a top with the library on random packets: lengths from 0, changing keys, forgeries, malformed streams and
 /// illegal commands among valid packets, with and without pauses on every stream. `SEALCOMB_RTL_PACKETS` is their
-/// number; [`seed`] determines them. Does nothing if the top is not in this build.
+/// number; [`seed`] determines them. Some nonces repeat after their slot has received another key, and an engine is also
+/// offered keys for slots in use.
 ///
 /// # Panics
-/// If the top and the library disagree.
+/// If the top and the library disagree, or the top is not in this build.
 pub fn random(mode: &Mode) {
-    if !is_built(mode.top) {
-        println!("{}: not in this build", mode.top);
-        return;
-    }
     let seed = seed();
     let packets = number("SEALCOMB_RTL_PACKETS").unwrap_or(DEFAULT_PACKETS as u64) as usize;
     println!("{}: {packets} random packets", mode.top);
@@ -39,15 +36,11 @@ pub fn random(mode: &Mode) {
 
 /// Compares a top with all known answers of its algorithm that it supports: each is sealed, opened, and opened with a
 /// flipped bit in the tag. The answers are in `testvectors/` and in the folders of `SEALCOMB_RTL_VECTORS`, separated
-/// by colons. Does nothing if the top is not in this build.
+/// by colons.
 ///
 /// # Panics
-/// If the top returns other results, or supports none of the answers.
+/// If the top returns other results, supports none of the answers, or is not in this build.
 pub fn vectors(mode: &Mode) {
-    if !is_built(mode.top) {
-        println!("{}: not in this build", mode.top);
-        return;
-    }
     let answers = vectors::fitting(mode);
     assert!(!answers.is_empty(), "{}: no known answers that the top supports", mode.top);
     println!("{}: {} known answers", mode.top, answers.len());
@@ -56,6 +49,32 @@ pub fn vectors(mode: &Mode) {
         let mut bench = Bench::new(mode.top, seed);
         let mut random = StdRng::seed_from_u64(seed);
         bench.run(known(mode, &answers, &mut random), flow);
+    }
+}
+
+/// Compares a top with the library on messages of 16,385 bytes, and on messages and additional data of the maximum size:
+/// counters of blocks and beats must not wrap before.
+///
+/// # Panics
+/// If the top and the library disagree, or the top is not in this build.
+pub fn longest(mode: &Mode) {
+    let seed = seed();
+    let mut random = StdRng::seed_from_u64(seed);
+    let key = bytes(&mut random, mode.algorithm.key_bytes);
+    let mut bench = Bench::new(mode.top, seed);
+    bench.run(vec![Action::Load { slot: 0, key: (mode.key)(&key) }], Flow::FULL);
+    let key = Key::new(mode.algorithm, &key).expect("a key of the algorithm");
+    let max_ad_bytes = if mode.max_random_ad_bytes == 0 { 0 } else { mode.max_bytes };
+    for (ad, message) in [(17, 16_385), (17, mode.max_bytes), (max_ad_bytes, 17)] {
+        let message = mode.algorithm.padded_bytes(message.min(mode.max_bytes));
+        // The ciphertext of an expanding mode may be longer than the message.
+        let fitting = if mode.is_flagged() { message - message % 16 } else { message };
+        let nonce = bytes(&mut random, mode.nonce_bytes);
+        let ad = bytes(&mut random, ad.min(max_ad_bytes));
+        let message = bytes(&mut random, message);
+        let sealed = mode.seal(&key, 0, &nonce, &ad, &message);
+        let opened = mode.open(&key, 0, &nonce, &ad, &message[..fitting]);
+        bench.run(vec![Action::Send(sealed), Action::Send(opened)], Flow::FULL);
     }
 }
 
@@ -120,9 +139,14 @@ impl Slots {
         }
         let slot = self.next;
         self.next = (slot + 1) % self.keys.len();
-        self.keys[slot] = Some(key.to_vec());
-        actions.push(Action::Load { slot: slot as u8, key: (mode.key)(key) });
+        self.put(mode, slot as u8, key, actions);
         slot as u8
+    }
+
+    /// Loads a key into a slot.
+    fn put(&mut self, mode: &Mode, slot: u8, key: &[u8], actions: &mut Vec<Action>) {
+        self.keys[usize::from(slot)] = Some(key.to_vec());
+        actions.push(Action::Load { slot, key: (mode.key)(key) });
     }
 }
 
@@ -163,9 +187,30 @@ impl<'a> Workload<'a> {
                 key = self.random.random_range(0..among);
             }
             stretch -= 1;
-            self.push(key, &mut actions);
+            if !self.uncertain && self.random.random_bool(0.02) {
+                self.push_rekeyed(key, &mut actions);
+            } else {
+                self.push(key, &mut actions);
+            }
         }
         actions
+    }
+
+    /// Seals a packet, loads another key into its slot, and seals another packet there whose nonce is equal, or differs
+    /// in the low six bits only: what the top keeps of a nonce must not outlast its key.
+    fn push_rekeyed(&mut self, key: usize, actions: &mut Vec<Action>) {
+        let Self { mode, random, keys, expanded, slots, .. } = self;
+        let other = (key + random.random_range(1..keys.len())) % keys.len();
+        let slot = slots.of(mode, &keys[key], actions);
+        let mut nonce = bytes(random, mode.nonce_bytes);
+        let ad = bytes(random, 20);
+        let message = bytes(random, mode.algorithm.padded_bytes(40));
+        actions.push(Action::Send(mode.seal(&expanded[key], slot, &nonce, &ad, &message)));
+        slots.put(mode, slot, &keys[other], actions);
+        if let Some(last) = nonce.last_mut() {
+            *last ^= random.random_range(0..2) * random.random_range(0..64);
+        }
+        actions.push(Action::Send(mode.seal(&expanded[other], slot, &nonce, &ad, &message)));
     }
 
     fn push(&mut self, key: usize, actions: &mut Vec<Action>) {

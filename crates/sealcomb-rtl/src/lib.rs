@@ -23,5 +23,5 @@ mod vectors;
 
 pub use bench::{Action, Bench, Flow, Outcome};
 pub use mode::{Forgery, Mode};
-pub use model::{Model, Port, is_built};
+pub use model::{Model, Port};
 pub use packet::{Expected, Fault, Packet};

@@ -40,11 +40,6 @@ impl Port {
     }
 }
 
-/// Whether this build has a top of this name. `SEALCOMB_RTL_TOPS` and `SEALCOMB_RTL_VARIANTS` can omit tops.
-pub fn is_built(name: &str) -> bool {
-    TOPS.iter().any(|top| top.name == name)
-}
-
 /// A running model of a top, with the clock `clk` and the synchronous reset `rst`.
 pub struct Model {
     top: &'static Top,

@@ -17,18 +17,27 @@ fn eme2(top: &'static str) -> Mode {
 }
 
 #[test]
+#[cfg_attr(not(top = "eme2"), ignore = "not in this build")]
 fn random_packets() {
     check::random(&eme2("eme2"));
 }
 
 #[test]
+#[cfg_attr(not(top = "eme2_key_per_block"), ignore = "not in this build")]
 fn random_packets_with_a_key_per_block() {
     check::random(&eme2("eme2_key_per_block"));
 }
 
 #[test]
+#[cfg_attr(not(top = "eme2"), ignore = "not in this build")]
 fn known_answers() {
     check::vectors(&eme2("eme2"));
+}
+
+#[test]
+#[cfg_attr(not(top = "eme2"), ignore = "not in this build")]
+fn longest_messages() {
+    check::longest(&eme2("eme2"));
 }
 
 /// Runs messages of these sizes (tweak and message, in bytes) under one key, back to back.
@@ -48,6 +57,7 @@ fn run(decrypt: bool, lengths: &[(usize, usize)]) -> Vec<Outcome> {
 /// From the last beat in to the first one out: 44 clocks, 12 more with a partial block, 13 more for each later group
 /// of 128 blocks, and the clocks of the last group's sum.
 #[test]
+#[cfg_attr(not(top = "eme2"), ignore = "not in this build")]
 fn latency() {
     for (message, clocks) in [
         (16, 44 + 1),
@@ -79,6 +89,7 @@ fn latency() {
 /// Back to back, a message takes one clock for each block of tweak and message, one for mp, one for each later group,
 /// and with a partial block one for mm.
 #[test]
+#[cfg_attr(not(top = "eme2"), ignore = "not in this build")]
 fn clocks_of_a_message() {
     const MESSAGES: usize = 60;
     const SETTLED: usize = 30;

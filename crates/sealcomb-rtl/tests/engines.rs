@@ -3,7 +3,7 @@
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use sealcomb::Key;
-use sealcomb_rtl::{Action, Bench, Expected, Fault, Flow, Forgery, Mode, Model, Port, check, is_built};
+use sealcomb_rtl::{Action, Bench, Expected, Fault, Flow, Forgery, Mode, Model, Port, check};
 
 fn engine(top: &'static str, algorithm: &str) -> Mode {
     Mode { max_random_message_bytes: 9000, max_random_ad_bytes: 500, ..Mode::new(top, algorithm) }
@@ -26,50 +26,79 @@ fn gcm_serpent() -> Mode {
 }
 
 #[test]
+#[cfg_attr(not(top = "ocb512_aes"), ignore = "not in this build")]
 fn ocb_aes_random_packets() {
     check::random(&ocb_aes());
 }
 
 #[test]
+#[cfg_attr(not(top = "ocb512_serpent"), ignore = "not in this build")]
 fn ocb_serpent_random_packets() {
     check::random(&ocb_serpent());
 }
 
 #[test]
+#[cfg_attr(not(top = "gcm512_aes"), ignore = "not in this build")]
 fn gcm_aes_random_packets() {
     check::random(&gcm_aes());
 }
 
 #[test]
+#[cfg_attr(not(top = "gcm512_serpent"), ignore = "not in this build")]
 fn gcm_serpent_random_packets() {
     check::random(&gcm_serpent());
 }
 
 #[test]
+#[cfg_attr(not(top = "ocb512_aes"), ignore = "not in this build")]
 fn ocb_aes_known_answers() {
     check::vectors(&ocb_aes());
 }
 
 #[test]
+#[cfg_attr(not(top = "ocb512_serpent"), ignore = "not in this build")]
 fn ocb_serpent_known_answers() {
     check::vectors(&ocb_serpent());
 }
 
 #[test]
+#[cfg_attr(not(top = "gcm512_aes"), ignore = "not in this build")]
 fn gcm_aes_known_answers() {
     check::vectors(&gcm_aes());
 }
 
 #[test]
+#[cfg_attr(not(top = "gcm512_serpent"), ignore = "not in this build")]
 fn gcm_serpent_known_answers() {
     check::vectors(&gcm_serpent());
 }
 
+#[test]
+#[cfg_attr(not(top = "ocb512_aes"), ignore = "not in this build")]
+fn ocb_aes_longest_messages() {
+    check::longest(&ocb_aes());
+}
+
+#[test]
+#[cfg_attr(not(top = "ocb512_serpent"), ignore = "not in this build")]
+fn ocb_serpent_longest_messages() {
+    check::longest(&ocb_serpent());
+}
+
+#[test]
+#[cfg_attr(not(top = "gcm512_aes"), ignore = "not in this build")]
+fn gcm_aes_longest_messages() {
+    check::longest(&gcm_aes());
+}
+
+#[test]
+#[cfg_attr(not(top = "gcm512_serpent"), ignore = "not in this build")]
+fn gcm_serpent_longest_messages() {
+    check::longest(&gcm_serpent());
+}
+
 /// Checks that an engine for one direction agrees with the library, and rejects packets of the other direction.
 fn one_way(mode: &Mode, open: bool) {
-    if !is_built(mode.top) {
-        return;
-    }
     let seed = check::seed();
     let random = &mut StdRng::seed_from_u64(seed);
     let mut bench = Bench::new(mode.top, seed);
@@ -121,23 +150,27 @@ fn bytes(random: &mut StdRng, count: usize) -> Vec<u8> {
 }
 
 #[test]
+#[cfg_attr(not(top = "ocb512_serpent_seal"), ignore = "not in this build")]
 fn ocb_serpent_only_seals() {
     one_way(&engine("ocb512_serpent_seal", "serpent256-ocb3"), false);
 }
 
 /// Without a fifth core, the calls for Ktop, tags and constants use the lanes.
 #[test]
+#[cfg_attr(not(top = "ocb512_serpent_seal_shared"), ignore = "not in this build")]
 fn ocb_serpent_only_seals_with_four_cores() {
     one_way(&engine("ocb512_serpent_seal_shared", "serpent256-ocb3"), false);
 }
 
 /// With four decryption cores and one encryption core.
 #[test]
+#[cfg_attr(not(top = "ocb512_serpent_open"), ignore = "not in this build")]
 fn ocb_serpent_only_opens() {
     one_way(&engine("ocb512_serpent_open", "serpent256-ocb3"), true);
 }
 
 #[test]
+#[cfg_attr(not(top = "ocb512_serpent_open_tag_beside"), ignore = "not in this build")]
 fn ocb_serpent_only_opens_with_tags_on_a_separate_port() {
     let mode = engine("ocb512_serpent_open_tag_beside", "serpent256-ocb3");
     one_way(&Mode { tag_beside: true, ..mode }, true);
@@ -145,32 +178,38 @@ fn ocb_serpent_only_opens_with_tags_on_a_separate_port() {
 
 /// With two registers per round.
 #[test]
+#[cfg_attr(not(top = "gcm512_aes_split"), ignore = "not in this build")]
 fn gcm_aes_for_a_fast_clock() {
     check::random(&Mode { tag_beside: true, ..engine("gcm512_aes_split", "aes128-gcm") });
 }
 
 #[test]
+#[cfg_attr(not(top = "gcm512_serpent_tag_beside"), ignore = "not in this build")]
 fn gcm_serpent_with_tags_on_a_separate_port() {
     let mode = engine("gcm512_serpent_tag_beside", "serpent256-gcm");
     check::random(&Mode { tag_beside: true, ..mode });
 }
 
 #[test]
+#[cfg_attr(not(top = "ocb512_aes"), ignore = "not in this build")]
 fn ocb_aes_keeps_the_key_of_a_slot_in_use() {
     keeps_the_key_of_a_slot_in_use(&ocb_aes());
 }
 
 #[test]
+#[cfg_attr(not(top = "ocb512_serpent"), ignore = "not in this build")]
 fn ocb_serpent_keeps_the_key_of_a_slot_in_use() {
     keeps_the_key_of_a_slot_in_use(&ocb_serpent());
 }
 
 #[test]
+#[cfg_attr(not(top = "gcm512_aes"), ignore = "not in this build")]
 fn gcm_aes_keeps_the_key_of_a_slot_in_use() {
     keeps_the_key_of_a_slot_in_use(&gcm_aes());
 }
 
 #[test]
+#[cfg_attr(not(top = "gcm512_serpent"), ignore = "not in this build")]
 fn gcm_serpent_keeps_the_key_of_a_slot_in_use() {
     keeps_the_key_of_a_slot_in_use(&gcm_serpent());
 }
@@ -178,9 +217,6 @@ fn gcm_serpent_keeps_the_key_of_a_slot_in_use() {
 /// From the clock of a packet's command until its tag is complete, keys for its slot are refused and counted, and the
 /// packet is sealed under its original key. Other slots accept keys meanwhile.
 fn keeps_the_key_of_a_slot_in_use(mode: &Mode) {
-    if !is_built(mode.top) {
-        return;
-    }
     let [first, second, other] = [1_u8, 2, 3].map(|byte| vec![byte; mode.algorithm.key_bytes]);
     let seal = |key: &[u8], slot, nonce: u8| {
         let key = Key::new(mode.algorithm, key).expect("a key");

@@ -1,7 +1,7 @@
 //! GCM against the library, and its clock counts in `rtl/docs/gcm.md`.
 
 use sealcomb::Key;
-use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, Packet, check, is_built};
+use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, Packet, check};
 
 /// Latency of the cipher pipe in clocks.
 const PIPE: u64 = 11;
@@ -18,18 +18,27 @@ fn gcm_key_per_block() -> Mode {
 }
 
 #[test]
+#[cfg_attr(not(top = "gcm"), ignore = "not in this build")]
 fn random_packets() {
     check::random(&gcm());
 }
 
 #[test]
+#[cfg_attr(not(top = "gcm_key_per_block"), ignore = "not in this build")]
 fn random_packets_key_per_block() {
     check::random(&gcm_key_per_block());
 }
 
 #[test]
+#[cfg_attr(not(top = "gcm"), ignore = "not in this build")]
 fn known_answers() {
     check::vectors(&gcm());
+}
+
+#[test]
+#[cfg_attr(not(top = "gcm"), ignore = "not in this build")]
+fn longest_messages() {
+    check::longest(&gcm());
 }
 
 /// Runs the packets of `make`, all under one key in slot 0, after the key is loaded.
@@ -45,6 +54,7 @@ fn run(mode: &Mode, make: impl Fn(&Mode, &Key) -> Vec<Packet>) -> Vec<Outcome> {
 /// after its beat, the tag `PIPE + HASH + 4` clocks after the message's last beat, and the verdict as many after the
 /// tag beat.
 #[test]
+#[cfg_attr(not(top = "gcm"), ignore = "not in this build")]
 fn latency() {
     for (ad, message) in [(0, 16), (0, 160), (5, 7), (16, 16), (64, 100), (333, 1500)] {
         let ad_blocks = u64::div_ceil(ad, 16);
@@ -72,6 +82,7 @@ fn latency() {
 
 /// In a run of equal packets, each takes one clock for each block, and one for the tag.
 #[test]
+#[cfg_attr(not(top = "gcm"), ignore = "not in this build")]
 fn clocks_of_a_packet() {
     for (ad, message) in [(0, 32), (0, 64), (16, 16), (13, 1500), (20, 40), (0, 9000), (64, 0)] {
         let blocks = u64::div_ceil(ad, 16) + u64::div_ceil(message, 16);
@@ -90,9 +101,20 @@ fn clocks_of_a_packet() {
 
 /// With another key for each packet, no clock is lost if a packet takes at least ten clocks, or with a key per block.
 #[test]
+#[cfg_attr(not(top = "gcm"), ignore = "not in this build")]
 fn clocks_of_a_new_key() {
-    let tops = [(gcm(), 9), (gcm(), 20), (gcm_key_per_block(), 2), (gcm_key_per_block(), 9)];
-    for (mode, blocks) in tops.into_iter().filter(|(mode, _)| is_built(mode.top)) {
+    clocks_of_a_new_key_of(&gcm(), [9, 20]);
+}
+
+#[test]
+#[cfg_attr(not(top = "gcm_key_per_block"), ignore = "not in this build")]
+fn clocks_of_a_new_key_key_per_block() {
+    clocks_of_a_new_key_of(&gcm_key_per_block(), [2, 9]);
+}
+
+/// Checks packets of these numbers of blocks.
+fn clocks_of_a_new_key_of(mode: &Mode, sizes: [usize; 2]) {
+    for blocks in sizes {
         let keys = [[1; 16], [2; 16]];
         let expanded = keys.map(|bytes| Key::new(mode.algorithm, &bytes).expect("a key"));
         let load = |slot: u8| Action::Load { slot, key: keys[usize::from(slot)].to_vec() };

@@ -1,7 +1,7 @@
 //! OCB3 against the library, and its clock counts in `rtl/docs/ocb3.md`.
 
 use sealcomb::Key;
-use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, Packet, check, is_built};
+use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, Packet, check};
 
 /// Latency of a cipher pipe and the register before it, in clocks.
 const PIPE: u64 = 12;
@@ -23,18 +23,27 @@ fn ocb3_single_key() -> Mode {
 }
 
 #[test]
+#[cfg_attr(not(top = "ocb3"), ignore = "not in this build")]
 fn random_packets() {
     check::random(&ocb3());
 }
 
 #[test]
+#[cfg_attr(not(top = "ocb3_key_per_block"), ignore = "not in this build")]
 fn random_packets_key_per_block() {
     check::random(&ocb3_key_per_block());
 }
 
 #[test]
+#[cfg_attr(not(top = "ocb3"), ignore = "not in this build")]
 fn known_answers() {
     check::vectors(&ocb3());
+}
+
+#[test]
+#[cfg_attr(not(top = "ocb3"), ignore = "not in this build")]
+fn longest_messages() {
+    check::longest(&ocb3());
 }
 
 /// Returns a counter nonce. Groups of 64 nonces have the same Ktop.
@@ -68,12 +77,15 @@ fn run_alone(mode: &Mode, open: bool, cached: bool, ad: &[u8], message: &[u8]) -
 /// after its beat, the tag `PIPE + 4` clocks after the message's last beat, and the verdict `2 PIPE + 4` clocks after
 /// the tag beat.
 #[test]
+#[cfg_attr(not(top = "ocb3"), ignore = "not in this build")]
 fn latency() {
-    for (mode, pipe) in [(ocb3(), PIPE), (ocb3_single_key(), PIPE - 1)] {
-        if is_built(mode.top) {
-            latency_of(&mode, pipe);
-        }
-    }
+    latency_of(&ocb3(), PIPE);
+}
+
+#[test]
+#[cfg_attr(not(top = "ocb3_single_key"), ignore = "not in this build")]
+fn latency_single_key() {
+    latency_of(&ocb3_single_key(), PIPE - 1);
 }
 
 fn latency_of(mode: &Mode, pipe: u64) {
@@ -115,6 +127,7 @@ fn latency_of(mode: &Mode, pipe: u64) {
 /// A packet that follows another, with its command and Ktop in time: `PIPE + 3 + d` clocks from its first beat to its
 /// first output, with d blocks of AD.
 #[test]
+#[cfg_attr(not(top = "ocb3"), ignore = "not in this build")]
 fn latency_after_another_packet() {
     for (ad, message) in [(0, 48), (16, 40), (100, 100)] {
         let ad_blocks = u64::div_ceil(ad, 16);
@@ -150,48 +163,59 @@ fn steady(mode: &Mode, slots: u8, open: bool, cached: bool, ad: u64, message: u6
 /// When opening, Ktop and the verifying call enter alongside whole blocks, and cost a clock only if they coincide
 /// with AD.
 #[test]
+#[cfg_attr(not(top = "ocb3"), ignore = "not in this build")]
 fn clocks_of_a_packet() {
-    for mode in [ocb3(), ocb3_key_per_block()].into_iter().filter(|mode| is_built(mode.top)) {
-        for (ad, message) in
-            [(0, 64), (0, 256), (0, 1500), (0, 9000), (16, 256), (20, 1500), (64, 300), (300, 0)]
-        {
-            let blocks = u64::div_ceil(ad, 16) + u64::div_ceil(message, 16);
-            for (open, cached) in [(false, true), (false, false), (true, true), (true, false)] {
-                let clocks = steady(&mode, 1, open, cached, ad, message);
-                println!("{} open {open} cached {cached} ad {ad} message {message}: {clocks:?}", mode.top);
-                let mut expected = blocks + 1;
-                if !cached && !open {
-                    expected += 1;
-                }
-                if open {
-                    // Calls that coincide with AD in these cases.
-                    expected += u64::from(message == 0) + u64::from(!cached && ad > 64);
-                }
-                if !cached {
-                    // Only one Ktop is computed at a time.
-                    expected = expected.max(KTOP);
-                }
-                assert!(clocks.iter().all(|&clocks| clocks == expected), "expected {expected}");
+    clocks_of_a_packet_of(&ocb3());
+}
+
+#[test]
+#[cfg_attr(not(top = "ocb3_key_per_block"), ignore = "not in this build")]
+fn clocks_of_a_packet_key_per_block() {
+    clocks_of_a_packet_of(&ocb3_key_per_block());
+}
+
+fn clocks_of_a_packet_of(mode: &Mode) {
+    for (ad, message) in [(0, 64), (0, 256), (0, 1500), (0, 9000), (16, 256), (20, 1500), (64, 300), (300, 0)]
+    {
+        let blocks = u64::div_ceil(ad, 16) + u64::div_ceil(message, 16);
+        for (open, cached) in [(false, true), (false, false), (true, true), (true, false)] {
+            let clocks = steady(mode, 1, open, cached, ad, message);
+            println!("{} open {open} cached {cached} ad {ad} message {message}: {clocks:?}", mode.top);
+            let mut expected = blocks + 1;
+            if !cached && !open {
+                expected += 1;
             }
+            if open {
+                // Calls that coincide with AD in these cases.
+                expected += u64::from(message == 0) + u64::from(!cached && ad > 64);
+            }
+            if !cached {
+                // Only one Ktop is computed at a time.
+                expected = expected.max(KTOP);
+            }
+            assert!(clocks.iter().all(|&clocks| clocks == expected), "expected {expected}");
         }
     }
 }
 
 /// Packets that alternate between two slots, with counter nonces.
 #[test]
+#[cfg_attr(not(top = "ocb3"), ignore = "not in this build")]
 fn clocks_of_a_new_key() {
-    let cases = [
-        (ocb3(), false, 9, 10),
-        (ocb3(), false, 20, 21),
-        (ocb3(), true, 12, 13),
-        (ocb3(), true, 20, 21),
-        (ocb3_key_per_block(), false, 2, 3),
-        (ocb3_key_per_block(), false, 20, 21),
-        (ocb3_key_per_block(), true, 3, 4),
-        (ocb3_key_per_block(), true, 20, 21),
-    ];
-    for (mode, open, blocks, expected) in cases.into_iter().filter(|case| is_built(case.0.top)) {
-        let clocks = steady(&mode, 2, open, true, 0, 16 * blocks);
+    clocks_of_a_new_key_of(&ocb3(), &[(false, 9, 10), (false, 20, 21), (true, 12, 13), (true, 20, 21)]);
+}
+
+#[test]
+#[cfg_attr(not(top = "ocb3_key_per_block"), ignore = "not in this build")]
+fn clocks_of_a_new_key_key_per_block() {
+    let cases = [(false, 2, 3), (false, 20, 21), (true, 3, 4), (true, 20, 21)];
+    clocks_of_a_new_key_of(&ocb3_key_per_block(), &cases);
+}
+
+/// Checks packets to open or not, with this number of blocks and clocks.
+fn clocks_of_a_new_key_of(mode: &Mode, cases: &[(bool, u64, u64)]) {
+    for &(open, blocks, expected) in cases {
+        let clocks = steady(mode, 2, open, true, 0, 16 * blocks);
         println!("{} open {open} blocks {blocks}: {clocks:?}", mode.top);
         assert!(clocks.iter().all(|&clocks| clocks == expected), "expected {expected}");
     }
