@@ -29,7 +29,7 @@ RTL = Path(__file__).resolve().parent
 TOOLS = Path(sys.executable).parent  # where pip puts commands
 LISTS = [RTL.parent / "crates" / "sealcomb-rtl" / name for name in ("tops.list", "variants.list")]
 # MACsec has no model in the crate, so its variants are listed here.
-VARIANTS = [("macsec100g", f"SUITE={suite}") for suite in (1, 2, 3)] + [("macsec100g", "CHANNELS=64")]
+VARIANTS = [("macsec100g", f"SUITE={suite}") for suite in (1, 2, 3, 4)] + [("macsec100g", "CHANNELS=64")]
 # Parameters out of range, by top. Verilator must refuse each, and name it.
 REFUSED = {
     "gcm": ("SLOTS=3", "KEYS=3", "SBOX=3", "SPLIT=2", "STAGES=5"),
@@ -37,11 +37,11 @@ REFUSED = {
     "elmd": ("ROUNDS=8", "SLOTS=0", "KEYS=3", "SBOX=3", "SPLIT=2", "NONCE_BYTES=12"),
     "copa": ("SLOTS=5", "KEYS=3", "SBOX=3"),
     "eme2": ("SLOTS=5", "KEYS=3", "SBOX=3"),
-    "gcm512_aes": ("DIRECTION=5", "SBOX=3", "SPLIT=2", "STAGES=3", "TAG_BESIDE=2"),
+    "gcm512_aes": ("KEY_BITS=192", "DIRECTION=5", "SBOX=3", "SPLIT=2", "STAGES=3", "TAG_BESIDE=2"),
     "gcm512_serpent": ("DIRECTION=3", "STAGES=1"),
     "ocb512_aes": ("DIRECTION=5", "AUX=2", "SBOX=3", "TAG_BESIDE=2"),
     "ocb512_serpent": ("DIRECTION=-1", "AUX=-1"),
-    "macsec_transmit": ("SUITE=7", "CHANNELS=3", "SBOX=3", "DEPTH=100"),
+    "macsec_transmit": ("SUITE=7", "CHANNELS=3", "SBOX=3", "SPLIT=2", "DEPTH=1024"),
     "macsec_receive": ("SUITE=7", "CHANNELS=1", "SBOX=3", "DEPTH=100"),
     "macsec100g": ("SUITE=-1", "CHANNELS=128"),
 }

@@ -54,12 +54,14 @@ def frames() -> str:
         "",
         "Latency of a lone one-beat packet, in clocks:",
         "",
-        "| engine | first beat in → first beat out | last beat in → tag or verdict |",
-        "|---|---|---|",
+        "| engine | command → first beat in | first beat in → first beat out "
+        "| last beat in → tag or verdict |",
+        "|---|---|---|---|",
     ]
     for lone in measured["latencies"]:
         where = engine_name(lone["engine"], lone["direction"])
-        lines.append(f"| {where} | {lone['clocks_to_output']} | {lone['clocks_to_tag']} |")
+        first = lone.get("clocks_to_first_beat", "-")
+        lines.append(f"| {where} | {first} | {lone['clocks_to_output']} | {lone['clocks_to_tag']} |")
     return "\n".join(lines)
 
 

@@ -1,19 +1,21 @@
-// The data path of AES-128 encryption: one round a stage, a block in every clock. Round keys come from
-// outside, so that lanes side by side can share one schedule. Latency: 11 clocks, with SPLIT 21.
+// The data path of AES encryption: one round a stage, a block in every clock. Round keys come from outside, so that
+// lanes side by side can share one schedule. Latency: ROUNDS + 1 clocks, with SPLIT 2 ROUNDS + 1.
+//   ROUNDS      10 for AES-128, 14 for AES-256
 //   round_keys  round key r in bits 128r+127 : 128r, for the block that entered r clocks ago, with SPLIT 2r
 //   SBOX        as in aes_encrypt: 0 tables in LUTs, 1 block RAM, 2 Boyar-Peralta circuits
 //   SPLIT       1: two registers a round, the other one behind SubBytes
 module aes_encrypt_lane #(
+    parameter int ROUNDS = 10,
     parameter int SBOX = 0,
     parameter int SPLIT = 0
 ) (
     input  logic            clk,
-    input  logic [128*11-1:0] round_keys,
+    input  logic [128*(ROUNDS+1)-1:0] round_keys,
     input  logic [   127:0] in_block,
     output logic [   127:0] out_block
 );
 
-    logic [128*11-1:0] states;
+    logic [128*(ROUNDS+1)-1:0] states;
 
     // The register of a table in block RAM takes the place of one, if there is one only.
     localparam int LATE = SBOX == 1 && SPLIT == 0 ? 1 : 0;
@@ -26,12 +28,12 @@ module aes_encrypt_lane #(
         assign states[127:0] = first;
     end
 
-    for (genvar r = 1; r <= 10; r = r + 1) begin : g_round
+    for (genvar r = 1; r <= ROUNDS; r = r + 1) begin : g_round
         aes_encrypt_round #(
             .SBOX(SBOX),
-            .MIX(r < 10 ? 1 : 0),
+            .MIX(r < ROUNDS ? 1 : 0),
             .INSIDE(SBOX == 1 || SPLIT == 1 ? 1 : 0),
-            .AFTER(LATE == 1 && r < 10 ? 0 : 1)
+            .AFTER(LATE == 1 && r < ROUNDS ? 0 : 1)
         ) step (
             .clk,
             .in(states[128*(r-1)+:128]),
@@ -40,6 +42,6 @@ module aes_encrypt_lane #(
         );
     end
 
-    assign out_block = states[1280+:128];
+    assign out_block = states[128*ROUNDS+:128];
 
 endmodule

@@ -1,13 +1,13 @@
 // LANES block cipher pipes side by side with one key schedule: all blocks of a clock have the same key, and
 // every clock may have another. The schedule walks beside the blocks, one step a stage; shared by four lanes
 // it costs a quarter of what a schedule in each lane would.
-// Latency: 11 clocks (AES-128), with SPLIT 21, 33 (Serpent). No flow control, no valid bits: what enters leaves.
+// Latency: 11 clocks (AES-128), with SPLIT 21; 15 (AES-256), with SPLIT 29; 33 (Serpent). No flow control, no valid bits: what enters leaves.
 //
-//   CIPHER   0 AES-128, 1 Serpent
+//   CIPHER   0 AES-128, 1 Serpent, 2 AES-256
 //   INVERSE  0 encryption, 1 decryption
 //   SBOX     of AES: 0 tables in LUTs, 1 block RAM, 2 Boyar-Peralta circuits
 //   SPLIT    of AES's encryption: 1: two registers a round
-//   in_key   AES: the key, byte 0 in bits 127:120; for decryption the last round key
+//   in_key   AES: the key, byte 0 highest; for decryption the last round key, AES-256: the last two
 //            Serpent: the padded key's words, w[-8] in bits 31:0; for decryption the last eight prekeys
 //            For decryption it comes a clock before its blocks.
 //   blocks   lane i in bits 128i+127 : 128i, byte 0 of a block highest
@@ -17,7 +17,7 @@ module cipher_lanes #(
     parameter int LANES = 4,
     parameter int SBOX = 0,
     parameter int SPLIT = 0,
-    parameter int KEY_BITS = CIPHER == 1 ? 256 : 128
+    parameter int KEY_BITS = CIPHER == 0 ? 128 : 256
 ) (
     input  logic                 clk,
     input  logic [ KEY_BITS-1:0] in_key,
@@ -63,8 +63,18 @@ module cipher_lanes #(
             end
         end
     end else begin : g_aes
-        logic [128*11-1:0] round_keys;
-        if (INVERSE == 0) begin : g_schedule
+        localparam int ROUNDS = CIPHER == 2 ? 14 : 10;
+        logic [128*(ROUNDS+1)-1:0] round_keys;
+        if (INVERSE == 0 && CIPHER == 2) begin : g_schedule
+            aes256_encrypt_keys_per_block #(
+                .SBOX(SBOX),
+                .SPLIT(SPLIT)
+            ) schedule (
+                .clk,
+                .in_key,
+                .round_keys
+            );
+        end else if (INVERSE == 0) begin : g_schedule
             aes_encrypt_keys_per_block #(
                 .SBOX(SBOX),
                 .SPLIT(SPLIT)
@@ -75,6 +85,7 @@ module cipher_lanes #(
             );
         end else begin : g_schedule
             aes_decrypt_transformed_keys #(
+                .KEY_BITS(KEY_BITS),
                 .SBOX(SBOX)
             ) schedule (
                 .clk,
@@ -85,6 +96,7 @@ module cipher_lanes #(
         for (genvar i = 0; i < LANES; i = i + 1) begin : g_lane
             if (INVERSE == 0) begin : g_encrypt
                 aes_encrypt_lane #(
+                    .ROUNDS(ROUNDS),
                     .SBOX(SBOX),
                     .SPLIT(SPLIT)
                 ) lane (
@@ -95,6 +107,7 @@ module cipher_lanes #(
                 );
             end else begin : g_decrypt
                 aes_decrypt_lane #(
+                    .ROUNDS(ROUNDS),
                     .SBOX(SBOX)
                 ) lane (
                     .clk,

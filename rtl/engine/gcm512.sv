@@ -2,10 +2,11 @@
 // mode and GHASH over four blocks a clock, one beat of four blocks a clock, any byte length, AD, every packet
 // with its own key slot and nonce.
 //
-//   CIPHER     0 AES-128, 1 Serpent with 256-bit keys
+//   CIPHER     0 AES-128, 1 Serpent with 256-bit keys, 2 AES-256
 //   DIRECTION  0 seals, 1 opens, 2 both: the data path is the same, the parameter saves a few multiplexers
 //   SBOX       of AES: 0 tables in LUTs, 1 block RAM, 2 Boyar-Peralta circuits
-//   SPLIT      of AES: 1: two registers a round, for a faster clock; ten clocks more from a beat to its output
+//   SPLIT      of AES: 1: two registers a round, for a faster clock; 10 clocks more from a beat to its output,
+//              with AES-256 14
 //   STAGES     registers of GHASH's multipliers
 //   TAG_BESIDE 0: a received tag is a beat of the stream; 1: it comes beside it and costs no clock
 //   SLOTS      key slots, a power of two of 16 or more
@@ -32,7 +33,7 @@ module gcm512 #(
     parameter int TAG_BESIDE = 0,
     parameter int SLOTS = 16,
     parameter int SLOT_BITS = $clog2(SLOTS),
-    parameter int KEY_BITS = CIPHER == 1 ? 256 : 128
+    parameter int KEY_BITS = CIPHER == 0 ? 128 : 256
 ) (
     input logic clk,
     input logic rst,
@@ -78,8 +79,8 @@ module gcm512 #(
 );
 
     // A parameter out of range ends elaboration with an unknown module, whose name says what it must be.
-    if (CIPHER < 0 || CIPHER > 1) begin : g_cipher_refused
-        cipher_must_be_0_or_1 refused ();
+    if (CIPHER < 0 || CIPHER > 2) begin : g_cipher_refused
+        cipher_must_be_0_1_or_2 refused ();
     end
     if (DIRECTION < 0 || DIRECTION > 2) begin : g_direction_refused
         direction_must_be_0_1_or_2 refused ();
@@ -97,7 +98,8 @@ module gcm512 #(
         tag_beside_must_be_0_or_1 refused ();
     end
 
-    localparam int LATENCY = CIPHER == 1 ? 33 : SPLIT == 1 ? 21 : 11;
+    localparam int ROUNDS = CIPHER == 1 ? 32 : CIPHER == 2 ? 14 : 10;
+    localparam int LATENCY = SPLIT == 1 && CIPHER != 1 ? 2 * ROUNDS + 1 : ROUNDS + 1;
     // Beats from the front to the FIFO, and while a verdict is made also those behind it.
     localparam int BEATS = CIPHER == 0 && SPLIT == 0 && DIRECTION == 0 ? 32 : 64;
     localparam int PACKETS = 64;

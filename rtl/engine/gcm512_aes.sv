@@ -1,5 +1,6 @@
-// GCM with AES-128 for 512-bit streams: gcm512 under the cipher's name. Parameters and ports: there.
+// GCM with AES-128, or with KEY_BITS = 256 AES-256, for 512-bit streams: gcm512 under the cipher's name. Parameters and ports: there.
 module gcm512_aes #(
+    parameter int KEY_BITS = 128,
     parameter int DIRECTION = 2,
     parameter int SBOX = 0,
     parameter int SPLIT = 0,
@@ -14,7 +15,7 @@ module gcm512_aes #(
     input  logic                 s_key_tvalid,
     output logic                 s_key_tready,
     input  logic [SLOT_BITS-1:0] s_key_slot,
-    input  logic [        127:0] s_key_key,
+    input  logic [ KEY_BITS-1:0] s_key_key,
     output logic                 s_key_refused,
     output logic [         31:0] s_key_refusals,
 
@@ -51,8 +52,13 @@ module gcm512_aes #(
     output logic [  2:0] m_tag_tuser
 );
 
+    // A parameter out of range ends elaboration with an unknown module, whose name says what it must be.
+    if (KEY_BITS != 128 && KEY_BITS != 256) begin : g_key_bits_refused
+        key_bits_must_be_128_or_256 refused ();
+    end
+
     gcm512 #(
-        .CIPHER(0),
+        .CIPHER(KEY_BITS == 256 ? 2 : 0),
         .DIRECTION(DIRECTION),
         .SBOX(SBOX),
         .SPLIT(SPLIT),

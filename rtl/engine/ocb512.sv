@@ -3,7 +3,7 @@
 // of Muehlberghuber et al. ("100 Gbit/s Authenticated Encryption Based on Quantum Key Distribution", figure
 // 4), with the ragged blocks, AD, key slots and changes of key that it leaves out.
 //
-//   CIPHER     0 AES-128, 1 Serpent with 256-bit keys
+//   CIPHER     0 AES-128, 1 Serpent with 256-bit keys, 2 AES-256
 //   DIRECTION  0 seals, 1 opens, 2 both. Sealing takes four encryption lanes, opening four decryption lanes
 //              and an encryption core of its own (AUX); an engine that only opens sends AD through that core,
 //              one block a clock, and the last partial block's key stream.
@@ -34,7 +34,7 @@ module ocb512 #(
     parameter int TAG_BESIDE = 0,
     parameter int SLOTS = 16,
     parameter int SLOT_BITS = $clog2(SLOTS),
-    parameter int KEY_BITS = CIPHER == 1 ? 256 : 128
+    parameter int KEY_BITS = CIPHER == 0 ? 128 : 256
 ) (
     input logic clk,
     input logic rst,
@@ -80,8 +80,8 @@ module ocb512 #(
 );
 
     // A parameter out of range ends elaboration with an unknown module, whose name says what it must be.
-    if (CIPHER < 0 || CIPHER > 1) begin : g_cipher_refused
-        cipher_must_be_0_or_1 refused ();
+    if (CIPHER < 0 || CIPHER > 2) begin : g_cipher_refused
+        cipher_must_be_0_1_or_2 refused ();
     end
     if (DIRECTION < 0 || DIRECTION > 2) begin : g_direction_refused
         direction_must_be_0_1_or_2 refused ();
@@ -96,11 +96,12 @@ module ocb512 #(
         tag_beside_must_be_0_or_1 refused ();
     end
 
-    localparam int LATENCY = CIPHER == 1 ? 33 : 11;
+    localparam int ROUNDS = CIPHER == 1 ? 32 : CIPHER == 2 ? 14 : 10;
+    localparam int LATENCY = ROUNDS + 1;
     // Beats from the front to the FIFO, and while a verdict is made also those behind it.
-    localparam int BEATS = DIRECTION == 0 ? (CIPHER == 1 ? 64 : 32) : (CIPHER == 1 ? 128 : 64);
+    localparam int BEATS = (CIPHER == 0 ? 32 : 64) * (DIRECTION == 0 ? 1 : 2);
     // Packets from the front to their tags, one a clock: a tag takes two passes through the cipher when opening.
-    localparam int PACKETS = CIPHER == 1 && DIRECTION != 0 ? 128 : 64;
+    localparam int PACKETS = CIPHER != 0 && DIRECTION != 0 ? 128 : 64;
     localparam int COMMANDS = 64;
 
     // Calls beside the beats: what for.

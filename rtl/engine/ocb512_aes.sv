@@ -1,5 +1,6 @@
-// OCB3 with AES-128 for 512-bit streams: ocb512 under the cipher's name. Parameters and ports: there.
+// OCB3 with AES-128, or with KEY_BITS = 256 AES-256, for 512-bit streams: ocb512 under the cipher's name. Parameters and ports: there.
 module ocb512_aes #(
+    parameter int KEY_BITS = 128,
     parameter int DIRECTION = 2,
     parameter int AUX = 1,
     parameter int SBOX = 0,
@@ -13,7 +14,7 @@ module ocb512_aes #(
     input  logic                 s_key_tvalid,
     output logic                 s_key_tready,
     input  logic [SLOT_BITS-1:0] s_key_slot,
-    input  logic [        127:0] s_key_key,
+    input  logic [ KEY_BITS-1:0] s_key_key,
     output logic                 s_key_refused,
     output logic [         31:0] s_key_refusals,
 
@@ -50,8 +51,13 @@ module ocb512_aes #(
     output logic [  2:0] m_tag_tuser
 );
 
+    // A parameter out of range ends elaboration with an unknown module, whose name says what it must be.
+    if (KEY_BITS != 128 && KEY_BITS != 256) begin : g_key_bits_refused
+        key_bits_must_be_128_or_256 refused ();
+    end
+
     ocb512 #(
-        .CIPHER(0),
+        .CIPHER(KEY_BITS == 256 ? 2 : 0),
         .DIRECTION(DIRECTION),
         .AUX(AUX),
         .SBOX(SBOX),

@@ -17,7 +17,7 @@ module slot_loader #(
     parameter int CIPHER = 0,
     parameter int OPEN = 0,
     parameter int SLOT_BITS = 4,
-    parameter int KEY_BITS = CIPHER == 1 ? 256 : 128
+    parameter int KEY_BITS = CIPHER == 0 ? 128 : 256
 ) (
     input logic clk,
     input logic rst,
@@ -75,6 +75,21 @@ module slot_loader #(
         assign in_key = s_key_key;
         if (OPEN == 1) begin : g_walk
             serpent_last_prekey walk (
+                .clk,
+                .rst,
+                .start(write_key),
+                .key,
+                .done(walked),
+                .last
+            );
+        end else begin : g_none
+            assign walked = write_key;
+            assign last = '0;
+        end
+    end else if (CIPHER == 2) begin : g_aes256
+        assign in_key = {bytes_pkg::swap128(s_key_key[127:0]), bytes_pkg::swap128(s_key_key[255:128])};
+        if (OPEN == 1) begin : g_walk
+            aes256_last_round_keys walk (
                 .clk,
                 .rst,
                 .start(write_key),

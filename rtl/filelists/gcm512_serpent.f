@@ -15,6 +15,7 @@ aes/aes_sbox_word_ram.sv
 aes/aes_mix_column.sv
 aes/aes_encrypt_round.sv
 aes/aes_encrypt_keys_per_block.sv
+aes/aes256_encrypt_keys_per_block.sv
 engine/aes_encrypt_lane.sv
 serpent/serpent_round_keys.sv
 serpent/serpent_encrypt_lane.sv

@@ -16,12 +16,15 @@ aes/aes_sbox_word_ram.sv
 aes/aes_mix_column.sv
 aes/aes_encrypt_round.sv
 aes/aes_encrypt_keys_per_block.sv
+aes/aes256_encrypt_keys_per_block.sv
 engine/aes_encrypt_lane.sv
 aes/aes_inverse_mix_shared.sv
 aes/aes_inverse_mix_column.sv
 aes/aes_decrypt_round.sv
 aes/aes_decrypt_keys_per_block.sv
+aes/aes256_decrypt_keys_per_block.sv
 aes/aes_last_round_key.sv
+aes/aes256_last_round_keys.sv
 engine/aes_decrypt_lane.sv
 serpent/serpent_round_keys.sv
 serpent/serpent_encrypt_lane.sv

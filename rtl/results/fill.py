@@ -144,7 +144,7 @@ HARD = ((0, 64), (0, 65), (0, 128), (0, 129), (28, 64), (28, 1500))
 LOADED = (64, 65, 256)
 
 # How frames.json abbreviates the parameters of an engine. "both" is DIRECTION=2, the default.
-OPTIONS = {"4 cores": "AUX=0", "split": "SPLIT=1", "tag port": "TAG_BESIDE=1"}
+OPTIONS = {"256-bit keys": "KEY_BITS=256", "4 cores": "AUX=0", "split": "SPLIT=1", "tag port": "TAG_BESIDE=1"}
 
 # Tops that are engines: name in frames.json, build, and directions measured there.
 BUILDS = {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the building blocks of the hardware separately, on Icarus: AES pipes, GF(2^128), GHASH, Serpent, and
-packet_front.
+"""Tests the building blocks of the hardware separately, on Icarus: AES pipes, lanes of AES-256, GF(2^128),
+GHASH, Serpent, and packet_front.
 
 usage: run_blocks.py [--all] [--seed SEED] [--jobs JOBS] [--build FOLDER] [NAME ...]
 
@@ -35,6 +35,8 @@ def sources(top: str) -> tuple[Path, ...]:
     """Returns the sources, packages first; they may include unused ones."""
     if (TESTS / "tops" / f"{top}.sv").exists():
         return RTL / "gf128/gf128_pkg.sv", TESTS / "tops" / f"{top}.sv"
+    if top == "cipher_lanes":
+        return listed("ocb512_aes.f")
     if top.startswith(("serpent", "packet")):
         return listed(f"{top}.f")
     files = (RTL / ("aes" if top.startswith("aes") else "gf128")).glob("*.sv")
@@ -63,6 +65,18 @@ def covering(factors: tuple[tuple, ...]) -> list[tuple]:
     return chosen
 
 
+def lanes_of_aes256(everything: bool):
+    """All combinations, or three in which each value occurs."""
+    directions = ((0, 0), (0, 1), (1, 0))
+    sboxes = (0, 1, 2)
+    combinations = (
+        itertools.product(directions, sboxes) if everything else zip(directions, sboxes, strict=True)
+    )
+    for (inverse, split), sbox in combinations:
+        lanes = {"CIPHER": 2, "LANES": 1, "INVERSE": inverse, "SBOX": sbox, "SPLIT": split}
+        yield case("cipher_lanes", "aes256_lanes_test", **lanes)
+
+
 def cases(everything: bool):
     # Longest first.
     for stages in (2, 4) if everything else (4,):
@@ -79,6 +93,8 @@ def cases(everything: bool):
         ahead = {"ROUNDS": 10, "KEYS": keys, "AHEAD": 1, "SPLIT": split, "USER": 8}
         for top in ("aes_encrypt", "aes_decrypt"):
             yield case(top, "aes_pipe_test", **ahead)
+    yield from lanes_of_aes256(everything)
+    yield case("aes256_last_round_keys", "aes_parts_test")
     for keys in (0, 1, 2):
         yield case("serpent_encrypt", "serpent_test", KEYS=keys)
         yield case("serpent_decrypt", "serpent_test", KEYS=keys)

@@ -49,6 +49,7 @@ class Engine:
     aux: int = 1
     tag_beside: int = 0
     split: int = 0
+    key_bits: int = 128
 
     @property
     def is_ocb(self) -> bool:
@@ -57,6 +58,7 @@ class Engine:
     @property
     def name(self) -> str:
         words = {
+            ", 256-bit keys": self.key_bits == 256 and self.top.endswith("aes"),
             ", both": self.is_ocb and self.direction == 2,
             ", 4 cores": not self.aux,
             ", split": self.split,
@@ -66,7 +68,12 @@ class Engine:
 
     @property
     def folder(self) -> str:
-        return f"{self.top}_{self.direction}_{self.aux}" + "_split" * self.split + "_beside" * self.tag_beside
+        return (
+            f"{self.top}_{self.direction}_{self.aux}"
+            + "_split" * self.split
+            + "_beside" * self.tag_beside
+            + "_256" * (self.key_bits == 256)
+        )
 
     @property
     def ways(self) -> tuple[bool, ...]:
@@ -84,6 +91,9 @@ ENGINES = (
     Engine("gcm512_aes", 2),
     Engine("gcm512_aes", 2, tag_beside=1, split=1),
     Engine("gcm512_serpent", 2),
+    Engine("ocb512_aes", 2, key_bits=256),
+    Engine("gcm512_aes", 2, key_bits=256),
+    Engine("gcm512_aes", 2, tag_beside=1, split=1, key_bits=256),
 )
 
 
@@ -119,6 +129,7 @@ class Case:
 class Found:
     clocks: float  # per frame
     keys: float  # loaded per clock
+    to_first_beat: int  # from the command
     to_output: int
     to_tag: int
 
@@ -141,6 +152,7 @@ def build(engine: Engine, ciphers: bool, folder: Path) -> Path:
         f"-GTAG_BESIDE={engine.tag_beside}",
         *([f"-GAUX={engine.aux}"] if engine.is_ocb else []),
         *(["-GSPLIT=1"] if engine.split else []),
+        *(["-GKEY_BITS=256"] if engine.key_bits == 256 else []),
         *("--top-module", engine.top, "--Mdir", str(folder), "-o", "play"),
         *(
             "-CFLAGS",
@@ -163,8 +175,8 @@ def play(program: Path, cases: list[Case]) -> list[Found]:
         case = cases[min(len(answers), len(cases) - 1)]
         sys.exit(f"{program}: {case}: {ran.stderr}")
     return [
-        Found(clocks / case.frames[0], loaded / total, to_output, to_tag)
-        for case, (clocks, loaded, total, to_output, to_tag) in zip(cases, answers, strict=True)
+        Found(clocks / case.frames[0], loaded / total, *latencies)
+        for case, (clocks, loaded, total, *latencies) in zip(cases, answers, strict=True)
     ]
 
 
@@ -264,7 +276,12 @@ def measure(engine: Engine, program: Path) -> dict[str, list]:
             check(engine, case, found)
             if case == cases[0]:
                 text["latencies"].append(
-                    who | {"clocks_to_output": found.to_output, "clocks_to_tag": found.to_tag}
+                    who
+                    | {
+                        "clocks_to_first_beat": found.to_first_beat,
+                        "clocks_to_output": found.to_output,
+                        "clocks_to_tag": found.to_tag,
+                    }
                 )
             result = who | {
                 "keys": case.keys,

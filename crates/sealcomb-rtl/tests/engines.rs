@@ -184,6 +184,30 @@ fn gcm_aes_for_a_fast_clock() {
 }
 
 #[test]
+#[cfg_attr(not(top = "gcm512_aes256"), ignore = "not in this build")]
+fn gcm_aes256() {
+    every_check(&engine("gcm512_aes256", "aes256-gcm"));
+}
+
+#[test]
+#[cfg_attr(not(top = "gcm512_aes256_split"), ignore = "not in this build")]
+fn gcm_aes256_for_a_fast_clock() {
+    every_check(&Mode { tag_beside: true, ..engine("gcm512_aes256_split", "aes256-gcm") });
+}
+
+#[test]
+#[cfg_attr(not(top = "ocb512_aes256"), ignore = "not in this build")]
+fn ocb_aes256() {
+    every_check(&engine("ocb512_aes256", "aes256-ocb3-t128"));
+}
+
+fn every_check(mode: &Mode) {
+    check::vectors(mode);
+    check::longest(mode);
+    check::random(mode);
+}
+
+#[test]
 #[cfg_attr(not(top = "gcm512_serpent_tag_beside"), ignore = "not in this build")]
 fn gcm_serpent_with_tags_on_a_separate_port() {
     let mode = engine("gcm512_serpent_tag_beside", "serpent256-gcm");

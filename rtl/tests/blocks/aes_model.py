@@ -1,4 +1,4 @@
-"""AES-128 from its definition (FIPS 197), slow and independent of the hardware.
+"""AES-128 from its definition (FIPS 197), and AES-256's key schedule. Slow, independent of the hardware.
 
 Ten rounds, or six rounds with MixColumns in the last one, as in ELmD(6,6).
 """
@@ -43,15 +43,19 @@ TIMES = {factor: bytes(multiply(factor, x) for x in range(256)) for factor in (1
 
 
 def round_keys(key: bytes, rounds: int) -> list[bytes]:
-    words = [key[i : i + 4] for i in range(0, 16, 4)]
+    """Returns the round keys of a key of 16 or 32 bytes (FIPS 197 section 5.2)."""
+    words = [key[i : i + 4] for i in range(0, len(key), 4)]
+    period = len(words)
     constant = 1
     while len(words) < 4 * (rounds + 1):
         word = words[-1]
-        if len(words) % 4 == 0:
+        if len(words) % period == 0:
             word = bytes(SBOX[b] for b in word[1:] + word[:1])
             word = bytes([word[0] ^ constant]) + word[1:]
             constant = multiply(constant, 2)
-        words.append(xor(word, words[-4]))
+        elif period == 8 and len(words) % 4 == 0:
+            word = bytes(SBOX[b] for b in word)
+        words.append(xor(word, words[-period]))
     return [b"".join(words[i : i + 4]) for i in range(0, len(words), 4)]
 
 

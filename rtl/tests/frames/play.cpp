@@ -9,8 +9,8 @@
 //   loads    1: keys for two other slots are offered continuously
 //
 // Each output line has: clocks of the `measured` frames, from first beat to first beat, after the first `before` frames;
-// keys loaded in the run, and its clocks; latency of the first frame from its first beat in to its first beat out, and
-// from its last beat in to its tag.
+// keys loaded in the run, and its clocks; latencies of the first frame: from its command to its first beat in, from there
+// to its first beat out, and from its last beat in to its tag.
 #include HEADER
 #include <cstdint>
 #include <cstdio>
@@ -99,7 +99,7 @@ class Bench {
         for (size_t frame = 0; frame < count; frame++) beats += frame_beats.of(frame).size();
         size_t commands = 0, in = 0, out = 0, tags = 0, beat = 0;
         bool first_out = true;
-        long clock = 0, loaded = 0;
+        long clock = 0, loaded = 0, first_command = 0;
         model->s_cmd_open = wanted.opening;
         model->s_tag_tvalid = wanted.opening;
         command(frame_beats, commands);
@@ -125,6 +125,7 @@ class Bench {
                 frames[tags++].tag = clock;
             }
             edge();
+            if (took_command && commands == 0) first_command = clock;
             if (took_command) command(frame_beats, ++commands);
             if (took_beat) {
                 if (++beat == frame_beats.of(in).size()) {
@@ -138,8 +139,8 @@ class Bench {
         model->s_key_tvalid = 0;
         if (wanted.loads) wait_for_key();
         const size_t first = frame_beats.first();
-        std::printf("%ld %ld %ld %ld %ld\n", frames[first + wanted.measured].first_in - frames[first].first_in, loaded,
-                    clock, frames[0].first_out - frames[0].first_in, frames[0].tag - frames[0].last_in);
+        std::printf("%ld %ld %ld %ld %ld %ld\n", frames[first + wanted.measured].first_in - frames[first].first_in, loaded,
+                    clock, frames[0].first_in - first_command, frames[0].first_out - frames[0].first_in, frames[0].tag - frames[0].last_in);
     }
 
   private:

@@ -55,5 +55,9 @@ TOPS = {
     "ocb512_aes": Top("ocb512_aes", "ocb512_aes.f", ("aes128-ocb3-t128.json",)),
     "ocb512_serpent": Top("ocb512_serpent", "ocb512_serpent.f", ("serpent256-ocb3.json",)),
     "gcm512_aes": Top("gcm512_aes", "gcm512_aes.f", ("aes128-gcm.json",)),
+    "ocb512_aes256": Top(
+        "ocb512_aes", "ocb512_aes.f", ("aes256-ocb3-t128.json",), parameters={"KEY_BITS": 256}
+    ),
+    "gcm512_aes256": Top("gcm512_aes", "gcm512_aes.f", ("aes256-gcm.json",), parameters={"KEY_BITS": 256}),
     "gcm512_serpent": Top("gcm512_serpent", "gcm512_serpent.f", ("serpent256-gcm.json",)),
 }
