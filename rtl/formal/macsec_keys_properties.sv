@@ -1,6 +1,8 @@
 // Properties of macsec_keys:
 //   - No slot that is in use or has a frame in flight is overwritten.
 //   - A key that is written was offered and not refused, and comes into use once.
+//   - The use of a slot whose newest key was taken and never in use begins when it is set, unless the key is still
+//     coming, or zeroization has come between.
 //   - Zeroization (`zeroise`) ends all use at once, and writes zeros to every slot before it reports completion.
 //
 // One symbolic slot is tracked: `followed`.
@@ -20,7 +22,7 @@ module macsec_keys_properties (
     input logic ended,
     input logic [1:0] followed
 );
-    logic s_key_tready, m_key_tvalid, zeroising, refused, begins;
+    logic s_key_tready, m_key_tvalid, zeroising, refused, begins, coming;
     logic [1:0] m_key_slot;
     logic [127:0] m_key_key;
     logic [3:0] in_use;
@@ -42,6 +44,7 @@ module macsec_keys_properties (
         .set_slot,
         .set_use,
         .begins,
+        .coming,
         .in_use,
         .zeroise,
         .zeroising,
@@ -66,6 +69,7 @@ module macsec_keys_properties (
     logic [3:0] was_in_use = '0;
     logic [3:0] was_in_use_before = '0;
     logic had_use = 1'b0;  // its newest key has been in use
+    logic fresh = 1'b0;  // it has a key that was taken, and neither in use nor zeroized since
     logic busy;
 
     always_ff @(posedge clk) begin
@@ -80,10 +84,13 @@ module macsec_keys_properties (
             was_in_use <= '0;
             was_in_use_before <= '0;
             had_use <= 1'b0;
+            fresh <= 1'b0;
         end else begin
             flight <= flight + 8'(began) - 8'(ended);
             if (began && began_slot == followed) behind <= flight + 8'd1 - 8'(ended);
             else if (ended && behind != '0) behind <= behind - 8'd1;
+            if (s_key_tvalid && s_key_tready && !refused && s_key_slot == followed) fresh <= 1'b1;
+            if (zeroise || (begins && set_slot == followed)) fresh <= 1'b0;
             was_in_use <= in_use;
             was_in_use_before <= was_in_use;
             if (in_use[followed]) had_use <= 1'b1;
@@ -115,6 +122,7 @@ module macsec_keys_properties (
             if (m_key_tvalid && m_key_slot == followed) assert (!in_use[followed] && behind == '0);
             if (m_key_tvalid && m_key_slot == followed && !keys.overwriting) assert (m_key_key == offered);
             if (in_use[followed] && !was_in_use[followed]) assert (!had_use);
+            if (fresh && set && set_use && set_slot == followed) assert (begins || coming);
             if (zeroised_before) assert (in_use == '0);
             if (zeroising_before && !zeroising) assert (clean);
             if (s_key_tvalid && s_key_tready && in_use[s_key_slot]) assert (refused);
@@ -135,9 +143,12 @@ module macsec_keys_properties (
             if (state != 3'd0 && state != WRITE && !keys.overwriting && m_key_slot == followed) begin
                 assert (m_key_key == offered);
             end
+            if (fresh) assert (!keys.asked && !keys.overwriting);
+            if (fresh) assert (keys.keyed[followed] || (state != 3'd0 && m_key_slot == followed));
             if (keys.asked) assert (in_use == '0 || state != 3'd0);
             cover (zeroising_before && !zeroising && flight == '0 && clean);
             cover (m_key_tvalid && m_key_slot == followed && flight != '0);
+            cover (fresh && coming && set && set_use && set_slot == followed);
             cover (refused && behind != '0);
         end
     end

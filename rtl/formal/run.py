@@ -169,6 +169,7 @@ PROOFS = {
             ("m_key_key  <= overwrite ? '0 : s_key_key;", "m_key_key  <= s_key_key;"),
             ("if (zeroise && state != IDLE) asked <= 1'b1;", ""),
             ("last_slot <= !overwrite;", "last_slot <= 1'b1;"),
+            ("coming = state != IDLE && !overwriting &&", "coming = state == WRITE && !overwriting &&"),
         ),
     ),
     "packet_front": Proof(
@@ -306,7 +307,10 @@ PROOFS = {
             (".begins(s_cmd_tvalid && s_cmd_tready),", ".begins(valid_0 && beat_start),"),
             (".begins_slot(s_cmd_slot),", ".begins_slot(beat_slot),"),
         ),
-        (("CIPHER == 1 ? 33 : SPLIT == 1 ? 21 : 11;", "3;"), ("int PACKETS = 64;", "int PACKETS = 4;")),
+        (
+            ("SPLIT == 1 && CIPHER != 1 ? 2 * ROUNDS + 1 : ROUNDS + 1;", "3;"),
+            ("int PACKETS = 64;", "int PACKETS = 4;"),
+        ),
         bounded=True,
     ),
     "ocb512_keys": Proof(
@@ -321,7 +325,7 @@ PROOFS = {
             "formal/engine_keys_checks.sv",
         ),
         20,
-        20,
+        30,
         (
             (
                 ".ends(call_done[FINISH]),\n        .ends_slot(done_slot),",
@@ -331,8 +335,8 @@ PROOFS = {
             (".begins(s_cmd_tvalid && s_cmd_tready),", ".begins(packet_done),"),
         ),
         (
-            ("CIPHER == 1 ? 33 : 11;", "3;"),
-            ("CIPHER == 1 && DIRECTION != 0 ? 128 : 64;", "4;"),
+            ("LATENCY = ROUNDS + 1;", "LATENCY = 3;"),
+            ("CIPHER != 0 && DIRECTION != 0 ? 128 : 64;", "4;"),
             ("int COMMANDS = 64;\n\n    // Calls", "int COMMANDS = 4;\n\n    // Calls"),
         ),
         bounded=True,

@@ -1,8 +1,9 @@
 // Counts the beats that a frame gives the engine: the header, then the user data. The header's length shifts the user
 // data, so the last beat of user data may lie entirely in the beat of the frame that came before.
 //
-//   job_bytes   bytes of user data
+//   job_bytes   bytes of user data, modulo 64
 //   job_more    beats of user data after the first
+//   job_none    the frame has no beat after the header
 //   job_one     the frame has one beat of user data
 //   job_two     the frame has two beats of user data
 //   job_long    the last beat of user data, too, has bytes of another beat of the frame
@@ -15,8 +16,9 @@ module body_beats (
     input logic clk,
     input logic rst,
 
-    input logic [15:0] job_bytes,
+    input logic [ 5:0] job_bytes,
     input logic [ 9:0] job_more,
+    input logic        job_none,
     input logic        job_one,
     input logic        job_two,
     input logic        job_long,
@@ -31,9 +33,7 @@ module body_beats (
     logic [9:0] more;  // beats of user data after the next one
     logic one;  // the next beat of user data is the last
     logic two;  // the next beat of user data is the last but one
-    logic unused;
-    assign unused = ^job_bytes[15:6];
-    assign last = in_body && one;
+    assign last = in_body ? one : job_none;
 
     always_ff @(posedge clk) begin
         if (rst) in_body <= 1'b0;
@@ -44,7 +44,7 @@ module body_beats (
             two <= in_body ? more == 10'd2 : job_two;
             needs_beat <= job_long || !(in_body ? two : job_one);
         end
-        last_keep <= macsec_pkg::keep_of({job_bytes[5:0] == '0, job_bytes[5:0]});
+        last_keep <= macsec_pkg::keep_of({job_bytes == '0, job_bytes});
     end
 
 endmodule

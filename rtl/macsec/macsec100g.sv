@@ -10,6 +10,7 @@ module macsec100g #(
     parameter int USER = 1,
     parameter int SUITE = 0,
     parameter int SBOX = 0,
+    parameter int SPLIT = 0,
     parameter int DEPTH = 256,
     parameter int CHANNEL_BITS = $clog2(CHANNELS),
     parameter int SLOT_BITS = CHANNEL_BITS + 2,
@@ -101,12 +102,16 @@ module macsec100g #(
     logic command_zeroise;
     logic command_clear_reached;
     logic busy;
+    logic no_key;
+    logic was_set;
     logic [63:0] threshold;
     logic reached;
     logic [SLOT_BITS-1:0] reached_slot;
     logic [SLOT_BITS-1:0] first_slot;
     logic flags_use;
     logic flags_extended;
+    logic flags_no_sci;
+    logic flags_clear;
     logic [63:0] sci;
     logic [63:0] pn;
     logic [31:0] window;
@@ -114,11 +119,13 @@ module macsec100g #(
     logic [63:0] snapshot_pn;
     logic [63:0] snapshot_frames;
     logic [63:0] snapshot_octets;
+    logic [63:0] snapshot_validated;
     logic [63:0] snapshot_not_valid;
     logic [63:0] snapshot_late;
     logic [SLOT_BITS-1:0] slot;
     logic [2**SLOT_BITS-1:0] out_in_use;
     logic [2**SLOT_BITS-1:0] in_in_use;
+    logic in_use;  // the selected association
     logic out_zeroising;
     logic in_zeroising;
 
@@ -128,6 +135,7 @@ module macsec100g #(
     logic [32*EVENTS-1:0] counts;
 
     assign slot = select_slot[SLOT_BITS-1:0];
+    assign in_use = select_receive ? in_in_use[slot] : out_in_use[slot];
 
     macsec_registers registers (
         .clk,
@@ -151,7 +159,7 @@ module macsec100g #(
         .s_axil_rresp,
         .identity_magic(32'h4d41_4353),
         .shape_channels(8'(CHANNELS)),
-        .shape_suite(2'(SUITE)),
+        .shape_suite(3'(SUITE)),
         .select_slot,
         .select_receive,
         .command_set_channel,
@@ -161,9 +169,12 @@ module macsec100g #(
         .command_clear_reached,
         .status_busy(busy),
         .status_zeroising(out_zeroising || in_zeroising),
-        .status_in_use(select_receive ? in_in_use[slot] : out_in_use[slot]),
+        .status_no_key(no_key),
+        .status_in_use(in_use),
         .flags_use,
         .flags_extended,
+        .flags_no_sci,
+        .flags_clear,
         .sci_high(sci[63:32]),
         .sci_low(sci[31:0]),
         .pn_high(pn[63:32]),
@@ -182,6 +193,8 @@ module macsec100g #(
         .read_not_valid_low(snapshot_not_valid[31:0]),
         .read_late_high(snapshot_late[63:32]),
         .read_late_low(snapshot_late[31:0]),
+        .read_validated_high(snapshot_validated[63:32]),
+        .read_validated_low(snapshot_validated[31:0]),
         .threshold_high(threshold[63:32]),
         .threshold_low(threshold[31:0]),
         .reached_slot(8'(first_slot)),
@@ -226,33 +239,40 @@ module macsec100g #(
     logic [63:0] in_pn;
     logic [63:0] in_frames;
     logic [63:0] in_octets;
+    logic [63:0] in_validated;
     logic [63:0] in_not_valid;
     logic [63:0] in_late;
 
     assign done = select_receive ? in_ready : out_ready;
     assign busy = command_set_channel || command_set_sa || command_read || command_zeroise
-        || set_channel || set_sa || reading != '0;
+        || set_channel || set_sa || was_set || reading != '0;
 
     always_ff @(posedge clk) begin
         if (rst) begin
             set_channel <= 1'b0;
             set_sa <= 1'b0;
+            was_set <= 1'b0;
+            no_key <= 1'b0;
             reading <= '0;
         end else begin
             set_channel <= command_set_channel || (set_channel && !done);
             set_sa <= command_set_sa || (set_sa && !done);
+            was_set <= set_sa && done;
+            if (was_set) no_key <= flags_use && !in_use;
             reading <= {reading[1:0], command_read};
         end
         if (rst) begin
             snapshot_pn <= '0;
             snapshot_frames <= '0;
             snapshot_octets <= '0;
+            snapshot_validated <= '0;
             snapshot_not_valid <= '0;
             snapshot_late <= '0;
         end else if (reading[2]) begin
             snapshot_pn <= select_receive ? in_pn : out_pn;
             snapshot_frames <= select_receive ? in_frames : out_frames;
             snapshot_octets <= select_receive ? in_octets : out_octets;
+            snapshot_validated <= select_receive ? in_validated : '0;
             snapshot_not_valid <= select_receive ? in_not_valid : '0;
             snapshot_late <= select_receive ? in_late : '0;
         end
@@ -270,6 +290,7 @@ module macsec100g #(
         .USER(USER),
         .SUITE(SUITE),
         .SBOX(SBOX),
+        .SPLIT(SPLIT),
         .DEPTH(DEPTH)
     ) transmit (
         .clk,
@@ -305,6 +326,8 @@ module macsec100g #(
         .set_slot(slot),
         .set_use(flags_use),
         .set_extended(flags_extended),
+        .set_no_sci(flags_no_sci),
+        .set_clear(flags_clear),
         .set_sci(sci),
         .set_pn(pn),
         .set_base(base),
@@ -329,6 +352,7 @@ module macsec100g #(
         .USER(USER),
         .SUITE(SUITE),
         .SBOX(SBOX),
+        .SPLIT(SPLIT),
         .DEPTH(DEPTH)
     ) receive (
         .clk,
@@ -362,6 +386,7 @@ module macsec100g #(
         .set_slot(slot),
         .set_use(flags_use),
         .set_extended(flags_extended),
+        .set_no_sci(flags_no_sci),
         .set_sci(sci),
         .set_pn(pn),
         .set_window(window),
@@ -370,6 +395,7 @@ module macsec100g #(
         .read_pn(in_pn),
         .read_frames(in_frames),
         .read_octets(in_octets),
+        .read_validated(in_validated),
         .read_not_valid(in_not_valid),
         .read_late(in_late),
         .in_use(in_in_use),

@@ -1,7 +1,9 @@
 // What both sides of MACsec have at their middle: an engine, and before its keys the guard of slots in use.
 //
-//   SUITE       the cipher suite: 0 GCM with AES-128, 1 OCB3 with AES-128, 2 and 3 the same with Serpent and keys of 256 bits
-//   s_key_*, set_*, begins, in_use, zeroise, zeroising, refused, began
+//   SUITE       the cipher suite: 0 GCM with AES-128, 1 OCB3 with AES-128, 2 and 3 the same with Serpent and keys of 256 bits,
+//               4 GCM with AES-256
+//   SPLIT       of GCM with AES: see gcm512
+//   s_key_*, set_*, begins, coming, in_use, zeroise, zeroising, refused, began
 //               see macsec_keys; a frame ends with its tag or verdict
 //   s_cmd_*, s_axis_*, s_tag_*, m_axis_*, m_tag_*
 //               see gcm512, ocb512; nonce: first byte highest; m_tag_tbad: the frame is not what its tag says, or in error
@@ -9,6 +11,7 @@ module macsec_engine #(
     parameter int OPEN = 0,
     parameter int SUITE = 0,
     parameter int SBOX = 0,
+    parameter int SPLIT = 0,
     parameter int SLOT_BITS = 4,
     parameter int KEY_BITS = SUITE >= 2 ? 256 : 128
 ) (
@@ -24,6 +27,7 @@ module macsec_engine #(
     input  logic [   SLOT_BITS-1:0] set_slot,
     input  logic                    set_use,
     output logic                    begins,
+    output logic                    coming,
     output logic [2**SLOT_BITS-1:0] in_use,
 
     input  logic zeroise,
@@ -62,7 +66,7 @@ module macsec_engine #(
     output logic         m_tag_tbad
 );
 
-    localparam int CIPHER = SUITE >= 2 ? 1 : 0;
+    localparam int CIPHER = SUITE == 4 ? 2 : SUITE >= 2 ? 1 : 0;
 
     logic key_valid;
     logic key_ready;
@@ -94,6 +98,7 @@ module macsec_engine #(
         .set_slot,
         .set_use,
         .begins,
+        .coming,
         .in_use,
         .zeroise,
         .zeroising,
@@ -151,6 +156,7 @@ module macsec_engine #(
             .CIPHER(CIPHER),
             .DIRECTION(OPEN),
             .SBOX(SBOX),
+            .SPLIT(SPLIT),
             .TAG_BESIDE(OPEN),
             .SLOTS(2 ** SLOT_BITS)
         ) engine (

@@ -8,6 +8,7 @@
 // wants a new key.
 //
 //   set_*     begin or end the use of a slot; begins: it begins in this clock
+//   coming    a key for set_slot is under way: a use that begins now would not find it
 //   in_use    slots in use
 //   began     a frame was given to the engine, under a slot in use in this clock or one of the two before; ended: one has
 //             left it
@@ -32,6 +33,7 @@ module macsec_keys #(
     input  logic [   SLOT_BITS-1:0] set_slot,
     input  logic                    set_use,
     output logic                    begins,
+    output logic                    coming,
     output logic [2**SLOT_BITS-1:0] in_use,
 
     input  logic zeroise,
@@ -63,6 +65,7 @@ module macsec_keys #(
     logic loaded;
 
     assign begins = set && set_use && keyed[set_slot];
+    assign coming = state != IDLE && !overwriting && m_key_slot == set_slot;
     assign overwrite = zeroise || asked;
     assign zeroising = asked || overwriting;
     assign s_key_tready = state == IDLE && !overwrite;

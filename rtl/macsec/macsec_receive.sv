@@ -1,5 +1,5 @@
 // MACsec's receiving side for a 512-bit stream: IEEE 802.1AE-2018, 10.6, with GCM-AES-128 and GCM-AES-XPN-128, or by
-// SUITE with an engine that the standard does not know (macsec_engine).
+// SUITE with GCM-AES-256 and GCM-AES-XPN-256, or an engine that the standard does not know (macsec_engine).
 //
 //   a frame of another EtherType goes to the uncontrolled port, as it comes
 //   each whole frame with a SecTAG:
@@ -9,20 +9,31 @@
 //       the lowest number goes up to this one + 1 - window
 //
 // Nothing leaves before it is verified. Numbers within the window may come twice, as the standard lets them (10.6.5); with
-// a window of 0 none does. Frames without encryption (E = 0) count as ones of bad SecTAGs: this core does not open them.
+// a window of 0 none does.
+//
+// Of a frame without encryption (E = C = 0) all is additional data for the engine, and the user data wait in a FIFO beside
+// it. Frames with E or C alone count as ones of bad SecTAGs.
 //
 // Clocks for a frame of n bytes of user data: 1 + ceil(n / 64), and 1 more if the last 64 of them, or fewer, are more than 48
 // (the engine's); 3 at least, in which its number is judged again. OCB3: 2 + ceil(n / 64), and 4 at least if n is no
 // multiple of 16.
 //
+//   CHANNELS    channels, a power of two from 2 to 64, with four associations each
+//   USER        bits of tuser that travel with a frame, at least 1
+//   SUITE       the cipher suite, see macsec_engine
+//   SBOX, SPLIT of AES, see gcm512: S-boxes of LUTs, block RAM or gates; two registers a round
+//   DEPTH       beats of a frame store, a power of two from 32 to 512: the longest frame
+//
 //   s_axis_*    the line, without FCS; tuser[0]: a bad frame of the MAC, at tlast; the other bits go with the frame
 //   m_axis_*    the controlled port: tid is the channel, tuser what s_axis_tuser[USER:1] was
 //   m_bypass_*  the uncontrolled port, with the line's tuser: take it at the line's rate, for it holds up what follows
 //   s_key_*     keys, see macsec_keys; slot: 4 * channel + AN
-//   set_channel whose frames a channel receives: its SCI as it is written, first byte highest, and whether it is in use
+//   set_channel whose frames a channel receives: its SCI as it is written, first byte highest, whether it is in use, and
+//               whether frames that say no SCI are also its peer's, as on a link with two stations
 //   set_sa      an association: in use, the lowest packet number, the window, extended or not, and the base of its nonces,
 //               first byte highest: SCI ‖ 0, or with extended numbers (SSCI ‖ 0) ⊕ salt. it comes into
-//               use once with each key, and its counters begin at 0. set_ready: the settings of this clock are taken
+//               use once with each key, and its counters begin at 0. set_ready: the settings of this clock are taken;
+//               low also while a key for the slot is under way
 //   read_*      an association's lowest number and counters, of the slot of the clock before
 //   count_*     one clock for each frame
 module macsec_receive #(
@@ -30,6 +41,7 @@ module macsec_receive #(
     parameter int USER = 1,
     parameter int SUITE = 0,
     parameter int SBOX = 0,
+    parameter int SPLIT = 0,
     parameter int DEPTH = 256,
     parameter int CHANNEL_BITS = $clog2(CHANNELS),
     parameter int SLOT_BITS = CHANNEL_BITS + 2,
@@ -71,6 +83,7 @@ module macsec_receive #(
     input  logic [   SLOT_BITS-1:0] set_slot,
     input  logic                    set_use,
     input  logic                    set_extended,
+    input  logic                    set_no_sci,
     input  logic [            63:0] set_sci,
     input  logic [            63:0] set_pn,
     input  logic [            31:0] set_window,
@@ -80,6 +93,7 @@ module macsec_receive #(
     output logic [            63:0] read_pn,
     output logic [            63:0] read_frames,     // InPktsOK
     output logic [            63:0] read_octets,     // InOctetsDecrypted
+    output logic [            63:0] read_validated,  // InOctetsValidated
     output logic [            63:0] read_not_valid,  // InPktsNotValid
     output logic [            63:0] read_late,       // InPktsLate
     output logic [2**SLOT_BITS-1:0] in_use,
@@ -102,14 +116,17 @@ module macsec_receive #(
     if (USER < 1) begin : g_user_refused
         user_must_be_1_or_more refused ();
     end
-    if (SUITE < 0 || SUITE > 3) begin : g_suite_refused
-        suite_must_be_0_to_3 refused ();
+    if (SUITE < 0 || SUITE > 4) begin : g_suite_refused
+        suite_must_be_0_to_4 refused ();
     end
     if (SBOX < 0 || SBOX > 2) begin : g_sbox_refused
         sbox_must_be_0_1_or_2 refused ();
     end
-    if (DEPTH < 32 || DEPTH != 2 ** $clog2(DEPTH)) begin : g_depth_refused
-        depth_must_be_a_power_of_two_of_32_or_more refused ();
+    if (SPLIT < 0 || SPLIT > 1) begin : g_split_refused
+        split_must_be_0_or_1 refused ();
+    end
+    if (DEPTH < 32 || DEPTH > 512 || DEPTH != 2 ** $clog2(DEPTH)) begin : g_depth_refused
+        depth_must_be_a_power_of_two_from_32_to_512 refused ();
     end
 
     // ---- Which port ----
@@ -210,6 +227,7 @@ module macsec_receive #(
         logic valid;
         logic bad_tag;
         logic short_tag;  // without SCI
+        logic clear;  // without encryption
         logic [15:0] bytes;  // of user data
         logic [USER-1:0] side;
         logic [1:0] an;
@@ -252,9 +270,10 @@ module macsec_receive #(
         if (rst) parsed.valid <= 1'b0;
         else if (move) parsed.valid <= frame_valid && frame_ready;
         if (move) begin
-            // Version 0; SC excludes ES and SCB; encrypted, E and C.
+            // Version 0; SC excludes ES and SCB; E and C, or neither.
             parsed.bytes <= '0;
-            parsed.bad_tag <= tci[VERSION] || !tci[E] || !tci[C] || (explicit_sci && (tci[ES] || tci[SCB]));
+            parsed.bad_tag <= tci[VERSION] || tci[E] != tci[C] || (explicit_sci && (tci[ES] || tci[SCB]));
+            parsed.clear <= !tci[E];
             parsed.short_tag <= !explicit_sci;
             parsed.side <= frame_side;
             parsed.an <= tci[1:0];
@@ -283,6 +302,7 @@ module macsec_receive #(
 
     logic [64*CHANNELS-1:0] scis;
     logic [CHANNELS-1:0] channels;  // in use
+    logic [CHANNELS-1:0] implied;  // also for frames that say no SCI
     logic lengths_good;
     frame_t checked;
     logic [CHANNELS-1:0] hits;
@@ -292,6 +312,7 @@ module macsec_receive #(
         assign sets = set_channel && set_ready && set_slot[SLOT_BITS-1:2] == CHANNEL_BITS'(i);
         always_ff @(posedge clk) begin
             if (sets) scis[64*i+:64] <= set_sci;
+            if (sets) implied[i] <= set_no_sci;
             if (rst) channels[i] <= 1'b0;
             else if (sets) channels[i] <= set_use;
         end
@@ -310,11 +331,14 @@ module macsec_receive #(
         if (move) begin
             checked.bad_tag <= parsed.bad_tag || !lengths_good;
             checked.short_tag <= parsed.short_tag;
+            checked.clear <= parsed.clear;
             checked.bytes <= short_bytes == '0 ? room : {8'd0, short_bytes};
             checked.side <= parsed.side;
             checked.an <= parsed.an;
             checked.sent <= parsed.sent;
-            for (int i = 0; i < CHANNELS; i = i + 1) hits[i] <= names && channels[i] && scis[64*i+:64] == sci;
+            for (int i = 0; i < CHANNELS; i = i + 1) begin
+                hits[i] <= channels[i] && (names ? scis[64*i+:64] == sci : implied[i]);
+            end
         end
     end
 
@@ -349,6 +373,7 @@ module macsec_receive #(
     logic [128:0] associations[0:2**SLOT_BITS-1];
 
     logic begins;  // the use of an association
+    logic coming;  // its key
     logic written;
     logic [SLOT_BITS-1:0] written_slot;
     logic [63:0] written_lowest;
@@ -466,8 +491,14 @@ module macsec_receive #(
     logic c_valid;
     logic c_drop;
     logic c_short;
+    logic c_clear;
     logic [15:0] c_bytes;
     logic [15:0] c_end;
+    logic [15:0] c_header;
+    logic [15:0] c_total;  // bytes of header and user data
+    logic [15:0] c_total_end;
+    logic [9:0] c_more;  // beats that the engine gets, behind the first
+    logic c_long;
     logic [USER-1:0] c_side;
     logic [SLOT_BITS-1:0] c_slot;
     logic [63:0] c_pn;
@@ -478,7 +509,7 @@ module macsec_receive #(
     logic command_valid;
     logic engine_command_ready;
     logic [SLOT_BITS-1:0] command_slot;
-    logic command_short;
+    logic [15:0] command_ad_bytes;
     logic [15:0] command_bytes;
     logic [95:0] command_nonce;
     logic [2:0] unused_commands;
@@ -486,6 +517,12 @@ module macsec_receive #(
 
     assign move = !c_valid || c_ready;
     assign c_ready = job_ready && command_ready;
+    assign c_header = c_short ? 16'd20 : 16'd28;
+    assign c_more = c_clear ? c_total_end[15:6] : c_end[15:6];
+    always_comb begin
+        if (c_clear) c_long = c_total_end[5:0] >= 6'd48;
+        else c_long = c_end[5:0] >= (c_short ? 6'd28 : 6'd20);
+    end
 
     always_ff @(posedge clk) begin
         if (rst) c_valid <= 1'b0;
@@ -493,8 +530,11 @@ module macsec_receive #(
         if (move) begin
             c_drop <= judged_drop;
             c_short <= judged.short_tag;
+            c_clear <= judged.clear;
             c_bytes <= judged.bytes;
             c_end <= judged.bytes - 16'd1;
+            c_total <= judged.bytes + (judged.short_tag ? 16'd20 : 16'd28);
+            c_total_end <= judged.bytes + (judged.short_tag ? 16'd19 : 16'd27);
             c_side <= judged.side;
             c_slot <= judged_slot;
             c_pn <= judged_pn;
@@ -505,22 +545,22 @@ module macsec_receive #(
 
     // Whether the engine can take one hangs on the key that it may be loading: too late for what hangs on it here.
     stream_fifo #(
-        .WIDTH(SLOT_BITS + 113),
+        .WIDTH(SLOT_BITS + 128),
         .DEPTH(4)
     ) commands (
         .clk,
         .rst,
         .s_valid(c_valid && c_ready && !c_drop),
         .s_ready(command_ready),
-        .s_data({c_slot, c_short, c_bytes, c_nonce}),
+        .s_data({c_slot, c_clear ? c_total : c_header, c_clear ? 16'd0 : c_bytes, c_nonce}),
         .m_valid(command_valid),
         .m_ready(engine_command_ready),
-        .m_data({command_slot, command_short, command_bytes, command_nonce}),
+        .m_data({command_slot, command_ad_bytes, command_bytes, command_nonce}),
         .space(unused_commands),
         .popped(unused_popped[6])
     );
 
-    localparam int JOB = 1 + 16 + 13 + 1 + USER + 128 + SLOT_BITS;
+    localparam int JOB = 1 + 16 + 6 + 13 + 2 + USER + 128 + SLOT_BITS;
     logic job_valid;
     logic job_done;
     logic job_drop;
@@ -530,6 +570,8 @@ module macsec_receive #(
     logic job_two;
     logic job_long;  // the last one and the ICV have more bytes than are held of the beat before
     logic job_short;  // without SCI
+    logic job_clear;  // without encryption
+    logic [5:0] job_last;  // bytes of the last beat, modulo 64
     logic [USER-1:0] job_side;
     logic [63:0] job_pn;
     logic [63:0] job_raised;
@@ -547,11 +589,13 @@ module macsec_receive #(
         .s_data({
             c_drop,
             c_bytes,
-            c_end[15:6],
-            c_end[15:6] == 10'd0,
-            c_end[15:6] == 10'd1,
-            c_end[5:0] >= (c_short ? 6'd28 : 6'd20),
+            c_clear ? c_total[5:0] : c_bytes[5:0],
+            c_more,
+            c_more == 10'd0,
+            c_more == 10'd1,
+            c_long,
             c_short,
+            c_clear,
             c_side,
             c_pn,
             c_raised,
@@ -562,11 +606,13 @@ module macsec_receive #(
         .m_data({
             job_drop,
             job_bytes,
+            job_last,
             job_more,
             job_one,
             job_two,
             job_long,
             job_short,
+            job_clear,
             job_side,
             job_pn,
             job_raised,
@@ -577,10 +623,14 @@ module macsec_receive #(
     );
 
     // ---- The frame's beats to the engine's: additional data, user data moved by 20 or 28 bytes; beside them the ICV ----
+    //
+    // Of a frame without encryption the engine gets the beats as they are, a clock later: while one is given, the next one
+    // is read, for the ICV may begin there.
 
     logic in_body;
     logic icv_follows;  // the user data's last beat was given in the clock before
-    logic icv_short;  // of that frame: job_short
+    logic icv_short;  // of that frame: job_short, job_clear
+    logic icv_clear;
     logic icv_room;
     logic [3:0] icv_space;
     logic feed_valid;
@@ -591,7 +641,9 @@ module macsec_receive #(
     logic header_ready;
     logic head;
     logic needs_beat;
-    logic [351:0] held;  // of the beat before, from byte 20
+    logic [511:0] held;  // the beat before
+    logic clears_ready;
+    logic may_feed;
     logic [511:0] moved;
     logic [511:0] prior;  // the user data's last beat, and what follows them there
     logic [6:0] last_bytes;
@@ -603,11 +655,16 @@ module macsec_receive #(
     logic [191:0] icv_words;  // these eight, and what follows
     logic feeds;
 
+    assign may_feed = !job_clear || clears_ready;
     assign head = !in_body && job_valid && !job_drop && beat_valid && header_ready && icv_room;
-    assign rest = icv_short ? held[191:0] : held[255:64];
-    assign moved = job_short ? {beat_data[159:0], held} : {beat_data[223:0], held[351:64]};
+    always_comb begin
+        if (icv_clear) rest = held[191:0];
+        else rest = icv_short ? held[351:160] : held[415:224];
+        if (job_clear) moved = held;
+        else moved = job_short ? {beat_data[159:0], held[511:160]} : {beat_data[223:0], held[511:224]};
+    end
     assign behind = {rest, prior};
-    assign last_bytes = {job_bytes[5:0] == '0, job_bytes[5:0]};
+    assign last_bytes = {job_last == '0, job_last};
     always_comb begin
         icv_words = '0;
         for (int i = 0; i <= 8; i = i + 1) begin
@@ -620,7 +677,7 @@ module macsec_receive #(
         feed_data  = beat_data;
         feed_keep  = job_short ? 64'hf_ffff : 64'hfff_ffff;
         if (in_body) begin
-            feed_valid = !needs_beat || beat_valid;
+            feed_valid = (!needs_beat || beat_valid) && may_feed;
             feed_data  = moved;
             feed_keep  = feed_last ? last_keep : '1;
         end
@@ -629,14 +686,15 @@ module macsec_receive #(
     logic drops;
     assign feeds = feed_valid && feed_ready;
     assign drops = job_valid && job_drop;
-    assign beat_ready = drops || (feed_ready && (in_body ? needs_beat : head));
+    assign beat_ready = drops || (feed_ready && (in_body ? needs_beat && may_feed : head));
     assign job_done = drops ? beat_valid && beat_last : feeds && feed_last;
 
     body_beats beats (
         .clk,
         .rst,
-        .job_bytes,
+        .job_bytes(job_last),
         .job_more,
+        .job_none(1'b0),
         .job_one,
         .job_two,
         .job_long,
@@ -650,12 +708,13 @@ module macsec_receive #(
     always_ff @(posedge clk) begin
         icv_follows <= feeds && feed_last && !rst;
         icv_short <= job_short;
+        icv_clear <= job_clear;
         // One more may be on its way, and one may have come since.
         icv_room <= icv_space > 4'd2;
         if (feeds && in_body) prior <= moved;
         icv_turn <= last_bytes[2:0];
         for (int i = 0; i <= 8; i = i + 1) icv_eight[i] <= last_bytes[6:3] == 4'(i);
-        if (beat_valid && beat_ready) held <= beat_data[511:160];
+        if (beat_valid && beat_ready) held <= beat_data;
     end
 
     logic engine_valid;
@@ -672,9 +731,9 @@ module macsec_receive #(
     ) feed (
         .clk,
         .rst,
-        .s_valid(feed_valid),
+        .s_valid(feed_valid && (in_body || !job_clear)),
         .s_ready(feed_ready),
-        .s_data({in_body, feed_last, feed_keep, feed_data}),
+        .s_data({in_body && !job_clear, feed_last, feed_keep, feed_data}),
         .m_valid(engine_valid),
         .m_ready(engine_ready),
         .m_data({engine_body, engine_last, engine_keep, engine_data}),
@@ -727,6 +786,7 @@ module macsec_receive #(
         .OPEN(1),
         .SUITE(SUITE),
         .SBOX(SBOX),
+        .SPLIT(SPLIT),
         .SLOT_BITS(SLOT_BITS)
     ) engine (
         .clk,
@@ -739,6 +799,7 @@ module macsec_receive #(
         .set_slot,
         .set_use,
         .begins,
+        .coming,
         .in_use,
         .zeroise,
         .zeroising,
@@ -748,7 +809,7 @@ module macsec_receive #(
         .s_cmd_tready(engine_command_ready),
         .s_cmd_slot(command_slot),
         .s_cmd_nonce(command_nonce),
-        .s_cmd_ad_bytes(command_short ? 16'd20 : 16'd28),
+        .s_cmd_ad_bytes(command_ad_bytes),
         .s_cmd_message_bytes(command_bytes),
         .s_axis_tvalid(engine_valid),
         .s_axis_tready(engine_ready),
@@ -772,12 +833,13 @@ module macsec_receive #(
 
     // ---- Addresses and user data, packed into one frame, with the verdict ----
 
-    localparam int HEADER = SLOT_BITS + USER + 128 + 16 + 96;
+    localparam int HEADER = 1 + SLOT_BITS + USER + 128 + 16 + 96;
     logic header_valid;
     logic [SLOT_BITS-1:0] header_slot;
     logic [USER-1:0] header_side;
     logic [63:0] header_pn;
     logic [63:0] header_raised;
+    logic header_clear;
     logic [15:0] header_bytes;
     logic [95:0] header_addresses;
     logic [6:0] unused_headers;
@@ -791,10 +853,10 @@ module macsec_receive #(
         .rst,
         .s_valid(head && feed_ready),
         .s_ready(header_ready),
-        .s_data({job_slot, job_side, job_pn, job_raised, job_bytes, beat_data[95:0]}),
+        .s_data({job_clear, job_slot, job_side, job_pn, job_raised, job_bytes, beat_data[95:0]}),
         .m_valid(header_valid),
         .m_ready(ends),
-        .m_data({header_slot, header_side, header_pn, header_raised, header_bytes, header_addresses}),
+        .m_data({header_clear, header_slot, header_side, header_pn, header_raised, header_bytes, header_addresses}),
         .space(unused_headers),
         .popped(unused_popped[1])
     );
@@ -828,12 +890,79 @@ module macsec_receive #(
         raises_low <= header_raised[31:0] > lowest_now[31:0];
     end
 
+    // The user data come from the engine, or if they are not encrypted from `clears`, without the header before them.
+    // `kinds` says in the order of frames which, until the last beat is taken.
+    logic clear_first;  // the next beat that is given has the header
+    logic [63:0] clear_keep_in;
+    logic [511:0] clear_data_in;
+    logic kind_valid;
+    logic kind_clear;
+    logic clear_valid;
+    logic clear_last;
+    logic [63:0] clear_keep;
+    logic [511:0] clear_data;
+    logic outs_valid;
+    logic outs_last;
+    logic [63:0] outs_keep;
+    logic [511:0] outs_data;
+    logic unused_kinds_ready;
+    logic [1:0] unused_clears_popped;
+    logic [13:0] unused_clears_space;
+
+    always_comb begin
+        clear_keep_in = feed_keep;
+        clear_data_in = feed_data;
+        if (clear_first) begin
+            clear_keep_in = job_short ? feed_keep >> 20 : feed_keep >> 28;
+            clear_data_in = job_short ? feed_data >> 160 : feed_data >> 224;
+        end
+    end
+    always_ff @(posedge clk) if (feeds) clear_first <= !in_body;
+
+    stream_fifo #(
+        .WIDTH(577),
+        .DEPTH(64)
+    ) clears (
+        .clk,
+        .rst,
+        .s_valid(feeds && in_body && job_clear),
+        .s_ready(clears_ready),
+        .s_data({feed_last, clear_keep_in, clear_data_in}),
+        .m_valid(clear_valid),
+        .m_ready(data_ready && kind_valid && kind_clear),
+        .m_data({clear_last, clear_keep, clear_data}),
+        .space(unused_clears_space[6:0]),
+        .popped(unused_clears_popped[0])
+    );
+
+    // As many entries as `headers` at most.
+    stream_fifo #(
+        .WIDTH(1),
+        .DEPTH(64)
+    ) kinds (
+        .clk,
+        .rst,
+        .s_valid(head && feed_ready),
+        .s_ready(unused_kinds_ready),
+        .s_data(job_clear),
+        .m_valid(kind_valid),
+        .m_ready(ends),
+        .m_data(kind_clear),
+        .space(unused_clears_space[13:7]),
+        .popped(unused_clears_popped[1])
+    );
+
     logic data_valid;
     logic data_ready;
     logic data_last;
     logic [63:0] data_keep;
     logic [511:0] data;
     logic [2:0] unused_data;
+
+    assign data_valid = kind_valid && (kind_clear ? clear_valid : outs_valid);
+    assign data_last = kind_clear ? clear_last : outs_last;
+    assign data_keep = kind_clear ? clear_keep : outs_keep;
+    assign data = kind_clear ? clear_data : outs_data;
 
     stream_fifo #(
         .WIDTH(577),
@@ -844,9 +973,9 @@ module macsec_receive #(
         .s_valid(out_valid),
         .s_ready(out_ready),
         .s_data({out_last, out_keep, out_data}),
-        .m_valid(data_valid),
-        .m_ready(data_ready),
-        .m_data({data_last, data_keep, data}),
+        .m_valid(outs_valid),
+        .m_ready(data_ready && kind_valid && !kind_clear),
+        .m_data({outs_last, outs_keep, outs_data}),
         .space(unused_data),
         .popped(unused_popped[2])
     );
@@ -864,7 +993,7 @@ module macsec_receive #(
     assign data_ready = in_data && piece_ready && (!data_last || (verdict_valid && asked[1]));
     assign verdict_ready = piece_last && piece_ready && data_valid && asked[1];
     assign accepted = ends && !piece_bad;
-    assign set_ready = !ends;  // one write port
+    assign set_ready = !ends && !coming;  // one write port
 
     always_ff @(posedge clk) begin
         if (rst) in_data <= 1'b0;
@@ -1011,11 +1140,25 @@ module macsec_receive #(
         .rst,
         .clear(begins),
         .clear_slot(set_slot),
-        .add(accepted),
+        .add(accepted && !header_clear),
         .add_slot(header_slot),
         .add_value(header_bytes),
         .read_slot,
         .read_value(read_octets)
+    );
+
+    slot_counter #(
+        .SLOT_BITS(SLOT_BITS)
+    ) octets_validated (
+        .clk,
+        .rst,
+        .clear(begins),
+        .clear_slot(set_slot),
+        .add(accepted && header_clear),
+        .add_slot(header_slot),
+        .add_value(header_bytes),
+        .read_slot,
+        .read_value(read_validated)
     );
 
     slot_counter #(
@@ -1068,7 +1211,7 @@ module macsec_receive #(
     logic unused;
     assign unused = ^{
         unused_line, unused_keep, unused_jobs, unused_popped, unused_tag, unused_headers, unused_feed,
-        unused_icv_ready, unused_icv_popped,
+        unused_icv_ready, unused_icv_popped, unused_kinds_ready, unused_clears_popped, unused_clears_space,
         unused_commands,
         unused_bytes, frame_head[63:48], unused_data, unused_pieces, parsed.bytes, judged.bad_tag, judged.an,
         judged.sent

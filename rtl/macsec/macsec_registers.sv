@@ -27,7 +27,7 @@ module macsec_registers (
 
     input logic [31:0] identity_magic,
     input logic [7:0] shape_channels,
-    input logic [1:0] shape_suite,
+    input logic [2:0] shape_suite,
     output logic [7:0] select_slot,
     output logic select_receive,
     output logic command_set_channel,
@@ -38,8 +38,11 @@ module macsec_registers (
     input logic status_busy,
     input logic status_zeroising,
     input logic status_in_use,
+    input logic status_no_key,
     output logic flags_use,
     output logic flags_extended,
+    output logic flags_no_sci,
+    output logic flags_clear,
     output logic [31:0] sci_high,
     output logic [31:0] sci_low,
     output logic [31:0] pn_high,
@@ -58,6 +61,8 @@ module macsec_registers (
     input logic [31:0] read_not_valid_low,
     input logic [31:0] read_late_high,
     input logic [31:0] read_late_low,
+    input logic [31:0] read_validated_high,
+    input logic [31:0] read_validated_low,
     output logic [31:0] threshold_high,
     output logic [31:0] threshold_low,
     input logic [7:0] reached_slot,
@@ -75,7 +80,7 @@ module macsec_registers (
 );
 
     // Addresses that have a register.
-    localparam logic [63:0] KNOWN = 64'h3ff1fff3fff;
+    localparam logic [63:0] KNOWN = 64'h3ff7fff3fff;
 
     logic write;
     logic [5:0] write_at;
@@ -108,6 +113,8 @@ module macsec_registers (
             command_clear_reached <= '0;
             flags_use <= '0;
             flags_extended <= '0;
+            flags_no_sci <= '0;
+            flags_clear <= '0;
             sci_high <= '0;
             sci_low <= '0;
             pn_high <= '0;
@@ -136,6 +143,8 @@ module macsec_registers (
                     6'h5: begin
                         if (s_axil_wstrb[0]) flags_use <= s_axil_wdata[0];
                         if (s_axil_wstrb[0]) flags_extended <= s_axil_wdata[1];
+                        if (s_axil_wstrb[0]) flags_no_sci <= s_axil_wdata[2];
+                        if (s_axil_wstrb[0]) flags_clear <= s_axil_wdata[3];
                     end
                     6'h6: begin
                         if (s_axil_wstrb[0]) sci_high[7:0] <= s_axil_wdata[7:0];
@@ -207,11 +216,11 @@ module macsec_registers (
     always_comb begin
         case (read_at)
             6'h0: read = identity_magic;
-            6'h1: read = {22'd0, shape_suite, shape_channels};
+            6'h1: read = {21'd0, shape_suite, shape_channels};
             6'h2: read = {23'd0, select_receive, select_slot};
             6'h3: read = '0;
-            6'h4: read = {29'd0, status_in_use, status_zeroising, status_busy};
-            6'h5: read = {30'd0, flags_extended, flags_use};
+            6'h4: read = {28'd0, status_no_key, status_in_use, status_zeroising, status_busy};
+            6'h5: read = {28'd0, flags_clear, flags_no_sci, flags_extended, flags_use};
             6'h6: read = sci_high;
             6'h7: read = sci_low;
             6'h8: read = pn_high;
@@ -230,6 +239,8 @@ module macsec_registers (
             6'h17: read = read_not_valid_low;
             6'h18: read = read_late_high;
             6'h19: read = read_late_low;
+            6'h1d: read = read_validated_high;
+            6'h1e: read = read_validated_low;
             6'h1a: read = threshold_high;
             6'h1b: read = threshold_low;
             6'h1c: read = {reached_valid, 23'd0, reached_slot};

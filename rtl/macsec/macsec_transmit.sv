@@ -1,5 +1,5 @@
 // MACsec's sending side for a 512-bit stream: IEEE 802.1AE-2018, 10.5, with GCM-AES-128 and GCM-AES-XPN-128, or by
-// SUITE with an engine that the standard does not know (macsec_engine).
+// SUITE with GCM-AES-256 and GCM-AES-XPN-256, or an engine that the standard does not know (macsec_engine).
 //
 //   for each whole frame of the controlled port:
 //       channel by tid, association by the channel's AN, packet number from the association
@@ -7,20 +7,30 @@
 //       give DA ‖ SA ‖ SecTAG ‖ ciphertext ‖ ICV
 //   frames of the uncontrolled port go in between as they are
 //
-// A frame whose channel has no association in use, or one without numbers, is dropped and counted. User data are always
-// encrypted, and the SCI is always in the SecTAG.
+// An association without encryption (E = C = 0) gives its engine the user data as additional data, which leave through a
+// FIFO beside it: DA ‖ SA ‖ SecTAG ‖ user data ‖ ICV. A frame then takes a clock more than its beats.
 //
-// Clocks for a frame of n bytes of user data: 1 + ceil(n / 64), and 1 more if its last 64 bytes are more than 48, since
+// A frame whose channel has no association in use, or one without numbers, is dropped and counted. The SCI is in the SecTAG unless the channel omits it.
+//
+// Clocks for an encrypted frame of n bytes of user data: 1 + ceil(n / 64), and 1 more if its last 64 bytes are more than 48, since
 // engine and ICV want a place of their own then.
+//
+//   CHANNELS    channels, a power of two from 2 to 64, with four associations each
+//   USER        bits of tuser that travel with a frame, at least 1
+//   SUITE       the cipher suite, see macsec_engine
+//   SBOX, SPLIT of AES, see gcm512: S-boxes of LUTs, block RAM or gates; two registers a round
+//   DEPTH       beats of a frame store, a power of two from 32 to 512: the longest frame
 //
 //   s_axis_*    the controlled port; tid is the channel, the same in all beats of a frame
 //   s_bypass_*  the uncontrolled port
 //   m_axis_*    the line; tid and tuser are those that the frame came with; without FCS
 //   s_key_*     keys, see macsec_keys; slot: 4 * channel + AN
-//   set_channel what a channel sends with: its AN, and its SCI as it is written, first byte highest
-//   set_sa      an association: in use, its next packet number, and the base of its nonces, first byte highest:
+//   set_channel what a channel sends with: its AN, its SCI as it is written, first byte highest, and whether SecTAGs
+//               omit it, as they may on a link with two stations
+//   set_sa      an association: in use, without encryption or not (set_clear), its next packet number, and the base of its nonces, first byte highest:
 //               SCI ‖ 0, or with extended numbers (SSCI ‖ 0) ⊕ salt. it comes into use once
-//               with each key, and its counters begin at 0. set_ready: the settings of this clock are taken
+//               with each key, and its counters begin at 0. set_ready: the settings of this clock are taken; low
+//               also while a key for the slot is under way
 //   read_*      an association's next packet number and counters, of the slot of the clock before
 //   threshold   reached: one clock for each frame with this number or a higher one, of reached_slot; never if it is 0
 //   count_*     one clock for each frame: dropped because there is no association, or no number left
@@ -29,6 +39,7 @@ module macsec_transmit #(
     parameter int USER = 1,
     parameter int SUITE = 0,
     parameter int SBOX = 0,
+    parameter int SPLIT = 0,
     parameter int DEPTH = 256,
     parameter int CHANNEL_BITS = $clog2(CHANNELS),
     parameter int SLOT_BITS = CHANNEL_BITS + 2,
@@ -72,6 +83,8 @@ module macsec_transmit #(
     input  logic [   SLOT_BITS-1:0] set_slot,  // of a channel: its number and AN
     input  logic                    set_use,
     input  logic                    set_extended,
+    input  logic                    set_no_sci,
+    input  logic                    set_clear,
     input  logic [            63:0] set_sci,
     input  logic [            63:0] set_pn,
     input  logic [            95:0] set_base,
@@ -102,18 +115,22 @@ module macsec_transmit #(
     if (USER < 1) begin : g_user_refused
         user_must_be_1_or_more refused ();
     end
-    if (SUITE < 0 || SUITE > 3) begin : g_suite_refused
-        suite_must_be_0_to_3 refused ();
+    if (SUITE < 0 || SUITE > 4) begin : g_suite_refused
+        suite_must_be_0_to_4 refused ();
     end
     if (SBOX < 0 || SBOX > 2) begin : g_sbox_refused
         sbox_must_be_0_1_or_2 refused ();
     end
-    if (DEPTH < 32 || DEPTH != 2 ** $clog2(DEPTH)) begin : g_depth_refused
-        depth_must_be_a_power_of_two_of_32_or_more refused ();
+    if (SPLIT < 0 || SPLIT > 1) begin : g_split_refused
+        split_must_be_0_or_1 refused ();
+    end
+    if (DEPTH < 32 || DEPTH > 512 || DEPTH != 2 ** $clog2(DEPTH)) begin : g_depth_refused
+        depth_must_be_a_power_of_two_from_32_to_512 refused ();
     end
 
     localparam int SIDE = CHANNEL_BITS + USER;
     localparam int HEADER = 28;  // bytes before the ciphertext
+    localparam int SHORT_HEADER = 20;  // without SCI
 
     // ---- Whole frames ----
 
@@ -155,7 +172,7 @@ module macsec_transmit #(
     // ---- Stage A: the channel ----
 
     (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [63:0] scis[0:CHANNELS-1];
+    logic [64:0] scis[0:CHANNELS-1];  // whether it is omitted; the SCI
     logic [2*CHANNELS-1:0] ans;
 
     logic a_valid;
@@ -163,6 +180,7 @@ module macsec_transmit #(
     logic a_is_frame;  // with the header of Ethernet's
     logic [15:0] a_bytes;  // of user data
     logic [SIDE-1:0] a_side;
+    logic a_no_sci;
     logic [63:0] a_sci;
     logic [SLOT_BITS-1:0] a_slot;
     logic [CHANNEL_BITS-1:0] frame_channel;
@@ -171,7 +189,7 @@ module macsec_transmit #(
     assign frame_ready = !a_valid || a_ready;
 
     always_ff @(posedge clk) begin
-        if (set_channel && set_ready) scis[set_slot[SLOT_BITS-1:2]] <= set_sci;
+        if (set_channel && set_ready) scis[set_slot[SLOT_BITS-1:2]] <= {set_no_sci, set_sci};
         if (rst) begin
             ans <= '0;
             a_valid <= 1'b0;
@@ -187,7 +205,7 @@ module macsec_transmit #(
             a_is_frame <= frame_bytes >= 16'd14;
             a_bytes <= frame_bytes - 16'd12;
             a_side <= frame_side;
-            a_sci <= scis[frame_channel];
+            {a_no_sci, a_sci} <= scis[frame_channel];
             a_slot <= {frame_channel, ans[2*frame_channel+:2]};
         end
     end
@@ -197,7 +215,7 @@ module macsec_transmit #(
     (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [64:0] pns[0:2**SLOT_BITS-1];  // none is left; the next one
     (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [96:0] associations[0:2**SLOT_BITS-1];
+    logic [97:0] associations[0:2**SLOT_BITS-1];
 
     logic b_valid;
     logic b_is_frame;
@@ -205,14 +223,17 @@ module macsec_transmit #(
     logic [15:0] b_bytes;
     logic [15:0] b_end;  // the number of their last one
     logic [SIDE-1:0] b_side;
+    logic b_no_sci;
     logic [63:0] b_sci;
     logic b_spent;
     logic [63:0] b_pn;
     logic b_extended;
+    logic b_clear;
     logic [95:0] b_base;
     logic [SLOT_BITS-1:0] b_slot;
 
     logic begins;  // the use of an association
+    logic coming;  // its key
     logic written;
     logic [SLOT_BITS-1:0] written_slot;
     logic written_spent;
@@ -233,7 +254,7 @@ module macsec_transmit #(
     assign has_sa = b_used && b_is_frame;
     assign good = has_sa && !b_spent;
     assign step = b_valid && (!c_valid || c_ready);
-    assign set_ready = !(step && good);  // one write port
+    assign set_ready = !(step && good) && !coming;  // one write port
     assign count_no_sa = step && !has_sa;
     assign count_no_pn = step && has_sa && b_spent;
     assign reached = begun && heeded && (above || (at_half && not_below));
@@ -249,11 +270,12 @@ module macsec_transmit #(
             b_bytes <= a_bytes;
             b_end <= a_bytes - 16'd1;
             b_side <= a_side;
+            b_no_sci <= a_no_sci;
             b_sci <= a_sci;
             b_slot <= a_slot;
             // What was written last is not in the memory yet.
             {b_spent, b_pn} <= written && written_slot == a_slot ? {written_spent, written_pn} : pns[a_slot];
-            {b_extended, b_base} <= associations[a_slot];
+            {b_clear, b_extended, b_base} <= associations[a_slot];
         end
 
         written <= ((step && good) || begins) && !rst;
@@ -268,7 +290,7 @@ module macsec_transmit #(
             written_pn <= set_pn;
         end
         if (written) pns[written_slot] <= {written_spent, written_pn};
-        if (begins) associations[set_slot] <= {set_extended, set_base};
+        if (begins) associations[set_slot] <= {set_clear, set_extended, set_base};
         read_pn <= pns[read_slot][63:0];
 
         begun <= step && good && !rst;
@@ -285,17 +307,27 @@ module macsec_transmit #(
     logic c_drop;
     logic [15:0] c_bytes;
     logic [SIDE-1:0] c_side;
+    logic c_no_sci;
     logic [63:0] c_sci;
     logic [63:0] c_pn;
     logic [95:0] c_base;
     logic [SLOT_BITS-1:0] c_slot;
+    logic c_clear;
+    logic [15:0] c_total;  // with the header
+    logic [15:0] c_total_end;
     logic [9:0] c_more;  // beats of user data behind the first
+    logic c_none;
+    logic c_one;
+    logic c_two;
+    logic [15:0] c_end;
     logic c_long;  // the last one has more bytes than are held of the beat before
     logic c_short;
     logic command_ready;
     logic command_valid;
     logic engine_command_ready;
     logic [SLOT_BITS-1:0] command_slot;
+    logic [15:0] command_ad;
+    logic [15:0] command_ad_bytes;
     logic [15:0] command_bytes;
     logic [95:0] command_nonce;
     logic [2:0] unused_commands;
@@ -312,18 +344,21 @@ module macsec_transmit #(
             c_drop <= !good;
             c_bytes <= b_bytes;
             c_side <= b_side;
-            c_sci <= b_sci;
+            c_no_sci <= b_no_sci;
+            c_sci <= b_no_sci ? '0 : b_sci;
             c_pn <= b_pn;
             c_base <= b_base;
             c_slot <= b_slot;
-            c_more <= b_end[15:6];
-            c_long <= b_end[5:0] >= 6'd52;
+            c_clear <= b_clear;
+            c_total <= b_bytes + (b_no_sci ? 16'(SHORT_HEADER) : 16'(HEADER));
+            c_total_end <= b_end + (b_no_sci ? 16'(SHORT_HEADER) : 16'(HEADER));
+            c_end <= b_end;
             c_short <= b_bytes < 16'(macsec_pkg::SHORT_BYTES);
         end
     end
 
     assign nonce = c_base ^ {32'd0, c_pn};
-    assign tci = {1'b0, 1'b0, 1'b1, 1'b0, 1'b1, 1'b1, c_slot[1:0]};  // SC, E, C
+    assign tci = {1'b0, 1'b0, !c_no_sci, 1'b0, !c_clear, !c_clear, c_slot[1:0]};  // SC, E, C
     assign tag = {
         macsec_pkg::swap32(c_sci[31:0]),
         macsec_pkg::swap32(c_sci[63:32]),
@@ -333,20 +368,31 @@ module macsec_transmit #(
         macsec_pkg::ETHER_TYPE
     };
     assign c_ready = job_ready && command_ready;
+    // Without encryption the header's beat has user data, too, and all of it if they are few.
+    always_comb begin
+        c_none = c_clear && c_total_end[15:6] == '0;
+        c_more = c_clear ? c_total_end[15:6] - 10'd1 : c_end[15:6];
+        c_one = c_more == '0;
+        c_two = c_more == 10'd1;
+        c_long = c_end[5:0] >= 6'd52;
+        command_ad = c_no_sci ? 16'(SHORT_HEADER) : 16'(HEADER);
+        if (c_clear) command_ad = c_total;
+        if (c_clear) c_long = c_total_end[5:0] >= (c_no_sci ? 6'd8 : 6'd16);
+    end
 
     // Whether the engine can take one hangs on the key that it may be loading: too late for what hangs on it here.
     stream_fifo #(
-        .WIDTH(SLOT_BITS + 112),
+        .WIDTH(SLOT_BITS + 128),
         .DEPTH(4)
     ) commands (
         .clk,
         .rst,
         .s_valid(c_valid && c_ready && !c_drop),
         .s_ready(command_ready),
-        .s_data({c_slot, c_bytes, nonce}),
+        .s_data({c_slot, command_ad, c_clear ? 16'd0 : c_bytes, nonce}),
         .m_valid(command_valid),
         .m_ready(engine_command_ready),
-        .m_data({command_slot, command_bytes, command_nonce}),
+        .m_data({command_slot, command_ad_bytes, command_bytes, command_nonce}),
         .space(unused_commands),
         .popped(unused_popped[5])
     );
@@ -356,15 +402,19 @@ module macsec_transmit #(
     logic job_drop;
     logic [15:0] job_bytes;
     logic [9:0] job_more;
+    logic job_none;
     logic job_one;
     logic job_two;
     logic job_long;
+    logic job_no_sci;
+    logic job_clear;
+    logic [5:0] job_last;  // bytes of the last beat, modulo 64
     logic [SIDE-1:0] job_side;
     logic [SLOT_BITS-1:0] job_slot;
     logic [127:0] job_tag;
     logic [4:0] unused_jobs;
     stream_fifo #(
-        .WIDTH(30 + SIDE + SLOT_BITS + 128),
+        .WIDTH(39 + SIDE + SLOT_BITS + 128),
         .DEPTH(16)
     ) jobs (
         .clk,
@@ -372,18 +422,44 @@ module macsec_transmit #(
         .s_valid(c_valid && c_ready),
         .s_ready(job_ready),
         .s_data({
-            c_drop, c_bytes, c_more, c_more == 10'd0, c_more == 10'd1, c_long, c_side, c_slot, tag
+            c_drop,
+            c_bytes,
+            c_clear ? c_total[5:0] : c_bytes[5:0],
+            c_more,
+            c_none,
+            c_one,
+            c_two,
+            c_long,
+            c_no_sci,
+            c_clear,
+            c_side,
+            c_slot,
+            tag
         }),
         .m_valid(job_valid),
         .m_ready(job_done),
         .m_data({
-            job_drop, job_bytes, job_more, job_one, job_two, job_long, job_side, job_slot, job_tag
+            job_drop,
+            job_bytes,
+            job_last,
+            job_more,
+            job_none,
+            job_one,
+            job_two,
+            job_long,
+            job_no_sci,
+            job_clear,
+            job_side,
+            job_slot,
+            job_tag
         }),
         .space(unused_jobs),
         .popped(unused_popped[0])
     );
 
     // ---- The frame's beats to the engine's: a beat of additional data, then the user data, moved by 12 bytes ----
+    //
+    // Without encryption the user data follow the SecTAG, which moves them by 16 bytes, or 8 without SCI.
 
     logic feed_valid;
     logic feed_ready;
@@ -400,26 +476,39 @@ module macsec_transmit #(
     logic drops;
     logic feeds;
 
-    assign head = job_valid && !job_drop && !in_body && beat_valid && header_ready;
-    assign body = in_body && (!needs_beat || beat_valid);
+    logic settled;  // last_keep is of this job
+    logic clears_ready;
+    logic may_feed;
+    assign may_feed = !job_clear || (clears_ready && settled);
+    assign head = job_valid && !job_drop && !in_body && beat_valid && header_ready && may_feed;
+    assign body = in_body && (!needs_beat || beat_valid) && may_feed;
     assign feed_valid = head || body;
-    assign feed_data = in_body ? {beat_data[95:0], held} : {288'd0, job_tag, beat_data[95:0]};
     always_comb begin
+        if (!in_body) begin
+            if (!job_clear) feed_data = {288'd0, job_tag, beat_data[95:0]};
+            else if (job_no_sci) feed_data = {beat_data[447:96], job_tag[63:0], beat_data[95:0]};
+            else feed_data = {beat_data[383:96], job_tag, beat_data[95:0]};
+        end else begin
+            if (!job_clear) feed_data = {beat_data[95:0], held};
+            else if (job_no_sci) feed_data = {beat_data[447:0], held[415:352]};
+            else feed_data = {beat_data[383:0], held[415:288]};
+        end
         feed_keep = '1;
-        if (!in_body) feed_keep = ~(~64'd0 << HEADER);
+        if (!in_body && !job_clear) feed_keep = job_no_sci ? ~(~64'd0 << SHORT_HEADER) : ~(~64'd0 << HEADER);
         else if (feed_last) feed_keep = last_keep;
     end
 
     assign feeds = feed_valid && feed_ready;
     assign drops = job_valid && job_drop;
-    assign beat_ready = drops || (feed_ready && (in_body ? needs_beat : head));
+    assign beat_ready = drops || (feed_ready && may_feed && (in_body ? needs_beat : head));
     assign job_done = drops ? beat_valid && beat_last : feed_last && feeds;
 
     body_beats beats (
         .clk,
         .rst,
-        .job_bytes,
+        .job_bytes(job_last),
         .job_more,
+        .job_none,
         .job_one,
         .job_two,
         .job_long,
@@ -431,6 +520,7 @@ module macsec_transmit #(
     );
 
     always_ff @(posedge clk) begin
+        settled <= job_valid && !job_done && !rst;
         if (beat_valid && beat_ready) held <= beat_data[511:96];
     end
 
@@ -450,7 +540,7 @@ module macsec_transmit #(
         .rst,
         .s_valid(feed_valid),
         .s_ready(feed_ready),
-        .s_data({!in_body, feed_last, feed_keep, feed_data}),
+        .s_data({!in_body || job_clear, feed_last, feed_keep, feed_data}),
         .m_valid(engine_valid),
         .m_ready(engine_ready),
         .m_data({engine_ad, engine_last, engine_keep, engine_data}),
@@ -475,6 +565,7 @@ module macsec_transmit #(
         .OPEN(0),
         .SUITE(SUITE),
         .SBOX(SBOX),
+        .SPLIT(SPLIT),
         .SLOT_BITS(SLOT_BITS)
     ) engine (
         .clk,
@@ -487,6 +578,7 @@ module macsec_transmit #(
         .set_slot,
         .set_use,
         .begins,
+        .coming,
         .in_use,
         .zeroise,
         .zeroising,
@@ -496,7 +588,7 @@ module macsec_transmit #(
         .s_cmd_tready(engine_command_ready),
         .s_cmd_slot(command_slot),
         .s_cmd_nonce(command_nonce),
-        .s_cmd_ad_bytes(16'(HEADER)),
+        .s_cmd_ad_bytes(command_ad_bytes),
         .s_cmd_message_bytes(command_bytes),
         .s_axis_tvalid(engine_valid),
         .s_axis_tready(engine_ready),
@@ -522,25 +614,43 @@ module macsec_transmit #(
 
     logic header_valid;
     logic header_done;
+    logic header_clear;
+    logic header_no_sci;
     logic [223:0] header;
     logic [SIDE-1:0] header_side;
     logic [6:0] unused_headers;
 
     stream_fifo #(
-        .WIDTH(SIDE + 224),
+        .WIDTH(SIDE + 226),
         .DEPTH(64)
     ) headers (
         .clk,
         .rst,
         .s_valid(head && feed_ready),
         .s_ready(header_ready),
-        .s_data({job_side, job_tag, beat_data[95:0]}),
+        .s_data({job_side, job_clear, job_no_sci, job_tag, beat_data[95:0]}),
         .m_valid(header_valid),
         .m_ready(header_done),
-        .m_data({header_side, header}),
+        .m_data({header_side, header_clear, header_no_sci, header}),
         .space(unused_headers),
         .popped(unused_popped[1])
     );
+
+    // The user data of a frame come from the engine, or if they are not encrypted, with its header, from `clears`.
+    // `kinds` says in their order which, until the last beat is taken.
+    logic kind_valid;
+    logic kind_clear;
+    logic clear_valid;
+    logic clear_last;
+    logic [63:0] clear_keep;
+    logic [511:0] clear_data;
+    logic outs_valid;
+    logic outs_last;
+    logic [63:0] outs_keep;
+    logic [511:0] outs_data;
+    logic unused_kinds_ready;
+    logic [1:0] unused_clears_popped;
+    logic [13:0] unused_clears_space;
 
     logic taken_valid;
     logic taken_ready;
@@ -558,12 +668,50 @@ module macsec_transmit #(
         .s_valid(out_valid),
         .s_ready(out_ready),
         .s_data({out_last, out_keep, out_data}),
-        .m_valid(taken_valid),
-        .m_ready(taken_ready),
-        .m_data({taken_last, taken_keep, taken}),
+        .m_valid(outs_valid),
+        .m_ready(taken_ready && kind_valid && !kind_clear),
+        .m_data({outs_last, outs_keep, outs_data}),
         .space(unused_taken),
         .popped(unused_popped[2])
     );
+
+    stream_fifo #(
+        .WIDTH(577),
+        .DEPTH(64)
+    ) clears (
+        .clk,
+        .rst,
+        .s_valid(feeds && job_clear),
+        .s_ready(clears_ready),
+        .s_data({feed_last, feed_keep, feed_data}),
+        .m_valid(clear_valid),
+        .m_ready(taken_ready && kind_valid && kind_clear),
+        .m_data({clear_last, clear_keep, clear_data}),
+        .space(unused_clears_space[6:0]),
+        .popped(unused_clears_popped[0])
+    );
+
+    // As many entries as `headers` at most.
+    stream_fifo #(
+        .WIDTH(1),
+        .DEPTH(64)
+    ) kinds (
+        .clk,
+        .rst,
+        .s_valid(head && feed_ready),
+        .s_ready(unused_kinds_ready),
+        .s_data(job_clear),
+        .m_valid(kind_valid),
+        .m_ready(taken_valid && taken_ready && taken_last),
+        .m_data(kind_clear),
+        .space(unused_clears_space[13:7]),
+        .popped(unused_clears_popped[1])
+    );
+
+    assign taken_valid = kind_valid && (kind_clear ? clear_valid : outs_valid);
+    assign taken_last = kind_clear ? clear_last : outs_last;
+    assign taken_keep = kind_clear ? clear_keep : outs_keep;
+    assign taken = kind_clear ? clear_data : outs_data;
 
     // Bytes are counted, then the ICV is put behind them, and then all is packed: registers between.
     logic data_valid;
@@ -585,13 +733,15 @@ module macsec_transmit #(
         end
     end
 
-    logic in_data;  // the header is given
+    logic in_data;  // the header is given, or comes with the user data
+    logic begun_data;
     logic in_icv;  // so are the user data
     logic piece_valid;
     logic piece_ready;
     logic piece_last;
     logic piece_takes_icv;
 
+    assign in_data = begun_data || (header_valid && header_clear);
     assign piece_takes_icv = in_icv || (in_data && with_icv);
     assign piece_last = piece_takes_icv;
     always_comb begin
@@ -605,10 +755,10 @@ module macsec_transmit #(
 
     always_ff @(posedge clk) begin
         if (rst) begin
-            in_data <= 1'b0;
-            in_icv  <= 1'b0;
+            begun_data <= 1'b0;
+            in_icv <= 1'b0;
         end else if (piece_valid && piece_ready) begin
-            in_data <= !piece_last;
+            begun_data <= !piece_last;
             in_icv  <= in_data && !in_icv && data_last && !with_icv;
         end
     end
@@ -642,7 +792,7 @@ module macsec_transmit #(
                 joined_data <= data;
                 if (with_icv) icv_moved <= {32'd0, icv} << {data_count[1:0], 3'd0};
             end else begin
-                joined_bytes <= 7'(HEADER);
+                joined_bytes <= header_no_sci ? 7'(SHORT_HEADER) : 7'(HEADER);
                 joined_data <= {288'd0, header};
             end
         end
@@ -764,6 +914,7 @@ module macsec_transmit #(
     assign unused = ^{
         unused_keep, unused_jobs, unused_popped, unused_verdict, unused_tag,
         unused_headers, unused_feed, unused_taken,
+        unused_kinds_ready, unused_clears_popped, unused_clears_space,
         unused_commands,
         unused_pieces, unused_packed_bad
     };

@@ -43,6 +43,8 @@ CORES = ("macsec_transmit", "macsec_receive", "macsec100g")
 VARIANTS = {
     "ocb3_serpent": {"SUITE": 3, "CHANNELS": 4},
     "gcm_serpent": {"SUITE": 2, "CHANNELS": 4},
+    "gcm_aes256": {"SUITE": 4, "CHANNELS": 4},
+    "gcm_aes256_split": {"SUITE": 4, "CHANNELS": 4, "SPLIT": 1},
     "ocb3_aes": {"SUITE": 1, "CHANNELS": 4},
     "64_channels": {"SUITE": 0, "CHANNELS": 64},
 }

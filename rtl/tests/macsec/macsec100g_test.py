@@ -90,7 +90,8 @@ class Core:
 
     async def use(self, association: Association, receive: bool, window: int = 0) -> None:
         await self.select(association.slot, receive)
-        await self.write("flags", 1 | int(association.ssci is not None) << 1)
+        flags = (True, association.ssci is not None, association.no_sci, not association.encrypt)
+        await self.write("flags", sum(flag << bit for bit, flag in enumerate(flags)))
         sci = int.from_bytes(association.sci)
         for name, value in (("sci", sci), ("pn", association.pn)):
             await self.write(f"{name}_high", value >> 32)
@@ -109,7 +110,7 @@ class Core:
         """Returns all values that `read` copies."""
         await self.select(slot, receive)
         await self.command("read")
-        names = ("pn", "frames", "octets", "not_valid", "late")
+        names = ("pn", "frames", "octets", "validated", "not_valid", "late")
         return {
             name: await self.read(f"read_{name}_high") << 32 | await self.read(f"read_{name}_low")
             for name in names
@@ -139,6 +140,8 @@ async def both_sides_interoperate(dut: HierarchyObject) -> None:
             2**32 - 3,
             ssci=bytes([9, 0, 0, 3]),
             salt=SALT,
+            no_sci=True,
+            encrypt=False,
         ),
     ]
     for association in associations:
@@ -168,7 +171,10 @@ async def both_sides_interoperate(dut: HierarchyObject) -> None:
         assert bytes((await with_timeout(core.sinks["uncontrolled"].recv(), 40, "us")).tdata) == frame
     for association, many in zip(associations, octets, strict=True):
         for receive in (False, True):
-            expected = {"pn": association.pn + 8, "frames": 8, "octets": many, "not_valid": 0, "late": 0}
+            # The receiving side counts user data without encryption separately.
+            validated = many if receive and not association.encrypt else 0
+            expected = {"pn": association.pn + 8, "frames": 8, "octets": many - validated}
+            expected |= {"validated": validated, "not_valid": 0, "late": 0}
             assert await core.counted(association.slot, receive) == expected
     assert await core.read("in_untagged") == len(others)
 
@@ -219,6 +225,7 @@ async def zeroization_and_refused_keys_are_reported(dut: HierarchyObject) -> Non
     # Without a new key no association comes into use, and nothing leaves.
     await core.use(association, False)
     assert await core.read("status", "in_use") == 0
+    assert await core.read("status", "no_key") == 1
     frame = some_frame(rng, association.sci[:6])
     await core.sources["controlled"].send(AxiStreamFrame(frame, tid=1, tuser=0))
     await ClockCycles(dut.clk, 200)
@@ -226,6 +233,7 @@ async def zeroization_and_refused_keys_are_reported(dut: HierarchyObject) -> Non
     assert await core.read("out_no_sa") == 1
     await core.load(association, False)
     await core.use(association, False)
+    assert await core.read("status", "no_key") == 0
     await core.sources["controlled"].send(AxiStreamFrame(frame, tid=1, tuser=0))
     got = await with_timeout(core.sinks["line"].recv(), 40, "us")
     assert bytes(got.tdata) == sealed_by(association.other_end(), frame)

@@ -22,7 +22,7 @@ SCIS = [bytes.fromhex(f"02000000000{i}000{i}") for i in range(4)]
 PERIOD_NS = 4
 ICV_BYTES = 16
 TCI, SL, PN, SCI, DATA = 14, 15, 16, 20, 28  # offsets in a frame
-SETTINGS = ("channel", "sa", "slot", "use", "extended", "sci", "pn", "base", "window")
+SETTINGS = ("channel", "sa", "slot", "use", "extended", "no_sci", "clear", "sci", "pn", "base", "window")
 
 
 @dataclass
@@ -36,6 +36,8 @@ class Association:
     pn: int = 1
     ssci: bytes | None = None
     salt: bytes = field(default=bytes(12))
+    no_sci: bool = False  # SecTAGs omit the SCI
+    encrypt: bool = True
 
     @property
     def slot(self) -> int:
@@ -47,15 +49,15 @@ class Association:
         start = self.sci + bytes(4) if self.ssci is None else self.ssci + bytes(8)
         return int.from_bytes(start) ^ (0 if self.ssci is None else int.from_bytes(self.salt))
 
-    def other_end(self, encrypt: bool = True) -> MACsecSA:
+    def other_end(self) -> MACsecSA:
         return MACsecSA(
             sci=self.sci,
             an=self.an,
             pn=self.pn,
             key=self.key,
             icvlen=ICV_BYTES,
-            encrypt=encrypt,
-            send_sci=True,
+            encrypt=self.encrypt,
+            send_sci=not self.no_sci,
             xpn_en=self.ssci is not None,
             ssci=self.ssci,
             salt=self.salt,
@@ -155,12 +157,15 @@ class Bench:
             "slot": association.slot,
             "use": 1,
             "extended": int(association.ssci is not None),
+            "no_sci": int(association.no_sci),
             "sci": int.from_bytes(association.sci),
             "pn": association.pn,
             "base": association.base,
         }
         if hasattr(self.dut, "set_window"):
             values["window"] = window
+        if hasattr(self.dut, "set_clear"):
+            values["clear"] = int(not association.encrypt)
         await self.set("sa", **values)
         await self.set("channel", **values)
 

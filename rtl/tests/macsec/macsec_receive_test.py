@@ -220,6 +220,101 @@ async def source_address_selects_the_channel_of_an_end_station(dut: HierarchyObj
 
 
 @cocotb.test()
+async def opens_frames_without_encryption_and_rejects_forgeries(dut: HierarchyObject) -> None:
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bench = Receive(dut)
+    await bench.reset()
+    associations = [
+        Association(0, SCIS[0], 1, key(0), encrypt=False),
+        Association(1, SCIS[1], 2, key(1), encrypt=False, no_sci=True),
+        Association(2, SCIS[2], 0, key(2)),
+    ]
+    for association in associations:
+        await bench.use(association)
+    ends = [association.other_end() for association in associations]
+    bench.line.set_pause_generator(pauses(rng, 0.2))
+    bench.controlled.set_pause_generator(pauses(rng, 0.3))
+    # Limits of beats with both headers, before the ICV and behind it.
+    lengths = [
+        2,
+        19,
+        20,
+        21,
+        27,
+        28,
+        29,
+        35,
+        36,
+        37,
+        43,
+        44,
+        45,
+        47,
+        48,
+        49,
+        83,
+        84,
+        85,
+        91,
+        92,
+        93,
+        100,
+        6000,
+    ]
+    expected = []
+    good = [[0, 0] for _ in ends]
+    forged = [0 for _ in ends]
+    for i in range(max(FRAMES, 4 * len(lengths))):
+        channel = rng.choice((0, 0, 1, 1, 2)) if i >= 4 * len(lengths) else i % 2
+        data_bytes = lengths[i // 4] if i < 4 * len(lengths) else None
+        frame = some_frame(rng, associations[channel].sci[:6], data_bytes)
+        sealed = sealed_by(ends[channel], frame)
+        if i % 4 >= 2:
+            header = 20 if associations[channel].no_sci else DATA
+            at = rng.choice((rng.randrange(6), rng.randrange(header, len(sealed)), len(sealed) - 1))
+            sealed = flipped(sealed, at, rng.randrange(8))
+            forged[channel] += 1
+        else:
+            expected.append((channel, frame))
+            good[channel][0] += 1
+            good[channel][1] += len(frame) - 12
+        # A MAC fills short frames.
+        await bench.send(sealed.ljust(60, b"\0"))
+    for channel, frame in expected:
+        got = await bench.receive()
+        assert (got.tid, bytes(got.tdata).hex()) == (channel, frame.hex())
+    await bench.expect_nothing()
+    for association, (frames, octets), wrong in zip(associations, good, forged, strict=True):
+        assert await bench.read(association.slot, "frames") == frames
+        assert await bench.read(association.slot, "octets") == (octets if association.encrypt else 0)
+        assert await bench.read(association.slot, "validated") == (0 if association.encrypt else octets)
+        assert await bench.read(association.slot, "not_valid") == wrong
+
+
+@cocotb.test()
+async def frames_without_sci_belong_to_the_channel_set_for_them(dut: HierarchyObject) -> None:
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bench = Receive(dut)
+    await bench.reset()
+    association = Association(2, SCIS[2], 1, key(2))
+    await bench.use(association)
+    end = association.other_end()
+    plain = some_frame(rng, SCIS[0][:6])
+    for no_sci in (False, True):
+        association.no_sci = no_sci
+        await bench.use(association, with_key=False)
+        for send_sci in (False, True):
+            end.send_sci = send_sci
+            await bench.send(sealed_by(end, plain))
+            if send_sci or no_sci:
+                got = await bench.receive()
+                assert (bytes(got.tdata), got.tid) == (plain, 2)
+            else:
+                await bench.expect_nothing()
+    assert bench.counts["count_no_sci"] == 1
+
+
+@cocotb.test()
 async def other_protocols_leave_on_the_uncontrolled_port(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)

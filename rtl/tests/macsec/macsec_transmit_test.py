@@ -80,6 +80,94 @@ async def seals_all_lengths_like_scapy(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
+async def omits_the_sci_like_scapy(dut: HierarchyObject) -> None:
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bench = Transmit(dut)
+    await bench.reset()
+    # One of them always has an SCI, so that both forms follow each other.
+    associations = [Association(1, SCIS[1], 2, key(1), no_sci=True), Association(2, SCIS[2], 0, key(2))]
+    for association in associations:
+        await bench.use(association)
+    ends = [association.other_end() for association in associations]
+    bench.line.set_pause_generator(pauses(rng, 0.3))
+    expected = []
+    for i in range(FRAMES):
+        which = i % 3 // 2
+        frame = some_frame(rng, associations[which].sci[:6])
+        expected.append(sealed_by(ends[which], frame))
+        await bench.send(associations[which].channel, frame)
+    for frame in expected:
+        assert bytes((await bench.receive()).tdata).hex() == frame.hex()
+
+
+@cocotb.test()
+async def protects_integrity_only_like_scapy(dut: HierarchyObject) -> None:
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bench = Transmit(dut)
+    await bench.reset()
+    associations = [
+        Association(0, SCIS[0], 1, key(0), encrypt=False),
+        Association(1, SCIS[1], 2, key(1), encrypt=False, no_sci=True),
+        Association(2, SCIS[2], 0, key(2)),
+    ]
+    for association in associations:
+        await bench.use(association)
+    ends = [association.other_end() for association in associations]
+    bench.controlled.set_pause_generator(pauses(rng, 0.2))
+    bench.line.set_pause_generator(pauses(rng, 0.3))
+    # Limits of beats with both headers, frames whose header is in their only beat, and one of many beats.
+    lengths = [2, 19, 20, 21, 35, 36, 37, 43, 44, 45, 47, 48, 49, 99, 100, 101, 107, 108, 109, 6000]
+    expected = []
+    octets = [0 for _ in ends]
+    for i in range(max(FRAMES, 2 * len(lengths))):
+        which = rng.choice((0, 0, 1, 1, 2)) if i >= 2 * len(lengths) else i % 2
+        data_bytes = lengths[i // 2] if i < 2 * len(lengths) else None
+        frame = some_frame(rng, associations[which].sci[:6], data_bytes)
+        octets[which] += len(frame) - 12
+        expected.append((which, sealed_by(ends[which], frame)))
+        await bench.send(which, frame)
+    for channel, frame in expected:
+        got = await bench.receive()
+        assert (got.tid, bytes(got.tdata).hex()) == (channel, frame.hex())
+    for association, end, total in zip(associations, ends, octets, strict=True):
+        assert await bench.read(association.slot, "pn") == end.pn
+        assert await bench.read(association.slot, "octets") == total
+
+
+@cocotb.test()
+async def use_waits_for_the_key_that_is_being_loaded(dut: HierarchyObject) -> None:
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bench = Transmit(dut)
+    await bench.reset()
+    busy = Association(0, SCIS[0], 0, key(0))
+    await bench.use(busy)
+    end = busy.other_end()
+    bench.line.pause = True
+    frame = some_frame(rng, SCIS[0][:6], 200)
+    for _ in range(3):
+        await bench.send(0, frame)
+    await RisingEdge(dut.m_axis_tvalid)
+    # The key cannot be written before these frames are finished.
+    fresh = Association(1, SCIS[1], 3, key(1))
+    dut.s_key_slot.value = fresh.slot
+    dut.s_key_key.value = int.from_bytes(fresh.key, "little")
+    dut.s_key_tvalid.value = 1
+    await RisingEdge(dut.clk)
+    dut.s_key_tvalid.value = 0
+    setting = cocotb.start_soon(bench.use(fresh, with_key=False))
+    await ClockCycles(dut.clk, 100)
+    assert not setting.done()
+    assert not dut.set_ready.value
+    bench.line.pause = False
+    await with_timeout(setting, 40, "us")
+    assert int(dut.in_use.value) >> fresh.slot & 1 == 1
+    for _ in range(3):
+        assert bytes((await bench.receive()).tdata) == sealed_by(end, frame)
+    await bench.send(1, frame)
+    assert bytes((await bench.receive()).tdata) == sealed_by(fresh.other_end(), frame)
+
+
+@cocotb.test()
 async def rekey_under_traffic_loses_no_frame(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)

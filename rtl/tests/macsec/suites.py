@@ -103,6 +103,7 @@ SUITES = (
     Suite(16, with_aes(AESOCB3), "aes128-ocb3-t128"),
     Suite(32, with_serpent(gcm), "serpent256-gcm"),
     Suite(32, with_serpent(ocb3), "serpent256-ocb3"),
+    Suite(32, with_aes(AESGCM), "aes256-gcm"),
 )
 
 

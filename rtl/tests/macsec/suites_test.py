@@ -88,7 +88,9 @@ async def seals_like_the_reference_and_rejects_forgeries(dut: HierarchyObject) -
     assert await core.read("shape", "channels") == CHANNELS
     assert await core.read("shape", "suite") == SUITE
     ends = [End(association) for association in made]
-    expected = [{"pn": one.pn, "frames": 0, "octets": 0, "not_valid": 0, "late": 0} for one in made]
+    expected = [
+        {"pn": one.pn, "frames": 0, "octets": 0, "validated": 0, "not_valid": 0, "late": 0} for one in made
+    ]
     received = []
     for i, data_bytes in enumerate(LENGTHS):
         which = i % len(made)
