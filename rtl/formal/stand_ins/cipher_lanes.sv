@@ -1,4 +1,4 @@
-// Stands in for cipher_lanes in proofs that do not depend on what it computes.
+// Replaces cipher_lanes in proofs that do not depend on its results.
 module cipher_lanes #(
     parameter int CIPHER = 0,
     parameter int INVERSE = 0,

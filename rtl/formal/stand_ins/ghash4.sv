@@ -1,4 +1,4 @@
-// Stands in for ghash4 in proofs that depend on its handshakes only: powers are made in one clock, and a hash follows
+// Replaces ghash4 in proofs that depend on its handshakes only: powers are made in one clock, and a hash follows
 // its packet's last beat by two clocks. Its value is arbitrary.
 module ghash4 #(
     parameter int SLOTS = 16,

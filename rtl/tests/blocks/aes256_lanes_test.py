@@ -1,4 +1,4 @@
-"""Tests of cipher_lanes with AES-256: a block with a key of its own in every clock, against pyca.
+"""Tests of cipher_lanes with AES-256: a block and another key in every clock, against pyca.
 
 The environment contains INVERSE and SPLIT.
 """
