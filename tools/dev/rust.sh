@@ -44,7 +44,7 @@ check_repository() {
     for crate in crates/*/; do
         # The library's backends, the hardware models and C boundaries require `unsafe`. Clippy requires a reason for
         # each block.
-        [[ $crate =~ ^crates/sealcomb(-rtl|-ipsec-mb|-capi|-provider|-columns)?/$ ]] ||
+        [[ $crate =~ ^crates/sealcomb(-rtl|-ipsec-mb|-capi|-provider|-columns|-jni|-duckdb)?/$ ]] ||
             tools/check_layers.py --root "${crate}src" --unsafe-only
     done
     tools/check_layers.py --root crates/sealcomb-columns/src --layers tools/layers-columns.toml
