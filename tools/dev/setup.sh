@@ -51,6 +51,7 @@ prerequisite arm-rust "" "has_target $ARM_TARGET"
 prerequisite iverilog iverilog "has_all iverilog"
 prerequisite verilator verilator "has_all verilator"
 prerequisite java default-jre-headless "has_all java"
+prerequisite maven "default-jdk-headless maven" "has_all javac mvn"
 prerequisite disk-tools "cryptsetup-bin libnbd-bin nbdkit qemu-utils" "has_disk_tools"
 prerequisite c-tools "abigail-tools clang cmake libpcap-dev" "has_all abidiff clang cmake"
 prerequisite .venv python3-venv has_venv

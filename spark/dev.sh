@@ -1,0 +1,43 @@
+# shellcheck shell=bash
+# Recipes for the jar for Spark.
+
+readonly SPARK=$TARGET/spark
+
+word spark "" "run_suite spark" \
+    "Build the jar for Spark, target/spark/build/sealcomb-spark.jar, with the native library of this machine, and run its \
+tests."
+word spark-aarch64 "" build_spark_aarch64 \
+    "Cross-build the native library for Linux on Arm. The next \`./dev spark\` puts it into the jar, too."
+word spark-bench "[OPTION...]" bench_spark \
+    "Measure Spark jobs with the jar of \`./dev spark\`; --rows N and --rounds N. spark/bench.sh says what it measures."
+
+# maven GOAL...: runs Maven with its downloads and everything that it writes in target/.
+maven() {
+    mvn --quiet --batch-mode --no-transfer-progress --file spark/pom.xml "-Dmaven.repo.local=$TARGET/maven" \
+        "-Dsealcomb.target=$SPARK" "$@"
+}
+
+# place_spark_library FILE MACHINE: puts a library where Maven finds it.
+place_spark_library() { install -D --mode 644 "$1" "$SPARK/resources/native/linux-$2/libsealcomb_jni.so"; }
+
+build_spark_library() {
+    cargo build --quiet --release -p sealcomb-jni
+    place_spark_library "$TARGET/release/libsealcomb_jni.so" "$(uname -m)"
+}
+
+# In CI, the library comes from the profile and features of the tests, which are compiled already.
+build_spark_test_library() {
+    cargo build --quiet --workspace --all-features --lib
+    place_spark_library "$TARGET/debug/libsealcomb_jni.so" "$(uname -m)"
+}
+
+build_spark_aarch64() {
+    local machine=aarch64-unknown-linux-gnu
+    CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+        cargo build --quiet --release -p sealcomb-jni --target "$machine"
+    place_spark_library "$TARGET/$machine/release/libsealcomb_jni.so" aarch64
+}
+
+test_spark() { maven verify; }
+
+bench_spark() { spark/bench.sh "$TARGET" "$@"; }

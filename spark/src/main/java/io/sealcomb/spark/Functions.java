@@ -1,0 +1,142 @@
+package io.sealcomb.spark;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.function.BinaryOperator;
+import java.util.stream.Collectors;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.BinaryType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.NullType;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.unsafe.types.UTF8String;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** Builds the calls of the SQL functions from their arguments, and checks these. */
+final class Functions {
+    /** The setting of the session that lists the keysets with the policy {@code deterministic}, with commas. */
+    static final String DETERMINISTIC = "spark.sealcomb.deterministic";
+
+    private Functions() {}
+
+    /** Builds a call from its arguments in SQL: value, keyset, context, row id, and type. */
+    static Expression build(Work.Verb verb, Seq<Expression> arguments) {
+        List<Expression> given = CollectionConverters.asJava(arguments);
+        boolean opens = verb == Work.Verb.UNSEAL || verb == Work.Verb.TRY_UNSEAL;
+        int most = opens ? 5 : verb == Work.Verb.OPEN_AES_ENCRYPT ? 3 : 4;
+        if (given.size() < 2 || given.size() > most) {
+            String more = verb == Work.Verb.OPEN_AES_ENCRYPT
+                    ? " [, aad]"
+                    : opens ? " [, context [, row_id [, as_type]]]" : " [, context [, row_id]]";
+            throw wrong(verb, given.size() + " arguments; expected (value, keyset" + more + ")");
+        }
+        String keyset = text(verb, "keyset", given.get(1));
+        byte[] context = given.size() > 2 ? bytes(verb, given.get(2)) : new byte[0];
+        Expression rowId = given.size() > 3 && !(given.get(3).dataType() instanceof NullType) ? given.get(3) : null;
+        DataType type = given.size() > 4 ? ValueType.parse(text(verb, "as_type", given.get(4))) : null;
+        Settings settings = Settings.of(SQLConf.get()::getConfString, null);
+        return build(verb, given.get(0), keyset, context, rowId, type, settings);
+    }
+
+    /**
+     * What the session says.
+     *
+     * @param deterministic the names of the keysets with the policy {@code deterministic}
+     */
+    record Settings(KeySource source, Set<String> deterministic) {
+        /** Reads the settings by a function of a name and a default. {@code keys} replaces the source, if given. */
+        static Settings of(BinaryOperator<String> setting, String keys) {
+            String listed = setting.apply(DETERMINISTIC, "");
+            return new Settings(
+                    new KeySource(keys == null ? setting.apply(KeySource.SETTING, "") : keys),
+                    Arrays.stream(listed.split(",")).map(String::strip).collect(Collectors.toSet()));
+        }
+    }
+
+    /** Builds a call. Row id and type may be null. */
+    static Expression build(
+            Work.Verb verb,
+            Expression value,
+            String keyset,
+            byte[] context,
+            Expression rowId,
+            DataType type,
+            Settings settings) {
+        Expression checked = checked(verb, value);
+        if (rowId != null && !InputColumn.canBeRowIds(rowId.dataType())) {
+            throw wrong(verb, "row_id is " + rowId.dataType().sql() + "; cast it to BIGINT, STRING or BINARY");
+        }
+        List<Expression> children = new ArrayList<>(List.of(checked, new KeysetName(keyset)));
+        if (rowId != null) {
+            children.add(rowId);
+        }
+        boolean deterministic = !verb.seals() || settings.deterministic().contains(keyset);
+        DataType result = resultType(verb, checked, type);
+        Work work = new Work(verb, keyset, context, settings.source(), result, deterministic);
+        return new SealcombCall(work, CollectionConverters.asScala(children).toList());
+    }
+
+    private static Expression checked(Work.Verb verb, Expression value) {
+        DataType type = value.dataType();
+        if (type instanceof NullType) {
+            return new Cast(value, DataTypes.BinaryType, scala.Option.empty(), Cast.apply$default$4());
+        }
+        if (verb != Work.Verb.SEAL && !(type instanceof BinaryType)) {
+            String what = "the value is " + type.sql() + ", and sealed values are BINARY";
+            throw wrong(verb, what + "; decode it with unbase64 or unhex");
+        }
+        if (ValueType.of(type) == null) {
+            throw wrong(verb, type.sql() + " cannot be sealed; seal its fields, or cast it to STRING");
+        }
+        return value;
+    }
+
+    private static DataType resultType(Work.Verb verb, Expression value, DataType type) {
+        if (verb != Work.Verb.UNSEAL && verb != Work.Verb.TRY_UNSEAL) {
+            return DataTypes.BinaryType;
+        }
+        if (type != null) {
+            return type;
+        }
+        DataType sealed = value instanceof Attribute column ? ValueType.sealedType(column.metadata()) : null;
+        return sealed == null ? DataTypes.BinaryType : sealed;
+    }
+
+    private static String text(Work.Verb verb, String name, Expression argument) {
+        boolean constant = argument.foldable() && argument.dataType() instanceof StringType;
+        if (constant && argument.eval(null) instanceof UTF8String text) {
+            return text.toString();
+        }
+        throw wrong(verb, name + " is not a constant string");
+    }
+
+    private static byte[] bytes(Work.Verb verb, Expression argument) {
+        Object value = argument.foldable() ? argument.eval(null) : null;
+        if (value instanceof UTF8String text) {
+            return text.getBytes();
+        } else if (value instanceof byte[] bytes) {
+            return bytes;
+        } else if (argument instanceof Literal literal && literal.value() == null) {
+            return new byte[0];
+        }
+        throw wrong(verb, "the context is not a constant string; bind values to rows with row_id");
+    }
+
+    private static IllegalArgumentException wrong(Work.Verb verb, String what) {
+        return new IllegalArgumentException(verb.sqlName() + ": " + what);
+    }
+
+    /** The bytes of a context. */
+    static byte[] utf8(String context) {
+        return context.getBytes(StandardCharsets.UTF_8);
+    }
+}

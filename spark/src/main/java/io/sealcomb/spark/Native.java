@@ -1,0 +1,72 @@
+package io.sealcomb.spark;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Locale;
+
+/**
+ * The native library, which the jar contains.
+ *
+ * <p>Columns and row ids are passed as the eight longs of {@link InputColumn#region}, results as the six of
+ * {@link ResultVector}.
+ */
+final class Native {
+    static {
+        load();
+    }
+
+    private Native() {}
+
+    static native long openKeyset(byte[] bytes, boolean binary);
+
+    static native void closeKeyset(long keyset);
+
+    static native String policy(long keyset);
+
+    static native byte[] encryptedKeyset(byte[] text);
+
+    static native void seal(long keyset, long[] column, byte[] context, long[] ids, long[] result);
+
+    static native void open(
+            long keyset,
+            long[] column,
+            byte[] context,
+            long[] ids,
+            String type,
+            boolean nullIfForged,
+            boolean bare,
+            long[] result);
+
+    static native void reseal(long keyset, long[] column, byte[] context, long[] ids, long[] result);
+
+    static native void closeResult(long result);
+
+    /** Copies the library out of the jar, because the operating system loads only files. */
+    private static void load() {
+        String resource = "/native/" + platform() + "/libsealcomb_jni.so";
+        try (InputStream library = Native.class.getResourceAsStream(resource)) {
+            if (library == null) {
+                throw new UnsatisfiedLinkError("the jar has no " + resource + "; build it on this kind of machine");
+            }
+            Path file = Files.createTempFile("sealcomb", ".so");
+            try {
+                Files.copy(library, file, StandardCopyOption.REPLACE_EXISTING);
+                System.load(file.toString());
+            } finally {
+                // Linux keeps the contents while they are mapped.
+                Files.delete(file);
+            }
+        } catch (IOException error) {
+            throw new UnsatisfiedLinkError("cannot copy " + resource + " to a temporary file: " + error);
+        }
+    }
+
+    private static String platform() {
+        String system = System.getProperty("os.name").toLowerCase(Locale.ROOT);
+        String machine = System.getProperty("os.arch");
+        return system + "-" + (machine.equals("amd64") ? "x86_64" : machine);
+    }
+}

@@ -1,0 +1,160 @@
+package io.sealcomb.spark;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.classic.ExpressionUtils;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.MetadataBuilder;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Seals and opens columns of DataFrames. The session needs the extension {@link SealcombExtensions}.
+ *
+ * <p>The arguments {@code columns} map names of columns to names of keysets. In a context, {@code {column}} is replaced
+ * by the column's name. Values are also bound to the id in their row if {@code rowId} names a column; it may be null.
+ * The argument {@code keys} says where executors find keysets, like the setting {@code spark.sealcomb.keys}; null means
+ * that setting.
+ */
+public final class Sealcomb {
+    private static final String COLUMN = "{column}";
+
+    private Sealcomb() {}
+
+    /**
+     * Seals columns. They become binary, nulls stay null, and the metadata of each contains its type.
+     *
+     * @throws IllegalArgumentException if a column is missing or ambiguous, cannot be sealed, or an argument is invalid
+     */
+    public static Dataset<Row> seal(
+            Dataset<Row> df, Map<String, String> columns, String context, String rowId, String keys) {
+        return changed(df, columns, context, rowId, keys, Work.Verb.SEAL);
+    }
+
+    /**
+     * Opens columns. A job fails if a value does not open. Columns have the type in their metadata, or are binary.
+     *
+     * @throws IllegalArgumentException as for {@link #seal}
+     */
+    public static Dataset<Row> open(
+            Dataset<Row> df, Map<String, String> columns, String context, String rowId, String keys) {
+        return changed(df, columns, context, rowId, keys, Work.Verb.UNSEAL);
+    }
+
+    /**
+     * Opens columns as {@link #open} does, with null in the place of each value that does not open.
+     *
+     * @throws IllegalArgumentException as for {@link #seal}
+     */
+    public static Dataset<Row> tryOpen(
+            Dataset<Row> df, Map<String, String> columns, String context, String rowId, String keys) {
+        return changed(df, columns, context, rowId, keys, Work.Verb.TRY_UNSEAL);
+    }
+
+    /**
+     * Opens columns, and seals them under the primary keys of their keysets.
+     *
+     * @throws IllegalArgumentException as for {@link #seal}
+     */
+    public static Dataset<Row> reseal(
+            Dataset<Row> df, Map<String, String> columns, String context, String rowId, String keys) {
+        return changed(df, columns, context, rowId, keys, Work.Verb.RESEAL);
+    }
+
+    /**
+     * Opens columns that {@code aes_encrypt} encrypted in mode GCM with the additional data {@code aad}.
+     *
+     * @throws IllegalArgumentException as for {@link #seal}
+     */
+    public static Dataset<Row> openAesEncrypt(Dataset<Row> df, Map<String, String> columns, byte[] aad, String keys) {
+        List<Column> list = new ArrayList<>();
+        for (Attribute field : fields(df, columns, null)) {
+            list.add(
+                    columns.containsKey(field.name())
+                            ? column(df, field, columns.get(field.name()), aad, null, keys, Work.Verb.OPEN_AES_ENCRYPT)
+                            : ExpressionUtils.column(field));
+        }
+        return df.select(list.toArray(Column[]::new));
+    }
+
+    private static Dataset<Row> changed(
+            Dataset<Row> df,
+            Map<String, String> columns,
+            String context,
+            String rowId,
+            String keys,
+            Work.Verb verb) {
+        if (columns.size() > 1 && !context.contains(COLUMN)) {
+            throw new IllegalArgumentException("the context must contain {column} if there are several columns");
+        }
+        List<Attribute> fields = fields(df, columns, rowId);
+        Attribute id = fields.stream().filter(field -> field.name().equals(rowId)).findFirst().orElse(null);
+        List<Column> list = new ArrayList<>();
+        for (Attribute field : fields) {
+            String keyset = columns.get(field.name());
+            byte[] bound = Functions.utf8(context.replace(COLUMN, field.name()));
+            list.add(
+                    keyset == null
+                            ? ExpressionUtils.column(field)
+                            : column(df, field, keyset, bound, id, keys, verb));
+        }
+        return df.select(list.toArray(Column[]::new));
+    }
+
+    private static Column column(
+            Dataset<Row> df,
+            Attribute field,
+            String keyset,
+            byte[] context,
+            Attribute rowId,
+            String keys,
+            Work.Verb verb) {
+        Functions.Settings settings = Functions.Settings.of(df.sparkSession().conf()::get, keys);
+        Expression call = Functions.build(verb, field, keyset, context, rowId, null, settings);
+        DataType type = field.dataType();
+        Metadata metadata = switch (verb) {
+            case SEAL -> ValueType.sealedMetadata(field.metadata(), type);
+            case UNSEAL, TRY_UNSEAL -> ValueType.openedMetadata(field.metadata());
+            default -> new MetadataBuilder().withMetadata(field.metadata()).build();
+        };
+        return ExpressionUtils.column(new Alias(
+                call,
+                field.name(),
+                NamedExpression$.MODULE$.newExprId(),
+                CollectionConverters.asScala(List.<String>of()).toList(),
+                Option.apply(metadata),
+                CollectionConverters.asScala(List.<String>of()).toList()));
+    }
+
+    /** Returns all columns. Each that is named must exist once. */
+    private static List<Attribute> fields(Dataset<Row> df, Map<String, String> columns, String rowId) {
+        if (columns.isEmpty()) {
+            throw new IllegalArgumentException("columns is empty; name at least one column");
+        }
+        if (rowId != null && columns.containsKey(rowId)) {
+            throw new IllegalArgumentException("row_id '" + rowId + "' must not be one of the columns");
+        }
+        List<Attribute> fields = CollectionConverters.asJava(df.queryExecution().analyzed().output());
+        List<String> named = new ArrayList<>(columns.keySet());
+        if (rowId != null) {
+            named.add(rowId);
+        }
+        for (String name : named) {
+            long found = fields.stream().filter(field -> field.name().equals(name)).count();
+            if (found != 1) {
+                throw new IllegalArgumentException((found == 0 ? "no" : found) + " columns are named '" + name
+                        + "'; the DataFrame has " + String.join(", ", df.columns()));
+            }
+        }
+        return fields;
+    }
+}

@@ -1,0 +1,69 @@
+package io.sealcomb.spark;
+
+import java.util.Locale;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
+import scala.Function1;
+import scala.Tuple3;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Adds the SQL functions {@code seal}, {@code unseal}, {@code try_unseal}, {@code reseal} and {@code open_aes_encrypt}
+ * to a session.
+ *
+ * <p>Set {@code spark.sql.extensions} to {@code io.sealcomb.spark.SealcombExtensions}.
+ */
+public final class SealcombExtensions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
+    @Override
+    public BoxedUnit apply(SparkSessionExtensions extensions) {
+        for (Work.Verb verb : Work.Verb.values()) {
+            extensions.injectFunction(function(verb));
+        }
+        extensions.injectPostHocResolutionRule(once(session -> new MarkTypes()));
+        extensions.injectPreCBORule(once(session -> new LimitBeforeCalls()));
+        extensions.injectPlannerStrategy(once(session -> new GatherCalls()));
+        return BoxedUnit.UNIT;
+    }
+
+    private interface Creator<T> {
+        T create(SparkSession session);
+    }
+
+    private static <T> Function1<SparkSession, T> once(Creator<T> creator) {
+        return new AbstractFunction1<>() {
+            @Override
+            public T apply(SparkSession session) {
+                return creator.create(session);
+            }
+        };
+    }
+
+    private static Tuple3<FunctionIdentifier, ExpressionInfo, Function1<Seq<Expression>, Expression>> function(
+            Work.Verb verb) {
+        String name = verb.name().toLowerCase(Locale.ROOT);
+        ExpressionInfo info =
+                new ExpressionInfo(SealcombCall.class.getName(), null, name, "_FUNC_" + usage(verb), "", "", "", "", "", "", "scala_udf");
+        return new Tuple3<>(new FunctionIdentifier(name), info, new AbstractFunction1<>() {
+            @Override
+            public Expression apply(Seq<Expression> arguments) {
+                return Functions.build(verb, arguments);
+            }
+        });
+    }
+
+    private static String usage(Work.Verb verb) {
+        return switch (verb) {
+            case SEAL -> "(value, keyset [, context [, row_id]]) - Seals a value under the keyset's primary key.";
+            case UNSEAL -> "(value, keyset [, context [, row_id [, as_type]]]) - Opens a sealed value.";
+            case TRY_UNSEAL ->
+                "(value, keyset [, context [, row_id [, as_type]]]) - Opens a sealed value; null if it does not open.";
+            case RESEAL -> "(value, keyset [, context [, row_id]]) - Opens a value and seals it under the primary key.";
+            case OPEN_AES_ENCRYPT -> "(value, keyset [, aad]) - Opens a value of aes_encrypt in mode GCM.";
+        };
+    }
+}

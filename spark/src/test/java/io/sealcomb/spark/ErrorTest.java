@@ -1,0 +1,139 @@
+package io.sealcomb.spark;
+
+import static io.sealcomb.spark.TestSession.rows;
+import static io.sealcomb.spark.TestSession.sql;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** What does not open, and what is refused. */
+final class ErrorTest {
+    @BeforeAll
+    static void damageARow() {
+        sql("SELECT id, if(id = 12346, substring(note, 1, length(note) - 1), note) AS note FROM"
+                        + " (SELECT id, seal(note, 'notes', 'note') AS note FROM people)")
+                .localCheckpoint()
+                .createOrReplaceTempView("damaged");
+    }
+
+    /** Asserts that a query fails in a task, with an exception of a class. */
+    static Throwable assertFails(Class<? extends Throwable> kind, String message, String query) {
+        Exception error = assertThrows(Exception.class, () -> sql(query).collectAsList());
+        Throwable cause = error;
+        while (cause.getCause() != null && !kind.isInstance(cause)) {
+            cause = cause.getCause();
+        }
+        assertInstanceOf(kind, cause, error.toString());
+        assertTrue(cause.getMessage().contains(message), cause.getMessage());
+        return cause;
+    }
+
+    @Test
+    void aForgedValueFailsTheJobWithItsRow() {
+        Throwable error = assertFails(
+                SealcombException.Forged.class,
+                "column 'note', partition 1, row 2346: the value did not verify",
+                "SELECT id, unseal(note, 'notes', 'note') FROM damaged");
+        assertEquals(2346, ((SealcombException) error).row());
+    }
+
+    @Test
+    void aForgedValueIsNullWhereThatIsWanted() {
+        sql("SELECT id, try_unseal(note, 'notes', 'note', NULL, 'string') AS note FROM damaged")
+                .createOrReplaceTempView("opened");
+        assertEquals(List.of("[12346]"), rows(sql("SELECT id FROM opened WHERE note IS NULL AND id % 3 != 0")));
+        assertEquals(
+                rows(sql("SELECT id, note FROM people WHERE id != 12346")),
+                rows(sql("SELECT * FROM opened WHERE id != 12346")));
+    }
+
+    @Test
+    void anotherContextRowOrKeyDoesNotOpen() {
+        String sealed = "(SELECT id, seal(note, 'notes', 'note', id) AS note FROM people)";
+        assertFails(
+                SealcombException.Forged.class, "row 1:", "SELECT unseal(note, 'notes', 'other', id) FROM " + sealed);
+        assertFails(
+                SealcombException.Forged.class, "row 1:", "SELECT unseal(note, 'notes', 'note', id + 1) FROM " + sealed);
+        assertFails(
+                SealcombException.UnknownKey.class, "is not in this keyset", "SELECT unseal(note, 'ids', 'note', id) FROM " + sealed);
+        assertFails(
+                SealcombException.NotSealed.class, "4 bytes are not a sealed value", "SELECT unseal(X'00112233', 'ids')");
+    }
+
+    @Test
+    void aValueOfAnotherTypeIsRefused() {
+        assertFails(
+                SealcombException.Mistyped.class,
+                "holds 4 bytes",
+                "SELECT unseal(seal(1, 'ids'), 'ids', '', NULL, 'bigint')");
+        assertFails(
+                SealcombException.class, "is not UTF-8", "SELECT unseal(seal(X'FF', 'ids'), 'ids', '', NULL, 'string')");
+        assertFails(
+                SealcombException.class, "is not a bool", "SELECT unseal(seal(X'02', 'ids'), 'ids', '', NULL, 'boolean')");
+    }
+
+    @Test
+    void policiesThatAFunctionDoesNotTakeAreRefused() {
+        assertFails(
+                SealcombException.BadKeyset.class,
+                "keyset 'fast' has the policy 'gcm'; expected random, xaes, or deterministic",
+                "SELECT seal('x', 'fast')");
+        assertFails(
+                SealcombException.BadKeyset.class,
+                "keyset 'notes' has the policy 'xaes'; expected gcm",
+                "SELECT open_aes_encrypt(X'00', 'notes')");
+        assertFails(SealcombException.BadKeyset.class, "missing.json (no such file)", "SELECT seal('x', 'missing')");
+        assertFails(SealcombException.BadKeyset.class, "invalid keyset name", "SELECT seal('x', '../ids')");
+    }
+
+    @Test
+    void aKeysetListedAsDeterministicMustBeDeterministic() {
+        TestSession.SPARK.conf().set(Functions.DETERMINISTIC, "notes");
+        try {
+            assertFails(
+                    SealcombException.BadKeyset.class,
+                    "expected deterministic, because spark.sealcomb.deterministic lists it",
+                    "SELECT seal('x', 'notes')");
+        } finally {
+            TestSession.SPARK.conf().set(Functions.DETERMINISTIC, "ids, python");
+        }
+    }
+
+    @Test
+    void aNullRowIdIsRefused() {
+        assertFails(
+                SealcombException.class, "row_ids contains nulls", "SELECT seal(note, 'ids', '', nullif(id, 7)) FROM people");
+    }
+
+    @Test
+    void mistakesInAQueryAreFoundBeforeItRuns() {
+        for (String[] mistake : List.of(
+                new String[] {"seal(note)", "expected (value, keyset"},
+                new String[] {"seal(note, ssn)", "keyset is not a constant string"},
+                new String[] {"seal(note, 'ids', ssn)", "the context is not a constant string"},
+                new String[] {"seal(note, 'ids', '', double(id))", "row_id is DOUBLE"},
+                new String[] {"seal(array(note), 'ids')", "cannot be sealed"},
+                new String[] {"unseal(note, 'ids')", "sealed values are BINARY"},
+                new String[] {"unseal(binary(note), 'ids', '', NULL, 'array<int>')", "has no type"})) {
+            Exception error =
+                    assertThrows(Exception.class, () -> sql("SELECT " + mistake[0] + " FROM people"), mistake[0]);
+            assertTrue(error.getMessage().contains(mistake[1]), error.getMessage());
+        }
+    }
+
+    @Test
+    void aSessionWithoutKeysSaysWhatToSet() {
+        TestSession.SPARK.conf().unset(KeySource.SETTING);
+        try {
+            Exception error = assertThrows(Exception.class, () -> sql("SELECT seal('x', 'ids')"));
+            assertTrue(error.getMessage().contains("set it to folder:PATH"), error.getMessage());
+        } finally {
+            TestSession.SPARK.conf().set(KeySource.SETTING, "folder:" + TestSession.keyFolder());
+        }
+    }
+}

@@ -1,0 +1,171 @@
+package io.sealcomb.spark;
+
+import static io.sealcomb.spark.TestSession.SPARK;
+import static io.sealcomb.spark.TestSession.plan;
+import static io.sealcomb.spark.TestSession.rows;
+import static io.sealcomb.spark.TestSession.sql;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.types.DataTypes;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Calls are gathered into one operator, and every query has the results that it has without sealing. */
+final class PlanTest {
+    private static int operators(Dataset<Row> df) {
+        return df.queryExecution().executedPlan().toString().split("SealcombExec|Sealcomb \\[", -1).length - 1;
+    }
+
+    @Test
+    void callsOfAProjectionShareAnOperator() {
+        Dataset<Row> df = sql("SELECT id, upper(unseal(seal(note, 'ids'), 'ids', '', NULL, 'string')) AS note,"
+                + " seal(ssn, 'ids') AS a, seal(ssn, 'ids') AS b, seal(id + 1, 'notes') AS c FROM people");
+        // One for the calls, and one for the call in an argument.
+        assertEquals(2, operators(df), plan(df));
+        df.createOrReplaceTempView("projected");
+        assertEquals(
+                rows(sql("SELECT id, upper(note) FROM people")), rows(sql("SELECT id, note FROM projected")));
+        assertEquals(20_000, sql("SELECT * FROM projected WHERE a = b").count());
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void rowsSurviveWithAndWithoutGeneratedCode(boolean generated) {
+        SPARK.conf().set("spark.sql.codegen.wholeStage", generated);
+        SPARK.conf().set("spark.sql.codegen.factoryMode", generated ? "FALLBACK" : "NO_CODEGEN");
+        try {
+            Dataset<Row> opened = sql("SELECT id, unseal(note, 'notes', 'note', id, 'string'), ssn FROM"
+                    + " (SELECT id, seal(note, 'notes', 'note', id) AS note, ssn FROM people)");
+            assertEquals(rows(sql("SELECT id, note, ssn FROM people")), rows(opened));
+        } finally {
+            SPARK.conf().unset("spark.sql.codegen.wholeStage");
+            SPARK.conf().unset("spark.sql.codegen.factoryMode");
+        }
+    }
+
+    @Test
+    void columnsOfParquetStayColumns() {
+        String path = TestSession.FOLDER.resolve("parquet").toString();
+        sql("SELECT id, seal(note, 'notes', 'note') AS note, seal(id, 'ids') AS sealed, map('k', array(id)) AS nested"
+                        + " FROM people")
+                .write()
+                .parquet(path);
+        SPARK.read().parquet(path).createOrReplaceTempView("stored");
+        Dataset<Row> opened = sql("SELECT id, unseal(note, 'notes', 'note') AS note, unseal(sealed, 'ids') AS same, nested"
+                + " FROM stored");
+        assertEquals(DataTypes.StringType, opened.schema().apply("note").dataType());
+        assertEquals(DataTypes.LongType, opened.schema().apply("same").dataType());
+        String executed = opened.queryExecution().executedPlan().toString();
+        assertTrue(executed.indexOf("ColumnarToRow") < executed.indexOf("Sealcomb"), executed);
+        assertEquals(
+                rows(sql("SELECT id, note, id, map('k', array(id)) FROM people ORDER BY id")),
+                rows(opened.orderBy("id")));
+        Dataset<Row> cached = opened.cache();
+        assertEquals(20_000, cached.count());
+        assertEquals(20_000, cached.where("same = id").count());
+        cached.unpersist();
+    }
+
+    @Test
+    void deterministicValuesGroupAndJoin() {
+        for (boolean adaptive : new boolean[] {true, false}) {
+            SPARK.conf().set("spark.sql.adaptive.enabled", adaptive);
+            List<String> counts = rows(
+                    sql("SELECT count(*) AS n FROM people GROUP BY seal(ssn, 'ids')").distinct());
+            assertEquals(List.of("[20]"), counts);
+            for (String hint : List.of("/*+ MERGE(a) */", "/*+ BROADCAST(b) */")) {
+                Dataset<Row> joined = sql("SELECT " + hint + " a.id, unseal(b.ssn, 'ids', '', NULL, 'string') AS ssn FROM"
+                        + " (SELECT id, seal(ssn, 'ids') AS ssn FROM people) a JOIN"
+                        + " (SELECT DISTINCT seal(ssn, 'ids') AS ssn FROM people) b ON a.ssn = b.ssn");
+                assertEquals(
+                        rows(sql("SELECT id, ssn FROM people ORDER BY id")),
+                        rows(joined.orderBy("id")),
+                        hint + adaptive);
+            }
+        }
+        SPARK.conf().unset("spark.sql.adaptive.enabled");
+    }
+
+    @Test
+    void randomValuesDiffer() {
+        assertEquals(
+                20_000, sql("SELECT DISTINCT seal(ssn, 'notes') AS s FROM people").count());
+        assertEquals(20_000, sql("SELECT seal(ssn, 'notes') AS s FROM people GROUP BY seal(ssn, 'notes')").count());
+        Row pair = sql("SELECT seal('x', 'notes') AS a, seal('x', 'notes') AS b").first();
+        assertFalse(java.util.Arrays.equals(pair.<byte[]>getAs(0), pair.<byte[]>getAs(1)));
+    }
+
+    @Test
+    void callsOutsideOfProjectionsAreEvaluatedByRow() {
+        sql("SELECT id, note, seal(note, 'notes') AS sealed, seal(ssn, 'ids') AS ssn FROM people WHERE id < 500")
+                .createOrReplaceTempView("some");
+        assertEquals(
+                List.of("[7]"), rows(sql("SELECT id FROM some WHERE unseal(sealed, 'notes', '', NULL, 'string') = 'note 7'")));
+        assertEquals(
+                rows(sql("SELECT id FROM some WHERE id % 5 = 0 ORDER BY id")),
+                rows(sql("SELECT a.id FROM some a JOIN people b ON unseal(a.ssn, 'ids', '', NULL, 'string') = b.ssn"
+                        + " AND a.id = b.id AND a.id % 5 = 0 ORDER BY a.id")));
+        // Values of the other branch would not open.
+        assertEquals(
+                rows(sql("SELECT id, note FROM some")),
+                rows(sql("SELECT id, CASE WHEN id % 2 = 0 THEN unseal(mixed, 'notes', '', NULL, 'string') ELSE string(mixed) END"
+                        + " FROM (SELECT id, if(id % 2 = 0, sealed, binary(note)) AS mixed FROM some)")));
+        assertEquals(
+                List.of("[WrappedArray(2, 3)]", "[ArraySeq(2, 3)]").contains(
+                        rows(sql("SELECT transform(array(1, 2), x -> unseal(seal(x + 1, 'ids'), 'ids', '', NULL, 'int'))"))
+                                .get(0)),
+                true);
+    }
+
+    @Test
+    void nothingIsEvaluatedOnTheDriver() {
+        assertEquals(
+                rows(sql("SELECT id, note FROM people ORDER BY id DESC LIMIT 5")),
+                rows(sql("SELECT id, unseal(seal(note, 'ids'), 'ids', '', NULL, 'string') FROM people ORDER BY id DESC"
+                        + " LIMIT 5")));
+        assertEquals(List.of("[a]", "[b]"), rows(sql("SELECT unseal(seal(x, 'ids'), 'ids', '', NULL, 'string') FROM"
+                + " VALUES ('a'), ('b') AS t(x)")));
+        assertEquals(List.of("[a]"), rows(sql("SELECT unseal(seal('a', 'ids'), 'ids', '', NULL, 'string') LIMIT 1")));
+    }
+
+    @Test
+    void emptyPartitionsAndNullsOnly() {
+        assertEquals(0, sql("SELECT seal(note, 'notes') FROM people WHERE id < 0").count());
+        Dataset<Row> few = SPARK.range(0, 3, 1, 8).selectExpr("id", "seal(string(null), 'notes') AS s", "seal(null, 'ids')");
+        assertEquals(List.of("[0,null,null]", "[1,null,null]", "[2,null,null]"), rows(few));
+        assertEquals(0, sql("SELECT unseal(seal(note, 'ids'), 'ids') FROM people LIMIT 0").count());
+    }
+
+    @Test
+    void batchesEndWithinAndBetweenLargeValues() {
+        for (int rows : new int[] {1, Batch.MAX_ROWS - 1, Batch.MAX_ROWS, Batch.MAX_ROWS + 1, 3 * Batch.MAX_ROWS}) {
+            Dataset<Row> some = SPARK.range(0, rows, 1, 1).selectExpr(
+                    "id", "unseal(seal(id, 'notes', 'x', id), 'notes', 'x', id, 'bigint') AS same");
+            assertEquals(rows, some.where("id = same").count());
+        }
+        Dataset<Row> large = SPARK.range(0, 20, 1, 1).selectExpr(
+                "id", "unseal(seal(repeat('x', int(id) * 200000), 'notes'), 'notes', '', NULL, 'string') AS same");
+        assertEquals(20, large.where("same = repeat('x', int(id) * 200000)").count());
+    }
+
+    @Test
+    void dataFramesSealAndOpen() {
+        Map<String, String> both = Map.of("ssn", "ids", "note", "notes");
+        Dataset<Row> people = SPARK.table("people");
+        Dataset<Row> sealed = Sealcomb.seal(people, both, "people.{column}", "id", null);
+        assertEquals(DataTypes.BinaryType, sealed.schema().apply("ssn").dataType());
+        Dataset<Row> opened = Sealcomb.open(sealed, both, "people.{column}", "id", null);
+        assertEquals(people.schema(), opened.schema());
+        assertEquals(rows(people), rows(opened));
+        Dataset<Row> resealed = Sealcomb.reseal(sealed, both, "people.{column}", "id", null);
+        assertEquals(rows(people), rows(Sealcomb.tryOpen(resealed, both, "people.{column}", "id", null)));
+        assertEquals(1, operators(sealed));
+    }
+}
