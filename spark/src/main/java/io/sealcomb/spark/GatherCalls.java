@@ -72,7 +72,8 @@ final class GatherCalls extends SparkStrategy {
 
         private static boolean hasCall(Expression expression) {
             return expression instanceof SealcombCall
-                    || CollectionConverters.asJava(expression.children()).stream().anyMatch(Gathering::hasCall);
+                    || CollectionConverters.asJava(expression.children()).stream()
+                            .anyMatch(Gathering::hasCall);
         }
 
         boolean isEmpty() {
@@ -100,7 +101,8 @@ final class GatherCalls extends SparkStrategy {
                 boolean always = evaluated.stream().anyMatch(input -> input == child);
                 children.add(always ? gather(child) : child);
             }
-            return expression.withNewChildren(CollectionConverters.asScala(children).toList());
+            return expression.withNewChildren(
+                    CollectionConverters.asScala(children).toList());
         }
 
         private Attribute result(SealcombCall call) {
@@ -113,7 +115,8 @@ final class GatherCalls extends SparkStrategy {
             if (children.size() > 2) {
                 children.set(2, attribute(children.get(2)));
             }
-            Expression bound = call.withNewChildren(CollectionConverters.asScala(children).toList());
+            Expression bound =
+                    call.withNewChildren(CollectionConverters.asScala(children).toList());
             Alias alias = alias(bound, call.name());
             calls.add(alias);
             Attribute result = alias.toAttribute();
@@ -156,7 +159,9 @@ final class GatherCalls extends SparkStrategy {
             calls.forEach(call -> addReferences((Expression) call, used));
             List<NamedExpression> list = new ArrayList<>();
             List<Attribute> output = CollectionConverters.asJava(child.output());
-            output.stream().filter(attribute -> used.contains(attribute.exprId())).forEach(list::add);
+            output.stream()
+                    .filter(attribute -> used.contains(attribute.exprId()))
+                    .forEach(list::add);
             if (list.size() == output.size() && computed.isEmpty()) {
                 return child;
             }

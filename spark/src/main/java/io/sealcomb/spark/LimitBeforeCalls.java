@@ -30,8 +30,7 @@ final class LimitBeforeCalls extends Rule<LogicalPlan> {
                 Project project = projection(node);
                 return new Project(
                         project.projectList(),
-                        new GlobalLimit(
-                                global.limitExpr(), new LocalLimit(local.limitExpr(), project.child())));
+                        new GlobalLimit(global.limitExpr(), new LocalLimit(local.limitExpr(), project.child())));
             }
         });
     }

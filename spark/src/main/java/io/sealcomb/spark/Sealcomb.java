@@ -87,25 +87,20 @@ public final class Sealcomb {
     }
 
     private static Dataset<Row> changed(
-            Dataset<Row> df,
-            Map<String, String> columns,
-            String context,
-            String rowId,
-            String keys,
-            Work.Verb verb) {
+            Dataset<Row> df, Map<String, String> columns, String context, String rowId, String keys, Work.Verb verb) {
         if (columns.size() > 1 && !context.contains(COLUMN)) {
             throw new IllegalArgumentException("the context must contain {column} if there are several columns");
         }
         List<Attribute> fields = fields(df, columns, rowId);
-        Attribute id = fields.stream().filter(field -> field.name().equals(rowId)).findFirst().orElse(null);
+        Attribute id = fields.stream()
+                .filter(field -> field.name().equals(rowId))
+                .findFirst()
+                .orElse(null);
         List<Column> list = new ArrayList<>();
         for (Attribute field : fields) {
             String keyset = columns.get(field.name());
             byte[] bound = Functions.utf8(context.replace(COLUMN, field.name()));
-            list.add(
-                    keyset == null
-                            ? ExpressionUtils.column(field)
-                            : column(df, field, keyset, bound, id, keys, verb));
+            list.add(keyset == null ? ExpressionUtils.column(field) : column(df, field, keyset, bound, id, keys, verb));
         }
         return df.select(list.toArray(Column[]::new));
     }
@@ -143,13 +138,15 @@ public final class Sealcomb {
         if (rowId != null && columns.containsKey(rowId)) {
             throw new IllegalArgumentException("row_id '" + rowId + "' must not be one of the columns");
         }
-        List<Attribute> fields = CollectionConverters.asJava(df.queryExecution().analyzed().output());
+        List<Attribute> fields =
+                CollectionConverters.asJava(df.queryExecution().analyzed().output());
         List<String> named = new ArrayList<>(columns.keySet());
         if (rowId != null) {
             named.add(rowId);
         }
         for (String name : named) {
-            long found = fields.stream().filter(field -> field.name().equals(name)).count();
+            long found =
+                    fields.stream().filter(field -> field.name().equals(name)).count();
             if (found != 1) {
                 throw new IllegalArgumentException((found == 0 ? "no" : found) + " columns are named '" + name
                         + "'; the DataFrame has " + String.join(", ", df.columns()));

@@ -70,8 +70,10 @@ public final class SealcombExec extends SparkPlan {
             java.util.Map<String, SQLMetric> named = new java.util.LinkedHashMap<>();
             named.put("numOutputRows", SQLMetrics.createMetric(sparkContext(), "number of output rows"));
             named.put("numBatches", SQLMetrics.createMetric(sparkContext(), "number of batches"));
-            named.put("cryptoTime", SQLMetrics.createNanoTimingMetric(
-                    sparkContext(), "time in native code", SQLMetrics.createNanoTimingMetric$default$3()));
+            named.put(
+                    "cryptoTime",
+                    SQLMetrics.createNanoTimingMetric(
+                            sparkContext(), "time in native code", SQLMetrics.createNanoTimingMetric$default$3()));
             metrics = scala.collection.immutable.Map.from(CollectionConverters.asScala(named));
         }
         return metrics;
@@ -79,19 +81,25 @@ public final class SealcombExec extends SparkPlan {
 
     @Override
     public RDD<InternalRow> doExecute() {
-        return child.execute().mapPartitions(
-                new RowPartition(places(), childTypes(), meters()), true, ClassTag$.MODULE$.apply(InternalRow.class));
+        return child.execute()
+                .mapPartitions(
+                        new RowPartition(places(), childTypes(), meters()),
+                        true,
+                        ClassTag$.MODULE$.apply(InternalRow.class));
     }
 
     @Override
     public RDD<ColumnarBatch> doExecuteColumnar() {
-        return child.executeColumnar().mapPartitions(
-                new ColumnarPartition(places(), meters()), true, ClassTag$.MODULE$.apply(ColumnarBatch.class));
+        return child.executeColumnar()
+                .mapPartitions(
+                        new ColumnarPartition(places(), meters()), true, ClassTag$.MODULE$.apply(ColumnarBatch.class));
     }
 
     private Meters meters() {
         return new Meters(
-                metrics().apply("numOutputRows"), metrics().apply("numBatches"), metrics().apply("cryptoTime"));
+                metrics().apply("numOutputRows"),
+                metrics().apply("numBatches"),
+                metrics().apply("cryptoTime"));
     }
 
     private DataType[] childTypes() {

@@ -46,8 +46,8 @@ public final class SealcombExtensions extends AbstractFunction1<SparkSessionExte
     private static Tuple3<FunctionIdentifier, ExpressionInfo, Function1<Seq<Expression>, Expression>> function(
             Work.Verb verb) {
         String name = verb.name().toLowerCase(Locale.ROOT);
-        ExpressionInfo info =
-                new ExpressionInfo(SealcombCall.class.getName(), null, name, "_FUNC_" + usage(verb), "", "", "", "", "", "", "scala_udf");
+        ExpressionInfo info = new ExpressionInfo(
+                SealcombCall.class.getName(), null, name, "_FUNC_" + usage(verb), "", "", "", "", "", "", "scala_udf");
         return new Tuple3<>(new FunctionIdentifier(name), info, new AbstractFunction1<>() {
             @Override
             public Expression apply(Seq<Expression> arguments) {

@@ -42,6 +42,7 @@ enum ValueType {
     static final String TYPE_KEY = "sealcomb.type";
     /** The key of the version of the encoding. */
     private static final String VERSION_KEY = "sealcomb.version";
+
     private static final String VERSION = "1";
     /** The mark of columns that earlier releases sealed in Spark, and that were strings. */
     private static final String STRING_MARK = "sealcomb.string";
@@ -119,7 +120,8 @@ enum ValueType {
             return "month_interval";
         }
         return NAMES.entrySet().stream()
-                .filter(entry -> entry.getValue().equals(type) && !entry.getKey().contains("_"))
+                .filter(entry ->
+                        entry.getValue().equals(type) && !entry.getKey().contains("_"))
                 .map(Map.Entry::getKey)
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException(type.simpleString() + " cannot be sealed"));
@@ -174,7 +176,9 @@ enum ValueType {
             // The command and earlier releases read this mark.
             builder.putBoolean(STRING_MARK, true);
         }
-        return builder.putString(TYPE_KEY, name(type)).putString(VERSION_KEY, VERSION).build();
+        return builder.putString(TYPE_KEY, name(type))
+                .putString(VERSION_KEY, VERSION)
+                .build();
     }
 
     /** Returns the metadata of an opened column. */

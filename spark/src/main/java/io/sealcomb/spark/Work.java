@@ -79,15 +79,16 @@ final class Work implements Serializable {
             switch (verb) {
                 case SEAL -> Native.seal(handle, region, context, idRegion, result);
                 case RESEAL -> Native.reseal(handle, region, context, idRegion, result);
-                default -> Native.open(
-                        handle,
-                        region,
-                        context,
-                        idRegion,
-                        ValueType.name(this.result),
-                        verb == Verb.TRY_UNSEAL,
-                        verb == Verb.OPEN_AES_ENCRYPT,
-                        result);
+                default ->
+                    Native.open(
+                            handle,
+                            region,
+                            context,
+                            idRegion,
+                            ValueType.name(this.result),
+                            verb == Verb.TRY_UNSEAL,
+                            verb == Verb.OPEN_AES_ENCRYPT,
+                            result);
             }
         });
         return new ResultVector(this.result, column.rows(), result);

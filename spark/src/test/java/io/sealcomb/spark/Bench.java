@@ -66,11 +66,16 @@ final class Bench {
         for (long round = 0; round <= rounds; round++) {
             for (Map.Entry<String, String> job : jobs().entrySet()) {
                 long begin = System.nanoTime();
-                spark.sql(job.getValue()).write().format("noop").mode("overwrite").save();
+                spark.sql(job.getValue())
+                        .write()
+                        .format("noop")
+                        .mode("overwrite")
+                        .save();
                 double seconds = (System.nanoTime() - begin) / 1e9;
                 System.err.printf(Locale.ROOT, "round %d, %s: %.2f s%n", round, job.getKey(), seconds);
                 if (round > 0) {
-                    times.computeIfAbsent(job.getKey(), key -> new ArrayList<>()).add(seconds);
+                    times.computeIfAbsent(job.getKey(), key -> new ArrayList<>())
+                            .add(seconds);
                 }
             }
         }
@@ -89,15 +94,19 @@ final class Bench {
     }
 
     private static double median(List<Double> times) {
-        double[] sorted = times.stream().mapToDouble(Double::doubleValue).sorted().toArray();
+        double[] sorted =
+                times.stream().mapToDouble(Double::doubleValue).sorted().toArray();
         return sorted[sorted.length / 2];
     }
 
     private static void print(long rows, Map<String, List<Double>> times) {
         double plain = median(times.get("no encryption"));
-        System.out.printf(Locale.ROOT, "| %d million rows | time | of the job without encryption |%n|---|---:|---:|%n", rows / 1_000_000);
-        times.forEach((name, taken) -> System.out.printf(
-                Locale.ROOT, "| %s | %.1f s | %.2f |%n", name, median(taken), median(taken) / plain));
+        System.out.printf(
+                Locale.ROOT,
+                "| %d million rows | time | of the job without encryption |%n|---|---:|---:|%n",
+                rows / 1_000_000);
+        times.forEach((name, taken) ->
+                System.out.printf(Locale.ROOT, "| %s | %.1f s | %.2f |%n", name, median(taken), median(taken) / plain));
         System.err.println(Arrays.toString(times.entrySet().toArray()));
     }
 }

@@ -58,11 +58,17 @@ final class ErrorTest {
         assertFails(
                 SealcombException.Forged.class, "row 1:", "SELECT unseal(note, 'notes', 'other', id) FROM " + sealed);
         assertFails(
-                SealcombException.Forged.class, "row 1:", "SELECT unseal(note, 'notes', 'note', id + 1) FROM " + sealed);
+                SealcombException.Forged.class,
+                "row 1:",
+                "SELECT unseal(note, 'notes', 'note', id + 1) FROM " + sealed);
         assertFails(
-                SealcombException.UnknownKey.class, "is not in this keyset", "SELECT unseal(note, 'ids', 'note', id) FROM " + sealed);
+                SealcombException.UnknownKey.class,
+                "is not in this keyset",
+                "SELECT unseal(note, 'ids', 'note', id) FROM " + sealed);
         assertFails(
-                SealcombException.NotSealed.class, "4 bytes are not a sealed value", "SELECT unseal(X'00112233', 'ids')");
+                SealcombException.NotSealed.class,
+                "4 bytes are not a sealed value",
+                "SELECT unseal(X'00112233', 'ids')");
     }
 
     @Test
@@ -72,9 +78,13 @@ final class ErrorTest {
                 "holds 4 bytes",
                 "SELECT unseal(seal(1, 'ids'), 'ids', '', NULL, 'bigint')");
         assertFails(
-                SealcombException.class, "is not UTF-8", "SELECT unseal(seal(X'FF', 'ids'), 'ids', '', NULL, 'string')");
+                SealcombException.class,
+                "is not UTF-8",
+                "SELECT unseal(seal(X'FF', 'ids'), 'ids', '', NULL, 'string')");
         assertFails(
-                SealcombException.class, "is not a bool", "SELECT unseal(seal(X'02', 'ids'), 'ids', '', NULL, 'boolean')");
+                SealcombException.class,
+                "is not a bool",
+                "SELECT unseal(seal(X'02', 'ids'), 'ids', '', NULL, 'boolean')");
     }
 
     @Test
@@ -107,7 +117,9 @@ final class ErrorTest {
     @Test
     void aNullRowIdIsRefused() {
         assertFails(
-                SealcombException.class, "row_ids contains nulls", "SELECT seal(note, 'ids', '', nullif(id, 7)) FROM people");
+                SealcombException.class,
+                "row_ids contains nulls",
+                "SELECT seal(note, 'ids', '', nullif(id, 7)) FROM people");
     }
 
     @Test

@@ -66,11 +66,10 @@ final class FormatTest {
                     .array();
             rows.add(RowFactory.create(id, id % 9 == 0 ? null : notes.encrypt(utf8("note " + id), bound)));
         }
-        StructType schema = new StructType()
-                .add("id", DataTypes.LongType)
-                .add("note", DataTypes.BinaryType);
+        StructType schema = new StructType().add("id", DataTypes.LongType).add("note", DataTypes.BinaryType);
         SPARK.createDataFrame(rows, schema).createOrReplaceTempView("tinks");
-        List<Row> opened = sql("SELECT id, unseal(note, 'notes', 'note', id, 'string') FROM tinks").collectAsList();
+        List<Row> opened = sql("SELECT id, unseal(note, 'notes', 'note', id, 'string') FROM tinks")
+                .collectAsList();
         for (Row row : opened) {
             assertEquals(row.getLong(0) % 9 == 0 ? null : "note " + row.getLong(0), row.getString(1));
         }
@@ -78,15 +77,17 @@ final class FormatTest {
 
     @Test
     void everyTypeHasTheBytesThatPythonSeals() throws Exception {
-        String file = Path.of(getClass().getResource("/python-values.json").toURI()).toString();
+        String file =
+                Path.of(getClass().getResource("/python-values.json").toURI()).toString();
         List<Row> values = SPARK.read().json(file).collectAsList();
         assertEquals(60, values.size());
         for (Row row : values) {
             String value = row.getAs("sql");
             String sealed = "seal(" + value + ", 'python', 'people.value', " + row.getAs("id") + ")";
-            String type = sql("SELECT " + value).schema().apply(0).dataType().sql().toLowerCase(Locale.ROOT);
-            String opened = "unseal(X'" + row.getAs("sealed") + "', 'python', 'people.value', " + row.getAs("id") + ", '"
-                    + type + "')";
+            String type =
+                    sql("SELECT " + value).schema().apply(0).dataType().sql().toLowerCase(Locale.ROOT);
+            String opened = "unseal(X'" + row.getAs("sealed") + "', 'python', 'people.value', " + row.getAs("id")
+                    + ", '" + type + "')";
             var query = sql("SELECT hex(" + sealed + "), " + opened + " <=> " + value + ", " + opened);
             assertEquals(type, query.schema().apply(2).dataType().sql().toLowerCase(Locale.ROOT), value);
             Row found = query.first();
@@ -98,16 +99,20 @@ final class FormatTest {
     @Test
     void valuesOfAesEncryptOpen() {
         String key = "X'" + HexFormat.of().formatHex(TestSession.AES_KEY) + "'";
-        var theirs = sql("SELECT id, note, aes_encrypt(note, " + key + ", 'GCM', 'DEFAULT', '', 'people') AS old FROM people");
+        var theirs = sql(
+                "SELECT id, note, aes_encrypt(note, " + key + ", 'GCM', 'DEFAULT', '', 'people') AS old FROM people");
         theirs.createOrReplaceTempView("theirs");
         assertEquals(
                 20_000,
-                sql("SELECT * FROM theirs WHERE string(open_aes_encrypt(old, 'old', 'people')) <=> note").count());
+                sql("SELECT * FROM theirs WHERE string(open_aes_encrypt(old, 'old', 'people')) <=> note")
+                        .count());
         assertEquals(
                 rows(sql("SELECT id, note FROM people")),
                 rows(sql("SELECT id, string(open_aes_encrypt(old, 'old', 'people')) FROM theirs")));
         ErrorTest.assertFails(
-                SealcombException.Forged.class, "did not verify", "SELECT open_aes_encrypt(old, 'old', 'x') FROM theirs");
+                SealcombException.Forged.class,
+                "did not verify",
+                "SELECT open_aes_encrypt(old, 'old', 'x') FROM theirs");
     }
 
     @Test
@@ -127,7 +132,8 @@ final class FormatTest {
                 .collectAsList();
         assertEquals(1, ids.size());
         assertEquals(
-                rotated.getPrimary().getId(), Integer.parseUnsignedInt(ids.get(0).getString(0), 16));
+                rotated.getPrimary().getId(),
+                Integer.parseUnsignedInt(ids.get(0).getString(0), 16));
         assertEquals(
                 rows(sql("SELECT id, note FROM people")),
                 rows(sql("SELECT id, unseal(note, 'rotated', 'note', id, 'string') FROM fresh")));
@@ -141,7 +147,8 @@ final class FormatTest {
                 KEYSETS.get("ids"), kms, new byte[0], RegistryConfiguration.get());
         Files.writeString(folder.resolve("ids.json"), encrypted);
         String expected = rows(sql("SELECT hex(seal('x', 'ids'))")).get(0);
-        for (String keys : List.of("wrapped:" + TestKms.class.getName() + ":" + folder, "class:" + TestKms.class.getName())) {
+        for (String keys :
+                List.of("wrapped:" + TestKms.class.getName() + ":" + folder, "class:" + TestKms.class.getName())) {
             SPARK.conf().set(KeySource.SETTING, keys);
             try {
                 assertEquals(expected, rows(sql("SELECT hex(seal('x', 'ids'))")).get(0));

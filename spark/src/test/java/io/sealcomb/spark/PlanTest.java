@@ -30,8 +30,7 @@ final class PlanTest {
         // One for the calls, and one for the call in an argument.
         assertEquals(2, operators(df), plan(df));
         df.createOrReplaceTempView("projected");
-        assertEquals(
-                rows(sql("SELECT id, upper(note) FROM people")), rows(sql("SELECT id, note FROM projected")));
+        assertEquals(rows(sql("SELECT id, upper(note) FROM people")), rows(sql("SELECT id, note FROM projected")));
         assertEquals(20_000, sql("SELECT * FROM projected WHERE a = b").count());
     }
 
@@ -58,8 +57,9 @@ final class PlanTest {
                 .write()
                 .parquet(path);
         SPARK.read().parquet(path).createOrReplaceTempView("stored");
-        Dataset<Row> opened = sql("SELECT id, unseal(note, 'notes', 'note') AS note, unseal(sealed, 'ids') AS same, nested"
-                + " FROM stored");
+        Dataset<Row> opened =
+                sql("SELECT id, unseal(note, 'notes', 'note') AS note, unseal(sealed, 'ids') AS same, nested"
+                        + " FROM stored");
         assertEquals(DataTypes.StringType, opened.schema().apply("note").dataType());
         assertEquals(DataTypes.LongType, opened.schema().apply("same").dataType());
         String executed = opened.queryExecution().executedPlan().toString();
@@ -77,13 +77,14 @@ final class PlanTest {
     void deterministicValuesGroupAndJoin() {
         for (boolean adaptive : new boolean[] {true, false}) {
             SPARK.conf().set("spark.sql.adaptive.enabled", adaptive);
-            List<String> counts = rows(
-                    sql("SELECT count(*) AS n FROM people GROUP BY seal(ssn, 'ids')").distinct());
+            List<String> counts = rows(sql("SELECT count(*) AS n FROM people GROUP BY seal(ssn, 'ids')")
+                    .distinct());
             assertEquals(List.of("[20]"), counts);
             for (String hint : List.of("/*+ MERGE(a) */", "/*+ BROADCAST(b) */")) {
-                Dataset<Row> joined = sql("SELECT " + hint + " a.id, unseal(b.ssn, 'ids', '', NULL, 'string') AS ssn FROM"
-                        + " (SELECT id, seal(ssn, 'ids') AS ssn FROM people) a JOIN"
-                        + " (SELECT DISTINCT seal(ssn, 'ids') AS ssn FROM people) b ON a.ssn = b.ssn");
+                Dataset<Row> joined =
+                        sql("SELECT " + hint + " a.id, unseal(b.ssn, 'ids', '', NULL, 'string') AS ssn FROM"
+                                + " (SELECT id, seal(ssn, 'ids') AS ssn FROM people) a JOIN"
+                                + " (SELECT DISTINCT seal(ssn, 'ids') AS ssn FROM people) b ON a.ssn = b.ssn");
                 assertEquals(
                         rows(sql("SELECT id, ssn FROM people ORDER BY id")),
                         rows(joined.orderBy("id")),
@@ -96,9 +97,14 @@ final class PlanTest {
     @Test
     void randomValuesDiffer() {
         assertEquals(
-                20_000, sql("SELECT DISTINCT seal(ssn, 'notes') AS s FROM people").count());
-        assertEquals(20_000, sql("SELECT seal(ssn, 'notes') AS s FROM people GROUP BY seal(ssn, 'notes')").count());
-        Row pair = sql("SELECT seal('x', 'notes') AS a, seal('x', 'notes') AS b").first();
+                20_000,
+                sql("SELECT DISTINCT seal(ssn, 'notes') AS s FROM people").count());
+        assertEquals(
+                20_000,
+                sql("SELECT seal(ssn, 'notes') AS s FROM people GROUP BY seal(ssn, 'notes')")
+                        .count());
+        Row pair =
+                sql("SELECT seal('x', 'notes') AS a, seal('x', 'notes') AS b").first();
         assertFalse(java.util.Arrays.equals(pair.<byte[]>getAs(0), pair.<byte[]>getAs(1)));
     }
 
@@ -107,7 +113,8 @@ final class PlanTest {
         sql("SELECT id, note, seal(note, 'notes') AS sealed, seal(ssn, 'ids') AS ssn FROM people WHERE id < 500")
                 .createOrReplaceTempView("some");
         assertEquals(
-                List.of("[7]"), rows(sql("SELECT id FROM some WHERE unseal(sealed, 'notes', '', NULL, 'string') = 'note 7'")));
+                List.of("[7]"),
+                rows(sql("SELECT id FROM some WHERE unseal(sealed, 'notes', '', NULL, 'string') = 'note 7'")));
         assertEquals(
                 rows(sql("SELECT id FROM some WHERE id % 5 = 0 ORDER BY id")),
                 rows(sql("SELECT a.id FROM some a JOIN people b ON unseal(a.ssn, 'ids', '', NULL, 'string') = b.ssn"
@@ -115,11 +122,13 @@ final class PlanTest {
         // Values of the other branch would not open.
         assertEquals(
                 rows(sql("SELECT id, note FROM some")),
-                rows(sql("SELECT id, CASE WHEN id % 2 = 0 THEN unseal(mixed, 'notes', '', NULL, 'string') ELSE string(mixed) END"
-                        + " FROM (SELECT id, if(id % 2 = 0, sealed, binary(note)) AS mixed FROM some)")));
+                rows(sql(
+                        "SELECT id, CASE WHEN id % 2 = 0 THEN unseal(mixed, 'notes', '', NULL, 'string') ELSE string(mixed) END"
+                                + " FROM (SELECT id, if(id % 2 = 0, sealed, binary(note)) AS mixed FROM some)")));
         assertEquals(
-                List.of("[WrappedArray(2, 3)]", "[ArraySeq(2, 3)]").contains(
-                        rows(sql("SELECT transform(array(1, 2), x -> unseal(seal(x + 1, 'ids'), 'ids', '', NULL, 'int'))"))
+                List.of("[WrappedArray(2, 3)]", "[ArraySeq(2, 3)]")
+                        .contains(rows(sql(
+                                        "SELECT transform(array(1, 2), x -> unseal(seal(x + 1, 'ids'), 'ids', '', NULL, 'int'))"))
                                 .get(0)),
                 true);
     }
@@ -130,28 +139,37 @@ final class PlanTest {
                 rows(sql("SELECT id, note FROM people ORDER BY id DESC LIMIT 5")),
                 rows(sql("SELECT id, unseal(seal(note, 'ids'), 'ids', '', NULL, 'string') FROM people ORDER BY id DESC"
                         + " LIMIT 5")));
-        assertEquals(List.of("[a]", "[b]"), rows(sql("SELECT unseal(seal(x, 'ids'), 'ids', '', NULL, 'string') FROM"
-                + " VALUES ('a'), ('b') AS t(x)")));
+        assertEquals(
+                List.of("[a]", "[b]"),
+                rows(sql("SELECT unseal(seal(x, 'ids'), 'ids', '', NULL, 'string') FROM"
+                        + " VALUES ('a'), ('b') AS t(x)")));
         assertEquals(List.of("[a]"), rows(sql("SELECT unseal(seal('a', 'ids'), 'ids', '', NULL, 'string') LIMIT 1")));
     }
 
     @Test
     void emptyPartitionsAndNullsOnly() {
-        assertEquals(0, sql("SELECT seal(note, 'notes') FROM people WHERE id < 0").count());
-        Dataset<Row> few = SPARK.range(0, 3, 1, 8).selectExpr("id", "seal(string(null), 'notes') AS s", "seal(null, 'ids')");
+        assertEquals(
+                0, sql("SELECT seal(note, 'notes') FROM people WHERE id < 0").count());
+        Dataset<Row> few =
+                SPARK.range(0, 3, 1, 8).selectExpr("id", "seal(string(null), 'notes') AS s", "seal(null, 'ids')");
         assertEquals(List.of("[0,null,null]", "[1,null,null]", "[2,null,null]"), rows(few));
-        assertEquals(0, sql("SELECT unseal(seal(note, 'ids'), 'ids') FROM people LIMIT 0").count());
+        assertEquals(
+                0,
+                sql("SELECT unseal(seal(note, 'ids'), 'ids') FROM people LIMIT 0")
+                        .count());
     }
 
     @Test
     void batchesEndWithinAndBetweenLargeValues() {
         for (int rows : new int[] {1, Batch.MAX_ROWS - 1, Batch.MAX_ROWS, Batch.MAX_ROWS + 1, 3 * Batch.MAX_ROWS}) {
-            Dataset<Row> some = SPARK.range(0, rows, 1, 1).selectExpr(
-                    "id", "unseal(seal(id, 'notes', 'x', id), 'notes', 'x', id, 'bigint') AS same");
+            Dataset<Row> some = SPARK.range(0, rows, 1, 1)
+                    .selectExpr("id", "unseal(seal(id, 'notes', 'x', id), 'notes', 'x', id, 'bigint') AS same");
             assertEquals(rows, some.where("id = same").count());
         }
-        Dataset<Row> large = SPARK.range(0, 20, 1, 1).selectExpr(
-                "id", "unseal(seal(repeat('x', int(id) * 200000), 'notes'), 'notes', '', NULL, 'string') AS same");
+        Dataset<Row> large = SPARK.range(0, 20, 1, 1)
+                .selectExpr(
+                        "id",
+                        "unseal(seal(repeat('x', int(id) * 200000), 'notes'), 'notes', '', NULL, 'string') AS same");
         assertEquals(20, large.where("same = repeat('x', int(id) * 200000)").count());
     }
 

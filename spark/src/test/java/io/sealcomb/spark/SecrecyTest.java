@@ -58,15 +58,18 @@ final class SecrecyTest {
 
     @Test
     void noKeyIsInPlansExplainedSerializedOrLogged() throws Exception {
-        Dataset<Row> df = sql("SELECT id, unseal(seal(note, 'notes'), 'notes') AS note, seal(ssn, 'ids') AS s FROM people");
+        Dataset<Row> df =
+                sql("SELECT id, unseal(seal(note, 'notes'), 'notes') AS note, seal(ssn, 'ids') AS s FROM people");
         assertTrue(df.count() > 0);
         df.collectAsList();
         Exception failure = assertThrows(
-                Exception.class, () -> sql("SELECT unseal(seal(ssn, 'notes'), 'notes', 'other') FROM people").collect());
+                Exception.class,
+                () -> sql("SELECT unseal(seal(ssn, 'notes'), 'notes', 'other') FROM people")
+                        .collect());
         ByteArrayOutputStream everything = new ByteArrayOutputStream();
         everything.write(utf8(TestSession.plan(df)));
-        everything.write(utf8(df.queryExecution().explainString(
-                org.apache.spark.sql.execution.ExplainMode.fromString("formatted"))));
+        everything.write(utf8(
+                df.queryExecution().explainString(org.apache.spark.sql.execution.ExplainMode.fromString("formatted"))));
         everything.write(utf8(df.queryExecution().executedPlan().toJSON()));
         everything.write(utf8(failure.toString()));
         try (ObjectOutputStream serialized = new ObjectOutputStream(everything)) {
@@ -92,8 +95,7 @@ final class SecrecyTest {
     @Test
     void theDriverHasNoKeys() {
         assertThrows(
-                SealcombException.class,
-                () -> Keysets.get(new KeySource("folder:" + TestSession.keyFolder()), "ids"));
+                SealcombException.class, () -> Keysets.get(new KeySource("folder:" + TestSession.keyFolder()), "ids"));
         assertTrue(SPARK.sparkContext().isLocal());
     }
 }

@@ -110,6 +110,8 @@ final class TaskTest {
     @Test
     void aForgedValueFreesTheMemoryOfItsTask() {
         ErrorTest.assertFails(
-                SealcombException.NotSealed.class, "row 0", "SELECT unseal(binary(note), 'notes') FROM people WHERE id % 3 = 1");
+                SealcombException.NotSealed.class,
+                "row 0",
+                "SELECT unseal(binary(note), 'notes') FROM people WHERE id % 3 = 1");
     }
 }

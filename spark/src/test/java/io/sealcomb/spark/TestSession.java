@@ -59,10 +59,17 @@ final class TestSession {
             AeadConfig.register();
             DeterministicAeadConfig.register();
             TreeMap<String, KeysetHandle> handles = new TreeMap<>();
-            handles.put("ids", KeysetHandle.generateNew(PredefinedDeterministicAeadParameters.AES256_SIV, RegistryConfiguration.get()));
-            handles.put("notes", KeysetHandle.generateNew(PredefinedAeadParameters.XAES_256_GCM_192_BIT_NONCE, RegistryConfiguration.get()));
+            handles.put(
+                    "ids",
+                    KeysetHandle.generateNew(
+                            PredefinedDeterministicAeadParameters.AES256_SIV, RegistryConfiguration.get()));
+            handles.put(
+                    "notes",
+                    KeysetHandle.generateNew(
+                            PredefinedAeadParameters.XAES_256_GCM_192_BIT_NONCE, RegistryConfiguration.get()));
             handles.put("siv", Keys.gcmSiv());
-            handles.put("fast", KeysetHandle.generateNew(PredefinedAeadParameters.AES256_GCM, RegistryConfiguration.get()));
+            handles.put(
+                    "fast", KeysetHandle.generateNew(PredefinedAeadParameters.AES256_GCM, RegistryConfiguration.get()));
             handles.put("old", oldKey());
             Files.createDirectories(keyFolder());
             for (String name : handles.keySet()) {
@@ -110,10 +117,7 @@ final class TestSession {
                 .config(Functions.DETERMINISTIC, "ids, python")
                 .getOrCreate();
         session.range(20_000)
-                .selectExpr(
-                        "id",
-                        "concat('s', id % 1000) AS ssn",
-                        "if(id % 3 = 0, null, concat('note ', id)) AS note")
+                .selectExpr("id", "concat('s', id % 1000) AS ssn", "if(id % 3 = 0, null, concat('note ', id)) AS note")
                 .createOrReplaceTempView("people");
         return session;
     }
