@@ -39,8 +39,10 @@ build_wheel() {
 # pytest_wheel ARGUMENT...: runs pytest. -P excludes the sources from the path, so the wheel is imported.
 pytest_wheel() { "$PYTHON/venv/bin/python" -P -m pytest --quiet --rootdir python "$@"; }
 
-# A separate step tests disk images, because only they need its tools.
-test_python() { pytest_wheel --ignore python/tests/test_disk_images.py python/tests; }
+# Separate steps test disk images and the jar for Spark, because only they need its tools.
+test_python() {
+    pytest_wheel --ignore python/tests/test_disk_images.py --ignore python/tests/test_spark_jar.py python/tests
+}
 
 test_disk_images() { pytest_wheel python/tests/test_disk_images.py; }
 

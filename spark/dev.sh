@@ -8,6 +8,7 @@ word spark "" "run_suite spark" \
 tests."
 word spark-aarch64 "" build_spark_aarch64 \
     "Cross-build the native library for Linux on Arm. The next \`./dev spark\` puts it into the jar, too."
+word spark-format "" format_spark "Format the sources of the jar."
 word spark-bench "[OPTION...]" bench_spark \
     "Measure Spark jobs with the jar of \`./dev spark\`; --rows N and --rounds N. spark/bench.sh says what it measures."
 
@@ -38,6 +39,13 @@ build_spark_aarch64() {
     place_spark_library "$TARGET/$machine/release/libsealcomb_jni.so" aarch64
 }
 
-test_spark() { maven verify; }
+test_spark() { maven spotless:check verify; }
+
+format_spark() { maven spotless:apply; }
+
+# Runs the jar in sessions of the Python package, whose wheel is installed.
+test_spark_in_python() {
+    SEALCOMB_SPARK_JAR=$SPARK/build/sealcomb-spark.jar pytest_wheel python/tests/test_spark_jar.py
+}
 
 bench_spark() { spark/bench.sh "$TARGET" "$@"; }

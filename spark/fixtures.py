@@ -13,6 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
+
 from sealcomb import Keyset, seal_column
 
 RESOURCES = Path(__file__).parent / "src/test/resources"
@@ -41,7 +42,7 @@ VALUES = [
     ),
     (
         "TIMESTAMP_NTZ '2026-01-02 03:04:05.000006'",
-        pa.scalar(datetime(2026, 1, 2, 3, 4, 5, 6), pa.timestamp("us")),  # noqa: DTZ001
+        pa.scalar(datetime(2026, 1, 2, 3, 4, 5, 6), pa.timestamp("us")),
     ),
     ("INTERVAL '3 04:05:06.000007' DAY TO SECOND", pa.scalar(273906000007, pa.duration("us"))),
     ("'naïve 🔑'", pa.scalar("naïve 🔑")),

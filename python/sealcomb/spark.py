@@ -9,6 +9,10 @@ Spark may run a task twice, because it failed, was slow or lost its executor. Th
 attempt draws new nonces, of 24 bytes) and ``deterministic`` (every attempt yields the same bytes). Sealing
 under ``gcm`` is refused, because its limit is counted per process and cannot be enforced across workers.
 
+If the session has the jar sealcomb-spark and its extension, and the key provider is ``keys_from_file`` or
+``keys_from_env``, then ``seal``, ``open``, ``reseal`` and ``open_aes_encrypt`` run in the executors' JVMs,
+without Python workers. The results are the same.
+
 >>> import sealcomb.spark
 >>> from sealcomb import keys_from_file
 >>> keys = keys_from_file("/run/secrets/keysets")  # on every executor: ids.json, notes.json
@@ -43,6 +47,7 @@ from sealcomb import (
     reseal_column,
     seal_column,
 )
+from sealcomb._spark_jar import Jar
 
 __all__ = [
     "open",
@@ -90,8 +95,10 @@ def seal(
 
     >>> sealed = seal(people, {"ssn": "ids"}, keys, context="people.{column}", row_id="id")  # doctest: +SKIP
     """
-    work = SealcombColumns("seal", tuple(columns.items()), _pickled(keys), context, row_id)
-    return df.mapInArrow(_checked(work, df), _schema(df, columns, _sealed_field))
+    work = _checked(SealcombColumns("seal", tuple(columns.items()), _pickled(keys), context, row_id), df)
+    if jar := Jar.of(df, keys):
+        return jar.run("seal", df, columns, context, row_id)
+    return df.mapInArrow(work, _schema(df, columns, _sealed_field))
 
 
 def open(  # noqa: A001, PLR0913
@@ -128,10 +135,11 @@ def open(  # noqa: A001, PLR0913
     >>> opened = open(sealed, {"ssn": "ids"}, keys, context="people.{column}", row_id="id")  # doctest: +SKIP
     """
     work = SealcombColumns("open", tuple(columns.items()), _pickled(keys), context, row_id, forged=forged)
+    work = _checked(work, df)
     nullable = forged == "null"
-    return df.mapInArrow(
-        _checked(work, df), _schema(df, columns, lambda field: _opened_field(field, nullable=nullable))
-    )
+    if jar := Jar.of(df, keys):
+        return jar.run("tryOpen" if nullable else "open", df, columns, context, row_id)
+    return df.mapInArrow(work, _schema(df, columns, lambda field: _opened_field(field, nullable=nullable)))
 
 
 def reseal(
@@ -146,8 +154,10 @@ def reseal(
 
     The arguments and exceptions are those of ``seal`` and ``open``.
     """
-    work = SealcombColumns("reseal", tuple(columns.items()), _pickled(keys), context, row_id)
-    return df.mapInArrow(_checked(work, df), df.schema)
+    work = _checked(SealcombColumns("reseal", tuple(columns.items()), _pickled(keys), context, row_id), df)
+    if jar := Jar.of(df, keys):
+        return jar.run("reseal", df, columns, context, row_id)
+    return df.mapInArrow(work, df.schema)
 
 
 def seal_udf(
@@ -224,8 +234,10 @@ def open_aes_encrypt(
     >>> keys = lambda name: Keyset.from_keys({1: fetch(name)}, primary=1, policy="gcm")
     >>> opened = open_aes_encrypt(old, {"ssn": "legacy"}, keys)  # doctest: +SKIP
     """
-    work = SealcombColumns("open_aes_encrypt", tuple(columns.items()), _pickled(keys), aad=aad)
-    return df.mapInArrow(_checked(work, df), _schema(df, columns, _binary_field))
+    work = _checked(SealcombColumns("open_aes_encrypt", tuple(columns.items()), _pickled(keys), aad=aad), df)
+    if jar := Jar.of(df, keys):
+        return jar.open_aes_encrypt(df, columns, aad)
+    return df.mapInArrow(work, _schema(df, columns, _binary_field))
 
 
 def seal_aes_encrypt(

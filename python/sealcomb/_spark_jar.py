@@ -1,0 +1,62 @@
+"""The jar sealcomb-spark, which does the work of `sealcomb.spark` in the executors' JVMs, without Python.
+
+It takes over if the session has its extension and the key provider is one that the jar also has:
+`keys_from_file` or `keys_from_env`. Other providers are Python functions.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from py4j.java_gateway import JavaClass  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame
+
+from sealcomb import KeyProvider, keys_from_env, keys_from_file
+
+__all__ = ["Jar"]
+
+EXTENSION = "io.sealcomb.spark.SealcombExtensions"
+
+
+class Jar:
+    """The jar's class for DataFrames, and where it finds keysets."""
+
+    def __init__(self, functions: Any, keys: str) -> None:
+        self.functions = functions
+        self.keys = keys
+
+    @classmethod
+    def of(cls, df: DataFrame, keys: KeyProvider) -> Jar | None:
+        """Returns the jar if it can do the work, or None."""
+        source = source_of(keys)
+        jvm = getattr(df.sparkSession, "_jvm", None)  # Spark Connect has no JVM.
+        if source is None or jvm is None:
+            return None
+        extensions = df.sparkSession.conf.get("spark.sql.extensions", "") or ""
+        if EXTENSION not in (name.strip() for name in extensions.split(",")):
+            return None
+        functions = jvm.io.sealcomb.spark.Sealcomb
+        return cls(functions, source) if isinstance(functions, JavaClass) else None
+
+    def run(
+        self, verb: str, df: DataFrame, columns: Mapping[str, str], context: str, row_id: str | None
+    ) -> DataFrame:
+        """Calls `seal`, `open`, `tryOpen` or `reseal` of the jar."""
+        work = getattr(self.functions, verb)
+        return DataFrame(work(df._jdf, dict(columns), context, row_id, self.keys), df.sparkSession)
+
+    def open_aes_encrypt(self, df: DataFrame, columns: Mapping[str, str], aad: bytes) -> DataFrame:
+        """Calls `openAesEncrypt` of the jar."""
+        opened = self.functions.openAesEncrypt(df._jdf, dict(columns), bytearray(aad), self.keys)
+        return DataFrame(opened, df.sparkSession)
+
+
+def source_of(keys: KeyProvider) -> str | None:
+    """Returns the value of the setting `spark.sealcomb.keys` for a key provider, or None if it has none."""
+    if isinstance(keys, keys_from_file):
+        return f"folder:{os.fspath(keys.folder)}"
+    if isinstance(keys, keys_from_env):
+        return f"env:{keys.prefix}"
+    return None
