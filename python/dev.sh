@@ -39,9 +39,11 @@ build_wheel() {
 # pytest_wheel ARGUMENT...: runs pytest. -P excludes the sources from the path, so the wheel is imported.
 pytest_wheel() { "$PYTHON/venv/bin/python" -P -m pytest --quiet --rootdir python "$@"; }
 
-# Separate steps test disk images and the jar for Spark, because only they need its tools.
+# Separate steps test disk images and the jar for Spark, because only they need its tools, and DuckDB's extension, which
+# is built apart.
 test_python() {
-    pytest_wheel --ignore python/tests/test_disk_images.py --ignore python/tests/test_spark_jar.py python/tests
+    pytest_wheel --ignore python/tests/test_disk_images.py --ignore python/tests/test_spark_jar.py \
+        --ignore python/tests/test_duckdb.py python/tests
 }
 
 test_disk_images() { pytest_wheel python/tests/test_disk_images.py; }

@@ -1,0 +1,487 @@
+//! The functions that the extension adds to SQL.
+//!
+//! ```text
+//! bind, once for each call in a query:
+//!     read the constants: the name of the keyset, the context, as_type
+//!     find the keyset, and derive the type of the result from the type of the value
+//! execute, once for each batch of up to 2048 rows:
+//!     convert the vectors of values and row ids to Arrow arrays
+//!     seal or open them by one call of the core, on the thread that DuckDB runs it on
+//!     convert the result to a vector
+//! ```
+
+use std::ffi::c_void;
+use std::num::NonZero;
+use std::ptr::null_mut;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, FieldRef};
+use libduckdb_sys::v2 as duckdb;
+use sealcomb_columns::{Binding, Column, Error, Forged, Keyset, Opening, Reason, Threads, UnopenedRow};
+
+use crate::ffi::{Arguments, Context, Failure, Result, Slot, call};
+use crate::keys;
+use crate::read::{self, Rows};
+use crate::types::SqlType;
+use crate::vector::Vector;
+use crate::write;
+
+/// What a function does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Seal,
+    SealDeterministic,
+    Unseal,
+    TryUnseal,
+    Reseal,
+}
+
+/// A function of SQL.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub(crate) name: &'static str,
+    operation: Operation,
+    pub(crate) description: &'static str,
+    pub(crate) example: &'static str,
+}
+
+/// All functions.
+pub(crate) static FUNCTIONS: [Function; 5] = [
+    Function {
+        name: "seal",
+        operation: Operation::Seal,
+        description: "Seals a value under the primary key of a keyset. Under a random keyset, each call has another result.",
+        example: "seal(note, 'notes', 'people.note')",
+    },
+    Function {
+        name: "seal_deterministic",
+        operation: Operation::SealDeterministic,
+        description: "As seal, for deterministic keysets only: equal values have equal results, so that DuckDB may \
+                      compute a constant once, and use it to filter.",
+        example: "seal_deterministic('078-05-1120', 'ids', 'people.ssn')",
+    },
+    Function {
+        name: "unseal",
+        operation: Operation::Unseal,
+        description: "Opens a sealed value. A value that does not open is an error.",
+        example: "unseal(salary, 'salaries', 'people.salary', as_type := 'DECIMAL(10, 2)')",
+    },
+    Function {
+        name: "try_unseal",
+        operation: Operation::TryUnseal,
+        description: "As unseal, but a value that does not open is NULL.",
+        example: "try_unseal(note, 'notes', 'people.note', as_type := 'VARCHAR')",
+    },
+    Function {
+        name: "reseal",
+        operation: Operation::Reseal,
+        description: "Opens a value with any key of a keyset, and seals it under the primary key.",
+        example: "reseal(note, 'notes', 'people.note')",
+    },
+];
+
+/// The parameters, in order. `as_type` is one of `unseal` and `try_unseal` only.
+pub(crate) const PARAMETERS: [&str; 5] = ["value", "keyset", "context", "row_id", "as_type"];
+const VALUE: u64 = 0;
+const KEYSET: u64 = 1;
+const CONTEXT: u64 = 2;
+const ROW_ID: u64 = 3;
+const AS_TYPE: u64 = 4;
+
+impl Function {
+    pub(crate) fn parameters(&self) -> &'static [&'static str] {
+        if self.opens() { &PARAMETERS } else { &PARAMETERS[..AS_TYPE as usize] }
+    }
+
+    fn opens(&self) -> bool {
+        matches!(self.operation, Operation::Unseal | Operation::TryUnseal)
+    }
+
+    /// How often DuckDB may reuse a result. Functions whose results are the same within a query may be computed before
+    /// it runs, if their arguments are constants; not later, because the keyset may change.
+    pub(crate) fn stability(&self) -> duckdb::DUCKDB_V2_FUNCTION_PROPERTY_VALUE {
+        use duckdb::DUCKDB_V2_FUNCTION_PROPERTY_VALUE as Value;
+        match self.operation {
+            Operation::Seal | Operation::Reseal => Value::DUCKDB_V2_FUNCTION_PROPERTY_STABILITY_VOLATILE,
+            _ => Value::DUCKDB_V2_FUNCTION_PROPERTY_STABILITY_CONSISTENT_WITHIN_QUERY,
+        }
+    }
+
+    /// Prefixes an error with the name of the function.
+    fn named<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|failure| match failure {
+            Failure::Message(message) => Failure::Message(format!("{}: {message}", self.name)),
+            Failure::Reported => Failure::Reported,
+        })
+    }
+}
+
+/// The types of the value and of the result of a call.
+fn types(function: &Function, arguments: Arguments, context: Context) -> Result<(SqlType, SqlType)> {
+    let value = SqlType::of(&arguments.logical_type(VALUE)?)?;
+    let result = match function.operation {
+        Operation::Seal | Operation::SealDeterministic => value.sealed(),
+        Operation::Reseal => {
+            check_sealed(&value)?;
+            value.clone()
+        }
+        Operation::Unseal | Operation::TryUnseal => {
+            if let Some(result) = as_type(arguments, context)? {
+                check_shape(&value, &result)?;
+                result
+            } else {
+                check_sealed(&value)?;
+                value.sealed()
+            }
+        }
+    };
+    Ok((value, result))
+}
+
+/// The type that `as_type` names, or has: `'BIGINT'` and `NULL::BIGINT` are the same.
+fn as_type(arguments: Arguments, context: Context) -> Result<Option<SqlType>> {
+    let witness = SqlType::of(&arguments.logical_type(AS_TYPE)?)?;
+    let result = match witness {
+        SqlType::Null => return Ok(None),
+        SqlType::Text => {
+            let name = arguments.constant(AS_TYPE)?;
+            if name.is_null()? { SqlType::Text } else { SqlType::parse(context, &name.text()?)? }
+        }
+        other => other,
+    };
+    if result.leaves().iter().any(|leaf| matches!(leaf, SqlType::Enum(_))) {
+        return Err("an enum cannot be the type of as_type; use VARCHAR, and cast the result"
+            .to_owned()
+            .into());
+    }
+    Ok(Some(result))
+}
+
+fn check_sealed(value: &SqlType) -> Result<()> {
+    match value.leaves().into_iter().find(|leaf| !matches!(leaf, SqlType::Blob | SqlType::Null)) {
+        None => Ok(()),
+        Some(other) => Err(format!(
+            "a sealed value is a BLOB, not {}; if it is text, decode it with from_hex or from_base64",
+            other.sql()
+        )
+        .into()),
+    }
+}
+
+/// Whether `as_type` has the same nesting as the value, and is another type only where the value is sealed.
+fn check_shape(value: &SqlType, as_type: &SqlType) -> Result<()> {
+    let shape = |sql: &SqlType| sql.sealed();
+    if *value == SqlType::Null {
+        return Ok(());
+    }
+    if shape(value) != shape(as_type) {
+        return Err(format!(
+            "the value has type {}, and as_type is {}; they differ in lists, structs or maps, \
+                            or in the names of fields",
+            value.sql(),
+            as_type.sql()
+        )
+        .into());
+    }
+    let pairs = value.leaves().into_iter().zip(as_type.leaves());
+    match pairs.into_iter().find(|(value, opened)| **value != SqlType::Blob && value != opened) {
+        None => Ok(()),
+        Some((value, opened)) => Err(format!(
+            "a sealed value is a BLOB, not {}, so it cannot be opened as {}",
+            value.sql(),
+            opened.sql()
+        )
+        .into()),
+    }
+}
+
+/// A bound call.
+pub(crate) struct Call {
+    function: &'static Function,
+    keyset: Arc<Keyset>,
+    context: Vec<u8>,
+    value: SqlType,
+    result: SqlType,
+    row_ids: Option<SqlType>,
+    /// The field of the values for the core. That of a sealed value has the type to open as in its metadata.
+    field: FieldRef,
+}
+
+impl Call {
+    fn bind(function: &'static Function, arguments: Arguments, context: Context) -> Result<Self> {
+        let (value, result) = types(function, arguments, context)?;
+        let name = arguments.constant(KEYSET)?;
+        if name.is_null()? {
+            return Err("the name of the keyset is NULL".to_owned().into());
+        }
+        let folder = keys::folder(&context.setting(keys::SETTING)?.text()?)?;
+        let keyset = keys::keyset(&folder, &name.text()?)?;
+        if function.operation == Operation::SealDeterministic && keyset.policy() != "deterministic" {
+            return Err(format!(
+                "keyset {:?} has the policy {:?}; use a deterministic one, or seal",
+                name.text()?,
+                keyset.policy()
+            )
+            .into());
+        }
+        let field =
+            if function.opens() { sealed_field(&value, &result, &keyset)? } else { value.field("value") };
+        let row_ids = Self::row_ids(arguments)?;
+        let context = Self::context(arguments)?;
+        Ok(Self { function, keyset, context, value, result, row_ids, field })
+    }
+
+    fn context(arguments: Arguments) -> Result<Vec<u8>> {
+        let sql = SqlType::of(&arguments.logical_type(CONTEXT)?)?;
+        let value = arguments.constant(CONTEXT)?;
+        if value.is_null()? {
+            return Err("the context is NULL; leave it out, or pass text or bytes".to_owned().into());
+        }
+        match sql {
+            SqlType::Text => Ok(value.text()?.into_bytes()),
+            SqlType::Blob => value.blob(),
+            other => Err(format!("the context has type {}; pass text or bytes", other.sql()).into()),
+        }
+    }
+
+    fn row_ids(arguments: Arguments) -> Result<Option<SqlType>> {
+        let sql = SqlType::of(&arguments.logical_type(ROW_ID)?)?;
+        match &sql {
+            SqlType::Null => Ok(None),
+            SqlType::Number(number) if number.is_integer() => Ok(Some(sql)),
+            SqlType::Text | SqlType::Blob | SqlType::Uuid => Ok(Some(sql)),
+            other => {
+                Err(format!("row_id has type {}; cast it to an integer, text or bytes", other.sql()).into())
+            }
+        }
+    }
+
+    /// Whether two calls have the same results, under a deterministic keyset.
+    fn equals(&self, other: &Self) -> bool {
+        std::ptr::eq(self.function, other.function)
+            && Arc::ptr_eq(&self.keyset, &other.keyset)
+            && self.context == other.context
+            && self.value == other.value
+            && self.result == other.result
+            && self.row_ids == other.row_ids
+    }
+
+    fn execute(&self, batch: &Batch) -> Result<()> {
+        let rows = batch.rows()?;
+        let values = read::array(&self.value, batch.argument(VALUE)?, &Rows::First(rows))?;
+        let ids = self.row_ids.as_ref();
+        let ids = ids.map(|sql| read::array(sql, batch.argument(ROW_ID)?, &Rows::First(rows))).transpose()?;
+        if let Some(row) = ids.as_ref().and_then(|ids| (0..rows).find(|row| ids.is_null(*row))) {
+            return Err(format!("row {row} of this batch: row_id is NULL; every row needs an id").into());
+        }
+        let result = self.run(values, ids.as_slice()).map_err(|error| self.explain(error, ids.as_ref()))?;
+        let place = |index| self.place(index, "", ids.as_ref());
+        write::array(&self.result, &result, batch.result()?, &place)
+    }
+
+    fn run(&self, values: ArrayRef, ids: &[ArrayRef]) -> std::result::Result<ArrayRef, Error> {
+        let column = Column { field: self.field.clone(), chunks: vec![values] };
+        let row_ids = self.row_ids.is_some().then_some(ids);
+        let binding = Binding { context: &self.context, row_ids };
+        // DuckDB calls from several threads.
+        let threads = Threads::new(NonZero::<usize>::MIN);
+        let open = |forged| {
+            let opening = Opening { forged, as_type: None };
+            sealcomb_columns::open(&column, &self.keyset, binding, opening, threads)
+                .map(|opened| opened.column)
+        };
+        let mut result = match self.function.operation {
+            Operation::Seal | Operation::SealDeterministic => {
+                sealcomb_columns::seal(&column, &self.keyset, binding, threads)?
+            }
+            Operation::Unseal => open(Forged::Raise)?,
+            Operation::TryUnseal => open(Forged::Null)?,
+            Operation::Reseal => {
+                let bindings = [binding, binding];
+                sealcomb_columns::reseal(&column, &self.keyset, bindings, Forged::Raise, threads)?.column
+            }
+        };
+        Ok(result.chunks.remove(0))
+    }
+
+    /// Describes a value by its index. DuckDB does not number the rows of a table, but a row id that is a number does.
+    fn place(&self, index: usize, path: &str, ids: Option<&ArrayRef>) -> String {
+        if self.is_in_list(path) {
+            return format!("value {index} of this batch's lists");
+        }
+        let id = ids.filter(|ids| ids.data_type().is_integer());
+        let id = id.and_then(|ids| arrow_cast::display::array_value_to_string(ids, index).ok());
+        let id = id.map_or_else(String::new, |id| format!(" (row_id {id})"));
+        let path = if path.is_empty() { String::new() } else { format!(", {path}") };
+        format!("row {index} of this batch{id}{path}")
+    }
+
+    /// Whether a path leads into a list, or may do so, if it is unknown.
+    fn is_in_list(&self, path: &str) -> bool {
+        let lists = |part| matches!(part, "element" | "key" | "value");
+        let list = matches!(self.value, SqlType::List(_) | SqlType::Array(..) | SqlType::Map(_));
+        list || path.split('.').any(lists)
+    }
+
+    fn explain(&self, error: Error, ids: Option<&ArrayRef>) -> Failure {
+        let message = match error {
+            Error::Unopened(UnopenedRow { row, path, reason, message, .. }) => {
+                let what = match reason {
+                    Reason::Forged(id) => format!(
+                        "the value did not verify under key {id}: it was changed, or sealed with another context or \
+                         row_id; pass those that it was sealed with, or use try_unseal for NULL in its place"
+                    ),
+                    Reason::NotSealed(bytes) => format!(
+                        "{bytes} bytes are not a sealed value: it was truncated, or never sealed; use try_unseal to \
+                         find such values"
+                    ),
+                    Reason::Mistyped(bytes) => format!(
+                        "the value holds {bytes} bytes, which values of the type never have; pass the type that was \
+                         sealed as as_type, or leave it out for the bytes"
+                    ),
+                    Reason::UnknownKey(_) => message,
+                };
+                format!("{}: {what}", self.place(row, &path, ids))
+            }
+            // The core numbers chunks. Here, there is one.
+            other => other.to_string().replacen("chunk 0, row ", "this batch, row ", 1),
+        };
+        Failure::Message(message)
+    }
+}
+
+/// Returns the field of sealed values to open: the one that sealing yields for the type to open as.
+fn sealed_field(value: &SqlType, result: &SqlType, keyset: &Keyset) -> Result<FieldRef> {
+    if *value == SqlType::Null {
+        return Ok(value.field("value"));
+    }
+    let sealed: Vec<bool> = value.leaves().into_iter().map(|leaf| *leaf == SqlType::Blob).collect();
+    let column = Column { field: result.field("value"), chunks: Vec::new() };
+    let paths = sealcomb_columns::leaf_paths(&column.field);
+    let selected = |path: &str| paths.iter().zip(&sealed).any(|(other, sealed)| other == path && *sealed);
+    let threads = Threads::new(NonZero::<usize>::MIN);
+    let sealed = sealcomb_columns::seal_leaves(&column, keyset, Binding::default(), &selected, threads);
+    Ok(large(&sealed.map_err(|error| error.to_string())?.field))
+}
+
+/// Returns a field whose binary leaves have 64-bit offsets, as the arrays of vectors have.
+fn large(field: &FieldRef) -> FieldRef {
+    let data_type = match field.data_type() {
+        DataType::Binary => DataType::LargeBinary,
+        DataType::LargeList(element) => DataType::LargeList(large(element)),
+        DataType::FixedSizeList(element, size) => DataType::FixedSizeList(large(element), *size),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(large).collect()),
+        DataType::Map(entries, sorted) => DataType::Map(large(entries), *sorted),
+        other => other.clone(),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
+}
+
+/// A batch of rows of a call.
+struct Batch {
+    raw: duckdb::duckdb_v2_scalar_function_exec_info_handle,
+    slot: Slot,
+}
+
+impl Batch {
+    fn rows(&self) -> Result<usize> {
+        let mut rows = 0;
+        call!(self.slot, duckdb_v2_scalar_function_exec_get_row_count(self.raw, &raw mut rows))?;
+        Ok(rows as usize)
+    }
+
+    fn argument(&self, index: u64) -> Result<Vector<'_>> {
+        let mut raw = null_mut();
+        call!(self.slot, duckdb_v2_scalar_function_exec_get_arg(self.raw, index, &raw mut raw))?;
+        // SAFETY: the vector is alive during the call, and each argument is used once.
+        Ok(unsafe { Vector::new(raw, self.slot) })
+    }
+
+    fn result(&self) -> Result<Vector<'_>> {
+        let mut raw = null_mut();
+        call!(self.slot, duckdb_v2_scalar_function_exec_get_result(self.raw, &raw mut raw))?;
+        // SAFETY: the vector is alive during the call, and the result is used once.
+        Ok(unsafe { Vector::new(raw, self.slot) })
+    }
+
+    fn call(&self) -> Result<*mut c_void> {
+        let mut data = null_mut();
+        call!(self.slot, duckdb_v2_scalar_function_exec_get_bind_data(self.raw, &raw mut data))?;
+        Ok(data)
+    }
+}
+
+/// The function of a call that is bound.
+fn function_of(arguments: Arguments) -> Result<&'static Function> {
+    let data = arguments.user_data()?.cast::<Function>();
+    // SAFETY: every function is registered with a pointer to its entry of `FUNCTIONS`.
+    Ok(unsafe { &*data })
+}
+
+/// Tells DuckDB the type of a call's result.
+pub(crate) unsafe extern "C" fn resolve_types(
+    arguments: duckdb::duckdb_v2_function_bind_info_handle,
+    result: duckdb::duckdb_v2_scalar_function_resolve_types_info_handle,
+    context: duckdb::duckdb_v2_context_handle,
+    slot: *mut duckdb::duckdb_v2_error_info_handle,
+) {
+    let slot = Slot(slot);
+    slot.run(|| {
+        let (arguments, context) = (Arguments { raw: arguments, slot }, Context { raw: context, slot });
+        let function = function_of(arguments)?;
+        let (_, sql) = function.named(types(function, arguments, context))?;
+        let logical = match sql {
+            SqlType::Null => {
+                context.type_of_id(duckdb::DUCKDB_V2_LOGICAL_TYPE_ID::DUCKDB_V2_LOGICAL_TYPE_ID_BLOB)?
+            }
+            sql => context.parse_type(&sql.sql())?,
+        };
+        call!(slot, duckdb_v2_scalar_function_resolve_types_set_return_type(result, logical.raw))
+    });
+}
+
+/// Binds a call.
+pub(crate) unsafe extern "C" fn bind(
+    arguments: duckdb::duckdb_v2_function_bind_info_handle,
+    result: duckdb::duckdb_v2_scalar_function_bind_info_handle,
+    context: duckdb::duckdb_v2_context_handle,
+    slot: *mut duckdb::duckdb_v2_error_info_handle,
+) {
+    unsafe extern "C" fn destroy(call: *mut c_void) {
+        // SAFETY: the pointer comes from `Box::into_raw` below, and DuckDB drops it once.
+        drop(unsafe { Box::from_raw(call.cast::<Call>()) });
+    }
+    unsafe extern "C" fn equals(a: *mut c_void, b: *mut c_void) -> bool {
+        // SAFETY: all bind data of the extension are calls, and both are alive.
+        unsafe { (*a.cast::<Call>()).equals(&*b.cast::<Call>()) }
+    }
+    let slot = Slot(slot);
+    slot.run(|| {
+        let (arguments, context) = (Arguments { raw: arguments, slot }, Context { raw: context, slot });
+        let function = function_of(arguments)?;
+        let call = Box::new(function.named(Call::bind(function, arguments, context))?);
+        let mut data = duckdb::duckdb_v2_opaque {
+            ptr: Box::into_raw(call).cast(),
+            destroy: Some(destroy),
+            equals: Some(equals),
+        };
+        call!(slot, duckdb_v2_scalar_function_bind_set_bind_data(result, &raw mut data))
+    });
+}
+
+/// Seals or opens a batch.
+pub(crate) unsafe extern "C" fn execute(
+    batch: duckdb::duckdb_v2_scalar_function_exec_info_handle,
+    _context: duckdb::duckdb_v2_context_handle,
+    slot: *mut duckdb::duckdb_v2_error_info_handle,
+) {
+    let slot = Slot(slot);
+    slot.run(|| {
+        let batch = Batch { raw: batch, slot };
+        let call = batch.call()?.cast::<Call>();
+        // SAFETY: `bind` has set the data, which DuckDB keeps as long as the call.
+        let call = unsafe { &*call };
+        call.function.named(call.execute(&batch))
+    });
+}

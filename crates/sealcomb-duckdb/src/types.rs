@@ -1,0 +1,306 @@
+//! The types of DuckDB that can be sealed, and the Arrow types that carry their values.
+//!
+//! HUGEINT and UHUGEINT are sealed as 16 bytes, little-endian: the bytes of a HUGEINT are those of the same number as a
+//! decimal of 38 digits without fraction. A UUID is sealed as its 16 bytes in the order of its text. An interval has
+//! months, days and nanoseconds, as in Arrow. An enum is sealed as its text. All other types are sealed as the Arrow
+//! type with the same values.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, TimeUnit};
+use libduckdb_sys::v2::DUCKDB_V2_LOGICAL_TYPE_ID as Id;
+
+use crate::ffi::{Context, Failure, LogicalType, Result};
+
+/// The kind of a string literal, before DuckDB gives it a type.
+const STRING_LITERAL: u32 = 37;
+/// The kind of an integer literal, before DuckDB gives it a type.
+const INTEGER_LITERAL: u32 = 38;
+
+/// A type that can be sealed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SqlType {
+    /// The type of `NULL`.
+    Null,
+    Boolean,
+    /// A number with the same values in memory as in Arrow.
+    Number(DataType),
+    Decimal {
+        width: u8,
+        scale: u8,
+    },
+    HugeInt,
+    UHugeInt,
+    Date,
+    /// The time of a day, in microseconds or nanoseconds.
+    Time(TimeUnit),
+    Timestamp(TimeUnit),
+    /// A timestamp with time zone, in microseconds or nanoseconds.
+    TimestampTz(TimeUnit),
+    Interval,
+    Uuid,
+    Text,
+    Blob,
+    /// The texts of an enum.
+    Enum(Arc<Vec<String>>),
+    List(Box<SqlType>),
+    /// A list of this number of elements.
+    Array(Box<SqlType>, i32),
+    Struct(Vec<(String, SqlType)>),
+    /// The types of keys and values.
+    Map(Box<[SqlType; 2]>),
+}
+
+impl SqlType {
+    /// # Errors
+    /// The type cannot be sealed.
+    pub(crate) fn of(logical: &LogicalType) -> Result<Self> {
+        const fn id(id: Id) -> u32 {
+            id as u32
+        }
+        macro_rules! id {
+            ($($name:ident = $kind:ident),* $(,)?) => { $(const $name: u32 = id(Id::$kind);)* };
+        }
+        id! {
+            SQLNULL = DUCKDB_V2_LOGICAL_TYPE_ID_SQLNULL, BOOLEAN = DUCKDB_V2_LOGICAL_TYPE_ID_BOOLEAN,
+            TINYINT = DUCKDB_V2_LOGICAL_TYPE_ID_TINYINT, SMALLINT = DUCKDB_V2_LOGICAL_TYPE_ID_SMALLINT,
+            INTEGER = DUCKDB_V2_LOGICAL_TYPE_ID_INTEGER, BIGINT = DUCKDB_V2_LOGICAL_TYPE_ID_BIGINT,
+            UTINYINT = DUCKDB_V2_LOGICAL_TYPE_ID_UTINYINT, USMALLINT = DUCKDB_V2_LOGICAL_TYPE_ID_USMALLINT,
+            UINTEGER = DUCKDB_V2_LOGICAL_TYPE_ID_UINTEGER, UBIGINT = DUCKDB_V2_LOGICAL_TYPE_ID_UBIGINT,
+            HUGEINT = DUCKDB_V2_LOGICAL_TYPE_ID_HUGEINT, UHUGEINT = DUCKDB_V2_LOGICAL_TYPE_ID_UHUGEINT,
+            FLOAT = DUCKDB_V2_LOGICAL_TYPE_ID_FLOAT, DOUBLE = DUCKDB_V2_LOGICAL_TYPE_ID_DOUBLE,
+            DECIMAL = DUCKDB_V2_LOGICAL_TYPE_ID_DECIMAL, DATE = DUCKDB_V2_LOGICAL_TYPE_ID_DATE,
+            TIME = DUCKDB_V2_LOGICAL_TYPE_ID_TIME, TIME_NS = DUCKDB_V2_LOGICAL_TYPE_ID_TIME_NS,
+            TIMESTAMP_S = DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_SEC,
+            TIMESTAMP_MS = DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_MS,
+            TIMESTAMP = DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP, TIMESTAMP_NS = DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_NS,
+            TIMESTAMP_TZ = DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_TZ,
+            TIMESTAMP_TZ_NS = DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_TZ_NS,
+            INTERVAL = DUCKDB_V2_LOGICAL_TYPE_ID_INTERVAL, UUID = DUCKDB_V2_LOGICAL_TYPE_ID_UUID,
+            VARCHAR = DUCKDB_V2_LOGICAL_TYPE_ID_VARCHAR, BLOB = DUCKDB_V2_LOGICAL_TYPE_ID_BLOB,
+            ENUM = DUCKDB_V2_LOGICAL_TYPE_ID_ENUM, LIST = DUCKDB_V2_LOGICAL_TYPE_ID_LIST,
+            ARRAY = DUCKDB_V2_LOGICAL_TYPE_ID_ARRAY, STRUCT = DUCKDB_V2_LOGICAL_TYPE_ID_STRUCT,
+            MAP = DUCKDB_V2_LOGICAL_TYPE_ID_MAP,
+        }
+        Ok(match logical.id()? {
+            SQLNULL => Self::Null,
+            BOOLEAN => Self::Boolean,
+            TINYINT => Self::Number(DataType::Int8),
+            SMALLINT => Self::Number(DataType::Int16),
+            INTEGER => Self::Number(DataType::Int32),
+            BIGINT | INTEGER_LITERAL => Self::Number(DataType::Int64),
+            UTINYINT => Self::Number(DataType::UInt8),
+            USMALLINT => Self::Number(DataType::UInt16),
+            UINTEGER => Self::Number(DataType::UInt32),
+            UBIGINT => Self::Number(DataType::UInt64),
+            FLOAT => Self::Number(DataType::Float32),
+            DOUBLE => Self::Number(DataType::Float64),
+            HUGEINT => Self::HugeInt,
+            UHUGEINT => Self::UHugeInt,
+            DECIMAL => Self::decimal(logical)?,
+            DATE => Self::Date,
+            TIME => Self::Time(TimeUnit::Microsecond),
+            TIME_NS => Self::Time(TimeUnit::Nanosecond),
+            TIMESTAMP_S => Self::Timestamp(TimeUnit::Second),
+            TIMESTAMP_MS => Self::Timestamp(TimeUnit::Millisecond),
+            TIMESTAMP => Self::Timestamp(TimeUnit::Microsecond),
+            TIMESTAMP_NS => Self::Timestamp(TimeUnit::Nanosecond),
+            TIMESTAMP_TZ => Self::TimestampTz(TimeUnit::Microsecond),
+            TIMESTAMP_TZ_NS => Self::TimestampTz(TimeUnit::Nanosecond),
+            INTERVAL => Self::Interval,
+            UUID => Self::Uuid,
+            VARCHAR | STRING_LITERAL => Self::Text,
+            BLOB => Self::Blob,
+            ENUM => {
+                let texts = logical.parameters()?;
+                let texts = texts.iter().map(|(_, text)| text.text()).collect::<Result<Vec<_>>>()?;
+                Self::Enum(Arc::new(texts))
+            }
+            LIST => Self::List(Box::new(Self::children(logical)?.remove(0).1)),
+            ARRAY => Self::array(logical)?,
+            STRUCT => Self::Struct(Self::children(logical)?),
+            MAP => {
+                let children = Self::children(logical)?.into_iter().map(|(_, child)| child);
+                let children: Vec<_> = children.collect();
+                Self::Map(Box::new(
+                    children.try_into().map_err(|_| Failure::from("a map has keys and values".to_owned()))?,
+                ))
+            }
+            _ => {
+                return Err(format!(
+                    "{} cannot be sealed; cast it to VARCHAR, BLOB, or another type that docs/columns-duckdb.md lists",
+                    logical.text()?
+                )
+                .into());
+            }
+        })
+    }
+
+    fn decimal(logical: &LogicalType) -> Result<Self> {
+        let parameters = logical.parameters()?;
+        Ok(Self::Decimal { width: parameters[0].1.utinyint()?, scale: parameters[1].1.utinyint()? })
+    }
+
+    fn array(logical: &LogicalType) -> Result<Self> {
+        let parameters = logical.parameters()?;
+        let element = Self::of(&parameters[0].1.logical_type()?)?;
+        let size = i32::try_from(parameters[1].1.bigint()?);
+        let size = size.map_err(|_| Failure::from("the array has more than 2^31 - 1 elements".to_owned()))?;
+        Ok(Self::Array(Box::new(element), size))
+    }
+
+    fn children(logical: &LogicalType) -> Result<Vec<(String, Self)>> {
+        let parameters = logical.parameters()?;
+        parameters.into_iter().map(|(name, child)| Ok((name, Self::of(&child.logical_type()?)?))).collect()
+    }
+
+    /// Reads the name of a type: SQL's, or, if SQL does not know it, pyarrow's or Spark's.
+    pub(crate) fn parse(context: Context, name: &str) -> Result<Self> {
+        if let Some(logical) = context.try_parse_type(name) {
+            return Self::of(&logical);
+        }
+        let arrow = sealcomb_columns::parse_type(name).map_err(|_| {
+            format!(
+                "unknown type {name:?} for as_type; use a type of SQL, such as 'BIGINT' or 'DECIMAL(10, 2)'"
+            )
+        })?;
+        Self::of_arrow(&arrow).ok_or_else(|| {
+            format!("DuckDB has no type like {name}, the value of as_type; use a type of SQL").into()
+        })
+    }
+
+    fn of_arrow(arrow: &DataType) -> Option<Self> {
+        Some(match arrow {
+            DataType::Null => Self::Null,
+            DataType::Boolean => Self::Boolean,
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Self::Text,
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Self::Blob,
+            DataType::FixedSizeBinary(16) => Self::Uuid,
+            DataType::Decimal128(width, scale) => {
+                Self::Decimal { width: *width, scale: u8::try_from(*scale).ok()? }
+            }
+            DataType::Date32 => Self::Date,
+            DataType::Time64(unit) => Self::Time(*unit),
+            DataType::Timestamp(unit, None) => Self::Timestamp(*unit),
+            DataType::Timestamp(unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond), Some(_)) => {
+                Self::TimestampTz(*unit)
+            }
+            DataType::Interval(IntervalUnit::MonthDayNano) => Self::Interval,
+            DataType::Float16 => return None,
+            number if number.is_integer() || number.is_floating() => Self::Number(number.clone()),
+            _ => return None,
+        })
+    }
+
+    /// The Arrow type that carries the values. Offsets have 64 bits, because a vector may hold more than 2 GiB.
+    pub(crate) fn arrow(&self) -> DataType {
+        match self {
+            Self::Null => DataType::Null,
+            Self::Boolean => DataType::Boolean,
+            Self::Number(number) => number.clone(),
+            Self::Decimal { width, scale } => DataType::Decimal128(*width, scale.cast_signed()),
+            Self::HugeInt | Self::UHugeInt | Self::Uuid => DataType::FixedSizeBinary(16),
+            Self::Date => DataType::Date32,
+            Self::Time(unit) => DataType::Time64(*unit),
+            Self::Timestamp(unit) => DataType::Timestamp(*unit, None),
+            Self::TimestampTz(unit) => DataType::Timestamp(*unit, Some("UTC".into())),
+            Self::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
+            Self::Text | Self::Enum(_) => DataType::LargeUtf8,
+            Self::Blob => DataType::LargeBinary,
+            Self::List(element) => DataType::LargeList(element.field("element")),
+            Self::Array(element, size) => DataType::FixedSizeList(element.field("element"), *size),
+            Self::Struct(fields) => DataType::Struct(Self::fields(fields)),
+            Self::Map(children) => {
+                let [key, value] = &**children;
+                let key = Field::new("key", key.arrow(), false);
+                let entries = Fields::from(vec![Arc::new(key), value.field("value")]);
+                DataType::Map(Arc::new(Field::new("entries", DataType::Struct(entries), false)), false)
+            }
+        }
+    }
+
+    /// The fields of a struct.
+    pub(crate) fn fields(fields: &[(String, Self)]) -> Fields {
+        fields.iter().map(|(name, child)| child.field(name)).collect()
+    }
+
+    /// The field of a column of this type.
+    pub(crate) fn field(&self, name: &str) -> FieldRef {
+        Arc::new(Field::new(name, self.arrow(), true))
+    }
+
+    /// Returns the type with other types for its leaves.
+    pub(crate) fn with_leaves(&self, leaf: &impl Fn(&Self) -> Self) -> Self {
+        match self {
+            Self::List(element) => Self::List(Box::new(element.with_leaves(leaf))),
+            Self::Array(element, size) => Self::Array(Box::new(element.with_leaves(leaf)), *size),
+            Self::Struct(fields) => Self::Struct(
+                fields.iter().map(|(name, child)| (name.clone(), child.with_leaves(leaf))).collect(),
+            ),
+            Self::Map(children) => Self::Map(Box::new([0, 1].map(|child| children[child].with_leaves(leaf)))),
+            other => leaf(other),
+        }
+    }
+
+    /// The leaves, in the order of the core's.
+    pub(crate) fn leaves(&self) -> Vec<&Self> {
+        match self {
+            Self::List(element) | Self::Array(element, _) => element.leaves(),
+            Self::Struct(fields) => fields.iter().flat_map(|(_, child)| child.leaves()).collect(),
+            Self::Map(children) => children.iter().flat_map(Self::leaves).collect(),
+            other => vec![other],
+        }
+    }
+
+    /// The type of the sealed values.
+    pub(crate) fn sealed(&self) -> Self {
+        self.with_leaves(&|_| Self::Blob)
+    }
+
+    /// The type as SQL writes it.
+    pub(crate) fn sql(&self) -> String {
+        let unit = |unit: &TimeUnit| match unit {
+            TimeUnit::Second => "_S",
+            TimeUnit::Millisecond => "_MS",
+            TimeUnit::Microsecond => "",
+            TimeUnit::Nanosecond => "_NS",
+        };
+        let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+        match self {
+            Self::Null => "\"NULL\"".to_owned(),
+            Self::Boolean => "BOOLEAN".to_owned(),
+            Self::Number(number) => match number {
+                DataType::Int8 => "TINYINT",
+                DataType::Int16 => "SMALLINT",
+                DataType::Int32 => "INTEGER",
+                DataType::Int64 => "BIGINT",
+                DataType::UInt8 => "UTINYINT",
+                DataType::UInt16 => "USMALLINT",
+                DataType::UInt32 => "UINTEGER",
+                DataType::UInt64 => "UBIGINT",
+                DataType::Float32 => "FLOAT",
+                _ => "DOUBLE",
+            }
+            .to_owned(),
+            Self::Decimal { width, scale } => format!("DECIMAL({width}, {scale})"),
+            Self::HugeInt => "HUGEINT".to_owned(),
+            Self::UHugeInt => "UHUGEINT".to_owned(),
+            Self::Date => "DATE".to_owned(),
+            Self::Time(precision) => format!("TIME{}", unit(precision)),
+            Self::Timestamp(precision) => format!("TIMESTAMP{}", unit(precision)),
+            Self::TimestampTz(precision) => format!("TIMESTAMPTZ{}", unit(precision)),
+            Self::Interval => "INTERVAL".to_owned(),
+            Self::Uuid => "UUID".to_owned(),
+            Self::Text | Self::Enum(_) => "VARCHAR".to_owned(),
+            Self::Blob => "BLOB".to_owned(),
+            Self::List(element) => format!("{}[]", element.sql()),
+            Self::Array(element, size) => format!("{}[{size}]", element.sql()),
+            Self::Struct(fields) => {
+                let fields: Vec<_> =
+                    fields.iter().map(|(name, child)| format!("{} {}", quoted(name), child.sql())).collect();
+                format!("STRUCT({})", fields.join(", "))
+            }
+            Self::Map(children) => format!("MAP({}, {})", children[0].sql(), children[1].sql()),
+        }
+    }
+}

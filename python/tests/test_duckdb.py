@@ -1,0 +1,522 @@
+"""The DuckDB extension seals and opens the same bytes as the Python package and Tink.
+
+The variable SEALCOMB_DUCKDB names the extension's file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+import tink
+from tink import aead, daead, secret_key_access
+
+from sealcomb import Keyset, keys_from_file, open_column, seal_column
+
+EXTENSION = Path(os.environ.get("SEALCOMB_DUCKDB", "target/duckdb/sealcomb.duckdb_extension")).resolve()
+PAGE = Path(__file__).parents[2] / "docs" / "columns-duckdb.md"
+POLICIES = ("random", "xaes", "gcm", "deterministic")
+VECTOR = 2048
+
+# A type of SQL, with expressions of some of its values. NULL is always among the values.
+VALUES = {
+    "BOOLEAN": ["true", "false"],
+    "TINYINT": ["-128", "0", "127"],
+    "SMALLINT": ["-32768", "7"],
+    "INTEGER": ["-2147483648", "7"],
+    "BIGINT": ["-9223372036854775808", "9223372036854775807"],
+    "UTINYINT": ["255"],
+    "USMALLINT": ["65535"],
+    "UINTEGER": ["4294967295"],
+    "UBIGINT": ["18446744073709551615"],
+    "FLOAT": ["1.5", "'-0.0'", "'nan'", "'-inf'"],
+    "DOUBLE": ["1.5", "'-0.0'", "'nan'", "1e300"],
+    "DECIMAL(4, 1)": ["-999.9", "0.1"],
+    "DECIMAL(9, 2)": ["-9999999.99", "0.01"],
+    "DECIMAL(18, 3)": ["-999999999999999.999"],
+    "DECIMAL(38, 10)": ["-1234567890123456789012345678.0123456789"],
+    "DATE": ["'1969-12-31'", "'9999-12-31'", "'infinity'"],
+    "TIME": ["'00:00:00'", "'23:59:59.999999'"],
+    "TIME_NS": ["'23:59:59.999999999'"],
+    "TIMESTAMP": ["'1969-12-31 23:59:59.999999'", "'2026-11-27 12:00:00'"],
+    "TIMESTAMP_S": ["'2026-11-27 12:00:00'"],
+    "TIMESTAMP_MS": ["'2026-11-27 12:00:00.123'"],
+    "TIMESTAMP_NS": ["'2026-11-27 12:00:00.123456789'"],
+    "TIMESTAMPTZ": ["'2026-11-27 12:00:00+02'"],
+    "TIMESTAMPTZ_NS": ["'2026-11-27 12:00:00.123456789+02'"],
+    "INTERVAL": ["'1 year -2 days 3 microseconds'", "'-1 month'"],
+    "VARCHAR": ["''", "'naïve ☃'", "'twelve bytes'", "'thirteen byte'", "repeat('x', 5000)"],
+    "BLOB": ["''", "'\\x00\\xFF'", "repeat('x', 5000)"],
+    "UUID": ["'00000000-0000-0000-0000-000000000000'", "'fedcba98-7654-3210-0123-456789abcdef'"],
+    "HUGEINT": ["'-170141183460469231731687303715884105728'", "'1'"],
+    "UHUGEINT": ["'340282366920938463463374607431768211455'", "'1'"],
+    "ENUM('calm', 'angry')": ["'angry'", "'calm'"],
+    "INTEGER[]": ["[1, NULL, 3]", "[]"],
+    "VARCHAR[][]": ["[['a', NULL], [], NULL]", "[]"],
+    "DECIMAL(9, 2)[2]": ["[1.5, NULL]"],
+    "STRUCT(street VARCHAR, zip INTEGER)": ["{'street': 'Main', 'zip': NULL}", "{'street': NULL, 'zip': 7}"],
+    'STRUCT("a ""b""" STRUCT(c DATE)[])': ["""{'a "b"': [{'c': '2026-11-27'}, NULL]}"""],
+    "MAP(VARCHAR, BIGINT)": ["MAP {'a': 1, 'b': NULL}", "MAP {}"],
+}
+NAMES = list(VALUES)
+
+
+def type_opened_as(sql: str) -> str:
+    return "VARCHAR" if sql.startswith("ENUM") else sql
+
+
+class Tink:
+    """Opens single values with Tink."""
+
+    def __init__(self, text: str, policy: str) -> None:
+        handle = tink.json_proto_keyset_format.parse(text, secret_key_access.TOKEN)
+        if policy == "deterministic":
+            self.open = handle.primitive(daead.DeterministicAead).decrypt_deterministically
+        else:
+            self.open = handle.primitive(aead.Aead).decrypt
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a keyset for each policy, of the policy's name."""
+    aead.register()
+    daead.register()
+    folder = tmp_path_factory.mktemp("keysets")
+    for policy in POLICIES:
+        (folder / f"{policy}.json").write_text(Keyset.generate(policy).secret_tink_json())
+    return folder
+
+
+@pytest.fixture
+def db(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with connect(folder) as db:
+        yield db
+
+
+def connect(folder: Path, database: str = ":memory:") -> duckdb.DuckDBPyConnection:
+    db = duckdb.connect(database, config={"allow_unsigned_extensions": "true"})
+    db.load_extension(str(EXTENSION))
+    db.execute(f"SET sealcomb_keys = '{folder}'")
+    return db
+
+
+def column(db: duckdb.DuckDBPyConnection, query: str) -> list[Any]:
+    return [row[0] for row in db.sql(query).fetchall()]
+
+
+def table(db: duckdb.DuckDBPyConnection, sql: str, rows: int = 0) -> None:
+    """Creates the table t with a column v of the type and a column id, of at least as many rows."""
+    values = [*VALUES[sql], "NULL"]
+    values *= max(1, rows // len(values) + 1)
+    tuples = ", ".join(f"({number}, {value})" for number, value in enumerate(values))
+    db.execute(f"CREATE OR REPLACE TABLE t (id BIGINT, v {sql})")
+    db.execute(f"INSERT INTO t VALUES {tuples}")
+
+
+def message(db: duckdb.DuckDBPyConnection, query: str) -> str:
+    with pytest.raises(duckdb.Error) as raised:
+        db.sql(query).fetchall()
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("sql", NAMES)
+def test_every_type_opens_as_it_was(db: duckdb.DuckDBPyConnection, sql: str, policy: str) -> None:
+    table(db, sql)
+    opened_as = type_opened_as(sql).replace("'", "''")
+    call = f"unseal(seal(v, '{policy}', 't.v'), '{policy}', 't.v', as_type := '{opened_as}')"
+    opened = db.sql(f"SELECT typeof({call}), {call} IS NOT DISTINCT FROM v::{type_opened_as(sql)} FROM t")
+    rows = opened.fetchall()
+    (expected,) = set(column(db, f"SELECT typeof(v::{type_opened_as(sql)}) FROM t"))
+    assert rows == [(expected, True)] * len(rows)
+    assert len(rows) == len(VALUES[sql]) + 1
+
+
+@pytest.mark.parametrize("sql", NAMES)
+def test_the_type_of_a_null_serves_as_type(db: duckdb.DuckDBPyConnection, sql: str) -> None:
+    table(db, sql)
+    opened_as = type_opened_as(sql)
+    call = f"unseal(seal(v, 'random'), 'random', as_type := NULL::{opened_as})"
+    assert all(column(db, f"SELECT {call} IS NOT DISTINCT FROM v::{opened_as} FROM t"))
+
+
+def arrow_of(db: duckdb.DuckDBPyConnection, sql: str) -> pa.ChunkedArray:
+    """Returns the values of t as the Arrow column that has the same sealed bytes."""
+    if sql == "UUID":
+        values = [value and value.bytes for value in column(db, "SELECT v FROM t")]
+        return pa.chunked_array([pa.array(values, pa.binary(16))])
+    if sql in {"HUGEINT", "UHUGEINT"}:
+        values = column(db, "SELECT v FROM t")
+        signed = sql == "HUGEINT"
+        bytes_of = [None if each is None else each.to_bytes(16, "little", signed=signed) for each in values]
+        return pa.chunked_array([pa.array(bytes_of, pa.binary(16))])
+    column_of_t = db.sql("SELECT v FROM t").to_arrow_table()["v"]
+    if pa.types.is_dictionary(column_of_t.type):
+        return column_of_t.cast(pa.string())
+    return column_of_t
+
+
+@pytest.mark.parametrize("row_ids", [False, True], ids=["without row ids", "with row ids"])
+@pytest.mark.parametrize("sql", NAMES)
+def test_a_deterministic_keyset_gives_the_bytes_of_python(
+    db: duckdb.DuckDBPyConnection, folder: Path, sql: str, row_ids: bool
+) -> None:
+    table(db, sql)
+    keyset = keys_from_file(folder)("deterministic")
+    ids = pa.array(column(db, "SELECT id FROM t"), pa.int64()) if row_ids else None
+    expected = seal_column(arrow_of(db, sql), keyset, context=b"t.v", row_ids=ids).to_pylist()
+    extra = ", id" if row_ids else ""
+    for function in ("seal", "seal_deterministic"):
+        ours = db.sql(f"SELECT {function}(v, 'deterministic', 't.v'{extra}) AS v FROM t").to_arrow_table()[
+            "v"
+        ]
+        assert ours.to_pylist() == expected, function
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_tink_opens_sealed_values(db: duckdb.DuckDBPyConnection, folder: Path, policy: str) -> None:
+    other = Tink((folder / f"{policy}.json").read_text(), policy)
+    text = column(db, f"SELECT seal(v, '{policy}', 'people.note') FROM (VALUES ('likes tea'), ('')) AS t(v)")
+    assert [other.open(each, b"people.note") for each in text] == [b"likes tea", b""]
+    (number,) = column(db, f"SELECT seal(-2::INTEGER, '{policy}', 'c', 7::SMALLINT)")
+    bound = (1).to_bytes(8, "big") + b"c" + (7).to_bytes(8, "big")
+    assert other.open(number, bound) == (-2).to_bytes(4, "little", signed=True)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_python_and_the_extension_open_each_others_columns(
+    db: duckdb.DuckDBPyConnection, folder: Path, policy: str
+) -> None:
+    keyset = keys_from_file(folder)(policy)
+    notes = pa.array(["tea", None, "", "x" * 100])
+    db.register("theirs", pa.table({"note": seal_column(notes, keyset, context=b"n")}))
+    call = f"unseal(note, '{policy}', 'n', as_type := 'VARCHAR')"
+    assert column(db, f"SELECT {call} FROM theirs") == notes.to_pylist()
+    ours = db.sql(f"SELECT seal(note, '{policy}', 'n') AS note FROM (SELECT {call} AS note FROM theirs)")
+    opened = open_column(ours.to_arrow_table()["note"], keyset, context=b"n", as_type="string")
+    assert opened.to_pylist() == notes.to_pylist()
+
+
+@pytest.mark.parametrize("rows", [0, 1, VECTOR - 1, VECTOR, VECTOR + 1, 5000])
+@pytest.mark.parametrize("sql", ["BIGINT", "VARCHAR", "DECIMAL(38, 10)", "VARCHAR[][]", "BOOLEAN"])
+def test_columns_of_any_length_open(db: duckdb.DuckDBPyConnection, sql: str, rows: int) -> None:
+    table(db, sql, rows)
+    db.execute(f"DELETE FROM t WHERE id >= {rows}")
+    db.execute(
+        "CREATE OR REPLACE TABLE sealed AS SELECT id, v AS plain, seal(v, 'random', 'c', id) AS v FROM t"
+    )
+    call = f"unseal(v, 'random', 'c', id, as_type := '{sql}')"
+    query = f"SELECT count(*), count(*) FILTER ({call} IS NOT DISTINCT FROM plain) FROM sealed"
+    assert db.sql(query).fetchall() == [(rows, rows)]
+
+
+def test_a_constant_is_sealed_anew_for_every_row_under_a_random_keyset(db: duckdb.DuckDBPyConnection) -> None:
+    sealed = column(db, "SELECT seal('tea', 'random') FROM range(5000)")
+    assert len(set(sealed)) == 5000
+    opened = "unseal(seal('tea', 'random'), 'random', as_type := 'VARCHAR')"
+    assert column(db, f"SELECT DISTINCT {opened} FROM range(5000)") == ["tea"]
+
+
+def test_a_constant_is_sealed_once_under_a_deterministic_keyset(db: duckdb.DuckDBPyConnection) -> None:
+    query = "EXPLAIN SELECT * FROM range(9) t(i) WHERE {}('tea', 'deterministic') = i::VARCHAR::BLOB"
+    assert "seal('tea'" in db.sql(query.format("seal")).fetchall()[0][1]
+    assert "seal_deterministic" not in db.sql(query.format("seal_deterministic")).fetchall()[0][1]
+
+
+@pytest.mark.parametrize("sql", ["VARCHAR", "BIGINT"])
+def test_dictionaries_are_sealed_by_value(db: duckdb.DuckDBPyConnection, folder: Path, sql: str) -> None:
+    indices = [3, None, 0, 1, 1] * 1000
+    values = pa.array(["a", "b" * 20, None, "☃"] if sql == "VARCHAR" else [5, -5, None, 7])
+    words = pa.table({"v": pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), values)})
+    db.register("words", words)
+    db.execute("CREATE TABLE stored AS SELECT i, v FROM (SELECT v, row_number() OVER () AS i FROM words)")
+    expected = seal_column(words["v"], keys_from_file(folder)("deterministic")).to_pylist()
+    assert column(db, "SELECT seal(v, 'deterministic') FROM words") == expected
+    assert column(db, "SELECT seal_deterministic(v, 'deterministic') FROM words") == expected
+    assert column(db, "SELECT seal(v, 'deterministic') FROM stored ORDER BY i") == expected
+
+
+def test_dictionaries_of_a_filter_and_a_join_are_sealed_by_value(db: duckdb.DuckDBPyConnection) -> None:
+    db.execute(
+        "CREATE TABLE l AS SELECT i, [i, NULL, i + 1] AS v, {'a': 'x' || i} AS s FROM range(4000) t(i)"
+    )
+    for value, kind in (("v", "BIGINT[]"), ("s", "STRUCT(a VARCHAR)")):
+        call = f"unseal(seal({value}, 'random', 'c', i), 'random', 'c', i, as_type := '{kind}')"
+        joined = "l JOIN range(0, 4000, 3) r(j) ON i = j WHERE i % 7 > 0"
+        query = f"SELECT bool_and({call} = {value}), count(*) FROM {joined}"
+        (kept,) = column(db, "SELECT count(*) FROM range(0, 4000, 3) r(i) WHERE i % 7 > 0")
+        assert db.sql(query).fetchall() == [(True, kept)]
+
+
+def test_nulls_of_every_kind_stay_null(db: duckdb.DuckDBPyConnection) -> None:
+    for value in (
+        "NULL",
+        "NULL::VARCHAR",
+        "NULL::INTEGER[]",
+        "NULL::STRUCT(a INTEGER)",
+        "NULL::MAP(DATE, DATE)",
+    ):
+        assert column(db, f"SELECT seal({value}, 'random') FROM range(3)") == [None] * 3
+    for value in ("NULL", "NULL::BLOB"):
+        assert (
+            column(db, f"SELECT unseal({value}, 'random', as_type := 'BIGINT') FROM range(3)") == [None] * 3
+        )
+        assert column(db, f"SELECT reseal({value}, 'random') FROM range(3)") == [None] * 3
+
+
+def test_deterministic_columns_can_be_joined_and_grouped(db: duckdb.DuckDBPyConnection) -> None:
+    db.execute(
+        """CREATE TABLE a AS SELECT i, seal(i % 100, 'deterministic', 'ids') AS k FROM range(5000) t(i);
+        CREATE TABLE b AS SELECT i, seal(i, 'deterministic', 'ids') AS k FROM range(100) t(i)"""
+    )
+    assert db.sql("SELECT count(*), bool_and(a.i % 100 = b.i) FROM a JOIN b USING (k)").fetchall() == [
+        (5000, True)
+    ]
+    assert db.sql(
+        "SELECT count(*), min(c), max(c) FROM (SELECT count(*) c FROM a GROUP BY k)"
+    ).fetchall() == [(100, 50, 50)]
+    grouped = """SELECT count(*) FROM (SELECT seal_deterministic(i % 10, 'deterministic') AS s, count(*)
+        FROM a GROUP BY seal_deterministic(i % 10, 'deterministic'))"""
+    assert column(db, grouped) == [10]
+    found = "SELECT count(*) FROM a WHERE k = seal_deterministic(7::BIGINT, 'deterministic', 'ids')"
+    assert column(db, found) == [50]
+
+
+def test_queries_on_several_threads_and_connections_seal_the_same(
+    db: duckdb.DuckDBPyConnection,
+) -> None:
+    db.execute("SET threads = 4; CREATE TABLE big AS SELECT i, i::VARCHAR AS v FROM range(500_000) t(i)")
+    call = "unseal(seal(v, 'random', 'c', i), 'random', 'c', i, as_type := 'VARCHAR')"
+    query = f"SELECT count(*) FILTER ({call} = v) FROM big"
+    results: list[Any] = []
+
+    def run() -> None:
+        results.append(db.cursor().sql(query).fetchall())
+
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [[(500_000,)]] * 3
+
+
+@pytest.mark.parametrize("value", ["note", "list", "struct"])
+def test_a_changed_value_is_an_error_that_names_its_row(db: duckdb.DuckDBPyConnection, value: str) -> None:
+    kinds = {"note": "i::VARCHAR", "list": "[i, i]", "struct": "{'a': i}"}
+    db.execute(
+        f"CREATE TABLE s AS SELECT i, seal({kinds[value]}, 'random', 'c', i) AS v FROM range(100) t(i)"
+    )
+    changed = {"note": "v || '\\x00'::BLOB", "list": "[v[1], v[1]]", "struct": "{'a': v.a || '\\x00'::BLOB}"}
+    query = f"SELECT {{}}(CASE i WHEN 17 THEN {changed[value]} ELSE v END, 'random', 'c', i) FROM s"
+    text = message(db, query.format("unseal"))
+    assert "did not verify under key" in text
+    assert "try_unseal" in text
+    assert "unseal: " in text
+    assert (
+        "row 17 of this batch (row_id 17)" if value != "list" else "value 35 of this batch's lists"
+    ) in text
+    opened = column(db, query.format("try_unseal"))
+    rows = [
+        row
+        for row, each in enumerate(opened)
+        if each is None or None in (each.values() if value == "struct" else each)
+    ]
+    assert rows == [17]
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("unseal(seal('a', 'random', 'b'), 'random', 'c')", "did not verify"),
+        ("unseal(seal('a', 'random', 'b', 1), 'random', 'b', 2)", r"row_id 2\).*did not verify"),
+        ("unseal(seal('a', 'random', 'b', 1), 'random', 'b')", "did not verify"),
+        ("unseal(seal('a', 'random'), 'gcm')", r"sealed under key \d+, which is not in this keyset"),
+        ("unseal('abc'::BLOB, 'random')", "3 bytes are not a sealed value"),
+        ("unseal(seal(1::TINYINT, 'random'), 'random', as_type := 'BIGINT')", "holds 1 bytes.*as_type"),
+        ("unseal(seal(2::TINYINT, 'random'), 'random', as_type := 'BOOLEAN')", "not a bool"),
+        ("unseal(seal('\\xFF'::BLOB, 'random'), 'random', as_type := 'VARCHAR')", "not UTF-8"),
+        ("unseal(seal(12345::HUGEINT, 'random'), 'random', as_type := 'DECIMAL(4, 0)')", "more digits"),
+        ("unseal(seal(-1::BIGINT, 'random'), 'random', as_type := 'TIME')", "not a time of a day"),
+        ("seal(1, 'random', 'c', NULL::BIGINT)", "row_id is NULL"),
+        ("seal(1, 'random', 'c', 1.5)", "row_id has type DECIMAL"),
+        ("seal(1, 'random', NULL)", "context is NULL"),
+        ("seal(1, 'random', 7)", "context has type INTEGER"),
+        ("seal(1, NULL)", "name of the keyset is NULL"),
+        ("seal(1, 'missing')", r"keyset .missing.: cannot read .*missing\.json"),
+        ("seal(1, '../random')", "invalid keyset name"),
+        ("seal(1, '')", "invalid keyset name"),
+        ("seal('101'::BIT, 'random')", "BIT cannot be sealed; cast it"),
+        ("seal_deterministic(1, 'random')", 'has the policy "random"; use a deterministic one, or seal'),
+        ("unseal('text', 'random')", "a sealed value is a BLOB, not VARCHAR"),
+        ("unseal(seal(1, 'random'), 'random', as_type := 'nonsense')", "unknown type .nonsense."),
+        ("unseal(seal(1, 'random'), 'random', as_type := 'INTEGER[]')", "differ in lists"),
+        ("unseal(seal(1, 'random'), 'random', as_type := 'ENUM(''a'')')", "use VARCHAR, and cast"),
+        ("seal(i, 'random', i::VARCHAR) FROM range(3) t(i)", "constant"),
+        ("seal(i, i::VARCHAR) FROM range(3) t(i)", "constant"),
+        ("seal(INTERVAL '300000000 hours', 'random')", "more than 2\\^63 nanoseconds"),
+    ],
+)
+def test_wrong_calls_say_what_to_do(db: duckdb.DuckDBPyConnection, call: str, expected: str) -> None:
+    text = message(db, f"SELECT {call}")
+    assert re.search(expected, text, re.DOTALL), text
+
+
+def test_try_unseal_only_forgives_values_that_do_not_open(db: duckdb.DuckDBPyConnection) -> None:
+    query = """SELECT try_unseal(v, 'random', as_type := 'VARCHAR')
+        FROM (VALUES (seal('a', 'random')), ('abc'::BLOB), (seal('a', 'gcm')), (NULL)) AS t(v)"""
+    assert column(db, query) == ["a", None, None, None]
+    assert "missing.json" in message(db, "SELECT try_unseal('a'::BLOB, 'missing')")
+
+
+def test_as_type_accepts_the_names_of_other_engines(db: duckdb.DuckDBPyConnection) -> None:
+    for name, value, kind in (
+        ("timestamp[us, tz=UTC]", "'2026-01-01'::TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"),
+        ("decimal128(10, 2)", "1.5::DECIMAL(10, 2)", "DECIMAL(10,2)"),
+        ("timestamp_ntz", "'2026-01-01'::TIMESTAMP", "TIMESTAMP"),
+        ("long", "7::BIGINT", "BIGINT"),
+        ("large_string", "'a'", "VARCHAR"),
+    ):
+        call = f"unseal(seal({value}, 'random'), 'random', as_type := '{name}')"
+        assert db.sql(f"SELECT typeof({call}), {call} = {value}").fetchall() == [(kind, True)], name
+
+
+def test_the_leaves_of_a_struct_can_be_sealed_alone(db: duckdb.DuckDBPyConnection) -> None:
+    sealed = "{'street': seal('Main', 'random', 'c.street'), 'zip': 7}"
+    opened = f"unseal({sealed}, 'random', 'c', as_type := 'STRUCT(street VARCHAR, zip INTEGER)')"
+    assert column(db, f"SELECT {opened}") == [{"street": "Main", "zip": 7}]
+
+
+def test_arguments_can_be_named(db: duckdb.DuckDBPyConnection) -> None:
+    sealed = "seal(value := 'a', keyset := 'random', row_id := 7)"
+    opened = f"unseal({sealed}, 'random', row_id := 7::UTINYINT, as_type := 'VARCHAR')"
+    assert column(db, f"SELECT {opened}") == ["a"]
+
+
+def test_prepared_statements_seal_their_parameters(db: duckdb.DuckDBPyConnection) -> None:
+    sealed = "SELECT seal(?::VARCHAR, 'deterministic', 'c')"
+    for value in ("a", "b", None):
+        (result,) = db.execute(sealed, [value]).fetchone() or ()
+        assert (result is None) == (value is None)
+        opened = db.execute("SELECT unseal(?::BLOB, 'deterministic', 'c', as_type := 'VARCHAR')", [result])
+        assert opened.fetchone() == (value,)
+    db.execute("PREPARE p AS SELECT unseal($1::BLOB, 'random', as_type := 'BIGINT')")
+    (result,) = column(db, "SELECT seal(7::BIGINT, 'random')")
+    assert db.execute(f"EXECUTE p(from_hex('{result.hex()}'))").fetchone() == (7,)
+
+
+def test_a_persistent_table_opens_after_a_restart(folder: Path, tmp_path: Path) -> None:
+    database = str(tmp_path / "people.duckdb")
+    with connect(folder, database) as db:
+        db.execute(
+            "CREATE TABLE t AS SELECT i, seal(i::VARCHAR, 'random', 't.v', i) AS v FROM range(5000) t(i)"
+        )
+        db.execute("UPDATE t SET v = reseal(v, 'random', 't.v', i)")
+    with connect(folder, database) as db:
+        opened = "unseal(v, 'random', 't.v', i, as_type := 'VARCHAR')"
+        assert column(db, f"SELECT count(*) FILTER ({opened} = i::VARCHAR) FROM t") == [5000]
+
+
+def test_a_rotated_keyset_is_read_at_once_and_opens_old_values(
+    db: duckdb.DuckDBPyConnection, folder: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "k.json"
+    shutil.copy(folder / "random.json", file)
+    db.execute(f"SET sealcomb_keys = '{tmp_path}'")
+    db.execute("CREATE TABLE t AS SELECT seal('a', 'k') AS v")
+    old = Keyset.from_tink_json(file.read_text())
+    new = old.rotated()
+    file.write_text(new.secret_tink_json())
+    db.execute("UPDATE t SET v = reseal(v, 'k')")
+    (sealed,) = column(db, "SELECT v FROM t")
+    assert int.from_bytes(sealed[1:5], "big") == new.primary != old.primary
+    assert column(db, "SELECT unseal(v, 'k', as_type := 'VARCHAR') FROM t") == ["a"]
+
+
+def test_a_damaged_keyset_is_an_error_without_its_content(
+    db: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    db.execute(f"SET sealcomb_keys = '{tmp_path}'")
+    for name, content in (("text", b"c2VjcmV0 key"), ("bytes", b"\xff\xfesecret"), ("empty", b"")):
+        (tmp_path / f"{name}.json").write_bytes(content)
+        text = message(db, f"SELECT seal(1, '{name}')")
+        assert f'keyset "{name}"' in text
+        assert "secret" not in text
+        assert "c2VjcmV0" not in text
+
+
+def test_plans_and_settings_contain_no_key(db: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    keys = re.findall(r'"value":\s*"([^"]+)"', "".join(file.read_text() for file in folder.iterdir()))
+    assert len(keys) == len(POLICIES)
+    db.execute("CREATE TABLE t AS SELECT seal(i, 'random') AS v FROM range(3) t(i)")
+    query = "SELECT unseal(v, 'random') AS v FROM t WHERE seal(7, 'deterministic') IS NOT NULL"
+    shown = str(db.sql(f"EXPLAIN ANALYZE {query}").fetchall()) + str(db.sql(f"EXPLAIN {query}").fetchall())
+    shown += str(db.sql("FROM duckdb_settings()").fetchall()) + str(
+        db.sql("FROM duckdb_functions()").fetchall()
+    )
+    assert "unseal" in shown
+    assert not [key for key in keys if key in shown]
+
+
+def test_the_environment_names_the_folder_unless_the_setting_does(folder: Path, tmp_path: Path) -> None:
+    code = f"""
+import duckdb
+db = duckdb.connect(config={{"allow_unsigned_extensions": "true"}})
+db.load_extension({str(EXTENSION)!r})
+for name in ("random", "other"):
+    try:
+        print(db.sql(f"SELECT octet_length(seal('a', '{{name}}'))").fetchall())
+    except duckdb.Error as error:
+        print(error)
+    db.sql("SET sealcomb_keys = {str(tmp_path)!r}")
+"""
+    shutil.copy(folder / "random.json", tmp_path / "other.json")
+    run = [sys.executable, "-c", code]
+    environment = {name: value for name, value in os.environ.items() if name != "SEALCOMB_KEYS"}
+    with_variable = environment | {"SEALCOMB_KEYS": str(folder)}
+    printed = subprocess.run(run, env=with_variable, capture_output=True, text=True, check=True).stdout
+    assert printed == "[(34,)]\n[(34,)]\n"
+    printed = subprocess.run(run, env=environment, capture_output=True, text=True, check=True).stdout
+    assert "SET sealcomb_keys = 'folder', or set the environment variable SEALCOMB_KEYS" in printed
+
+
+def test_an_extension_for_another_version_is_refused(tmp_path: Path) -> None:
+    content = EXTENSION.read_bytes()
+    other = tmp_path / "sealcomb.duckdb_extension"
+    other.write_bytes(content[:-512] + content[-512:].replace(b"v2.0.0", b"v2.0.1"))
+    db = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+    with pytest.raises(duckdb.Error, match=r"built specifically for DuckDB version 'v2\.0\.1'"):
+        db.load_extension(str(other))
+
+
+def test_the_blocks_of_the_manual_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "target" / "duckdb").mkdir(parents=True)
+    shutil.copy(EXTENSION, tmp_path / "target" / "duckdb" / "sealcomb.duckdb_extension")
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```(python|sql)\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    results = []
+    with duckdb.connect(config={"allow_unsigned_extensions": "true"}) as db:
+        for language, code in blocks:
+            if language == "python":
+                exec(compile(code, PAGE.name, "exec"), {"__name__": "example"})
+                continue
+            for statement in duckdb.extract_statements(code):
+                result = db.execute(statement)
+                results.append(result.fetchall() if result.description else [])
+        opened = [each for each in results if len(each) == 3]
+        assert [(row[0], row[1], row[2], row[3] and float(row[3])) for row in opened[-1]] == [
+            (1, "078-05-1120", "likes tea", 51000),
+            (2, "219-09-9999", None, 48500.5),
+            (3, "078-05-1120", "", None),
+        ]
+        assert sorted(sum((each for each in results if len(each) == 2), [])) == [(1,), (1,), (2,), (3,)]
