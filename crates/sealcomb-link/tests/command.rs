@@ -86,3 +86,49 @@ fn run_refuses_what_check_refuses() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("the same key"));
 }
+
+/// Runs a tool of systemd. Returns `None` with a message if it is not installed.
+fn systemd(tool: &str, arguments: &[&str]) -> Option<Output> {
+    let output = Command::new(tool).args(arguments).output().ok();
+    if output.is_none() {
+        println!("skipped: {tool} is not installed");
+    }
+    output
+}
+
+#[test]
+fn the_unit_is_valid_and_its_exposure_is_low() {
+    let folder = tempfile::tempdir().unwrap();
+    let unit = folder.path().join("sealcomb-link.service");
+    let text = include_str!("../sealcomb-link.service");
+    // The verification requires that the command exists.
+    fs::write(&unit, text.replace("/usr/bin/sealcomb-link", env!("CARGO_BIN_EXE_sealcomb-link"))).unwrap();
+    let unit = unit.to_str().unwrap();
+    let security = ["security", "--offline=true", "--threshold=20", "--no-pager", unit];
+    for arguments in [&["verify", "--man=no", unit][..], &security] {
+        let Some(output) = systemd("systemd-analyze", arguments) else { return };
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(output.status.success() && !text.contains("Unknown"), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn the_user_and_the_folder_of_the_unit_can_be_created() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("etc")).unwrap();
+    let root = format!("--root={}", folder.path().display());
+    let source = |kind: &str| format!("{}/sealcomb-link.{kind}", env!("CARGO_MANIFEST_DIR"));
+    let Some(output) = systemd("systemd-sysusers", &[&root, &source("sysusers")]) else { return };
+    assert!(output.status.success(), "{output:?}");
+    let users = fs::read_to_string(folder.path().join("etc/passwd")).unwrap();
+    assert!(
+        users.lines().any(|line| line.starts_with("sealcomb:x:") && line.ends_with("nologin")),
+        "{users}"
+    );
+    let Some(output) = systemd("systemd-tmpfiles", &[&root, "--create", &source("tmpfiles")]) else { return };
+    // Only root can give the folder to its user.
+    if output.status.success() {
+        let mode = fs::metadata(folder.path().join("etc/sealcomb")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o700);
+    }
+}
