@@ -26,6 +26,7 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use hmac::{Hmac, KeyInit, Mac};
@@ -136,7 +137,14 @@ fn end(role: Role, now: Instant) -> Control {
         every,
         liveness: Liveness::DEFAULT,
     };
-    Control::new(&settings, now)
+    let mut control = Control::new(&settings, now);
+    control.set_address(address(role.other()), now);
+    control
+}
+
+/// The address of the end with this role.
+fn address(role: Role) -> SocketAddr {
+    SocketAddr::from(([192, 0, 2, if role == Role::Master { 1 } else { 2 }], 4500))
 }
 
 /// Returns the key that both sources have for an id.
@@ -311,7 +319,7 @@ impl Wire {
     }
 
     fn deliver(&mut self, to: usize, datagram: &[u8]) {
-        self.ends[to].receive(datagram, self.now).hash(&mut self.path);
+        self.ends[to].receive(datagram, address(ROLES[1 - to]), self.now).hash(&mut self.path);
         self.act(to);
     }
 
@@ -331,7 +339,8 @@ impl Wire {
 
     fn perform(&mut self, which: usize, action: Action) {
         match action {
-            Action::Send(datagram) => {
+            Action::Move(_) => {}
+            Action::Send(datagram, _) => {
                 assert!(datagram.len() <= LONGEST, "a message of {} bytes", datagram.len());
                 if self.see(which, &datagram) && !self.repeats && self.challenges.len() < CHALLENGES {
                     self.challenges.push((1 - which, datagram.clone()));

@@ -5,17 +5,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::Serialize;
 
 macro_rules! counters {
-    ($($(#[$doc:meta])* $field:ident,)*) => {
+    ($($(#[doc = $doc:literal])* $field:ident,)*) => {
         /// Counters of one packet thread. Only that thread writes them; any thread may read them.
         #[derive(Debug, Default)]
         pub struct Counters {
-            $($(#[$doc])* pub $field: AtomicU64,)*
+            $($(#[doc = $doc])* pub $field: AtomicU64,)*
         }
 
         /// A snapshot of the counters' values.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
         pub struct Counts {
-            $($(#[$doc])* pub $field: u64,)*
+            $($(#[doc = $doc])* pub $field: u64,)*
         }
 
         impl Counters {
@@ -29,6 +29,11 @@ macro_rules! counters {
             /// Iterates over the counters' names and values.
             pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 [$((stringify!($field), self.$field),)*].into_iter()
+            }
+
+            /// Returns the counters' descriptions, in the order of [`Self::named`].
+            pub fn descriptions() -> impl Iterator<Item = &'static str> {
+                [$(concat!($($doc),*),)*].into_iter().map(str::trim)
             }
         }
     };
@@ -52,7 +57,7 @@ counters! {
     out_dropped_not_ip,
     /// Packets dropped because sealing or sending failed.
     out_dropped_unsent,
-    /// Datagrams received from the peer's address. Segments of a coalesced datagram count individually.
+    /// Datagrams received, from any address. Segments of a coalesced datagram count individually.
     in_datagrams,
     /// NAT keepalives (RFC 3948, section 2.3).
     in_keepalives,

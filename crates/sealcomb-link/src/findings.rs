@@ -117,7 +117,8 @@ impl Findings {
                 if names.is_empty() { "no name".into() } else { names.join(", ") }
             ));
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()) as i64;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let now = since.cast_signed();
         let validity = certificate.validity();
         if now > validity.not_after.timestamp() {
             self.warn(format!(
@@ -178,6 +179,8 @@ fn may(metadata: &Metadata, user: &User, access: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::CString;
+
     use tempfile::TempDir;
 
     use super::*;
@@ -293,10 +296,10 @@ mod tests {
         let metadata = fs::metadata(&path).unwrap();
         let user = |uid: u32, gid: u32| User {
             name: "test".into(),
-            passwd: Default::default(),
+            passwd: CString::default(),
             uid: uid.into(),
             gid: gid.into(),
-            gecos: Default::default(),
+            gecos: CString::default(),
             dir: PathBuf::new(),
             shell: PathBuf::new(),
         };

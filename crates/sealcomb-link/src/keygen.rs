@@ -1,7 +1,7 @@
 //! Creation of key files.
 //!
-//! A key file contains a key of 32 random bytes as 64 lower-case hex digits and a line feed. Control keys and link keys
-//! have the same format; a longer key, white space at the end, and upper-case digits are accepted too.
+//! A key file contains a key of 32 random bytes as 64 lower-case hex digits and a line feed. Control keys and link
+//! keys have the same format; a longer key, white space at the end, and upper-case digits are accepted too.
 
 use std::fs::OpenOptions;
 use std::io::Write;

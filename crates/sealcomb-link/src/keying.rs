@@ -1,6 +1,6 @@
 //! The control task: it runs the rekey state machine with a clock, a socket, and a key source.
 
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,12 +12,15 @@ use tokio::sync::{Mutex, mpsc, watch};
 
 use crate::associations::Associations;
 use crate::clock::{ClockTrouble, Clocks};
-use crate::config::{Config, Keys, Role};
+use crate::config::{Config, Keys, Peer, Role};
 use crate::control::message::Refusal;
 use crate::control::{Action, Control, Event, Settings};
 use crate::keys::{Source, SourceError};
 use crate::log::{Log, Topic};
-use crate::path::{Activity, NatKeepalive};
+use crate::names::{Found, resolve};
+use crate::path::udp::reconnect;
+use crate::path::{Activity, Input, NatKeepalive};
+use crate::run::with_port_offset;
 use crate::status::KeyCounters;
 use crate::supply::{SourceEvent, fetch, supply};
 use crate::threads::Threads;
@@ -40,13 +43,21 @@ pub(crate) struct Keying {
     config: Config,
     associations: Arc<Associations>,
     counters: Arc<KeyCounters>,
-    /// The socket and activity of the first packet thread, which carry the control messages.
-    first: Lane,
-    activities: Vec<Arc<Activity>>,
+    /// The sockets and activities of the packet threads. The first carries the control messages.
+    lanes: Vec<Lane>,
     keepalives: Vec<NatKeepalive>,
     log: Log,
+    /// When the sockets to a dead peer are connected again; `None` while it is not dead.
+    next_connect: Option<Instant>,
     started: Instant,
     had_key: bool,
+}
+
+/// Connects the sockets of all packet threads to the peer. Without a route, they are connected later.
+fn connect(lanes: &[Lane], address: SocketAddr) {
+    for (number, lane) in (0..).zip(lanes) {
+        let _ = reconnect(&lane.socket, with_port_offset(address, number));
+    }
 }
 
 fn count(counter: &AtomicU64) {
@@ -61,19 +72,19 @@ impl Keying {
         lanes: Vec<Lane>,
     ) -> std::io::Result<Self> {
         let log = Log::new(&config);
-        let activities = lanes.iter().map(|lane| lane.activity.clone()).collect();
-        let first = Lane { socket: lanes[0].socket.try_clone()?, activity: lanes[0].activity.clone() };
-        let keepalives =
-            lanes.into_iter().map(|lane| NatKeepalive::new(lane.socket, lane.activity)).collect();
+        let keepalives = lanes
+            .iter()
+            .map(|lane| Ok(NatKeepalive::new(lane.socket.try_clone()?, lane.activity.clone())))
+            .collect::<std::io::Result<Vec<NatKeepalive>>>()?;
         let started = Instant::now();
         Ok(Self {
             config,
             associations,
             counters,
-            first,
-            activities,
+            lanes,
             keepalives,
             log,
+            next_connect: None,
             started,
             had_key: false,
         })
@@ -86,7 +97,7 @@ impl Keying {
     pub(crate) async fn run(
         mut self,
         source: Source,
-        mut control: mpsc::Receiver<Vec<u8>>,
+        mut control: mpsc::Receiver<Input>,
         threads: &mut Threads,
         path: &Path,
     ) -> Result<()> {
@@ -102,6 +113,9 @@ impl Keying {
             },
             Instant::now(),
         );
+        if let Some(address) = self.config.peer.address() {
+            machine.set_address(address, Instant::now());
+        }
         let ahead = match &self.config.keys {
             Keys::Etsi014(etsi014) => etsi014.ahead,
             Keys::File(_) => 1,
@@ -115,23 +129,28 @@ impl Keying {
             Role::Master => threads.start_task("source", supply(source.clone(), wants, news_sender)),
             Role::Slave => threads.start_task("source", fetch(source.clone(), ids, news_sender)),
         }
+        let (name_wanted, is_name_wanted) = watch::channel(true);
+        let (found_sender, mut found) = mpsc::channel(1);
+        if let Peer::Name { host, port } = &self.config.peer {
+            let is_v4 = self.config.local.is_ipv4();
+            let lookups = resolve(host.clone(), *port, is_v4, is_name_wanted, found_sender.clone());
+            threads.start_task("names", lookups);
+        }
         let mut hang_up = signal(SignalKind::hangup())?;
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut clocks = Clocks::new(Instant::now());
-        let mut datagrams = Vec::with_capacity(MAX_QUEUED);
+        let mut inputs = Vec::with_capacity(MAX_QUEUED);
         loop {
             tokio::select! {
-                _ = control.recv_many(&mut datagrams, MAX_QUEUED) => {
-                    let now = Instant::now();
-                    for datagram in datagrams.drain(..) {
-                        if !machine.receive(&datagram, now) {
-                            count(&self.counters.control_ignored);
-                        }
+                _ = control.recv_many(&mut inputs, MAX_QUEUED) => {
+                    for input in inputs.drain(..) {
+                        self.handle_input(&mut machine, input);
                     }
                 }
+                Some(found) = found.recv() => self.handle_name(&mut machine, found),
                 Some(news) = news.recv() => self.handle_source_event(&mut machine, news),
                 error = threads.ended() => return Err(error),
                 _ = tick.tick() => {}
@@ -151,12 +170,15 @@ impl Keying {
                     machine.change_now(now);
                 }
             }
-            if let Some(at) = self.activities.iter().filter_map(|activity| activity.received()).max() {
+            if let Some(at) = self.lanes.iter().filter_map(|lane| lane.activity.received()).max() {
                 machine.heard_traffic(at);
             }
             machine.tick(now);
             self.execute(&mut machine, &ids_sender, now);
             self.associations.set_peer_dead(machine.is_peer_dead(now));
+            self.find_dead_peer(&mut machine, now);
+            let is_alive = machine.heard().is_some() && !machine.is_peer_dead(now);
+            name_wanted.send_if_modified(|wanted| std::mem::replace(wanted, !is_alive) == is_alive);
             self.keep_nat_mappings(now);
             wanted.send_if_modified(|wanted| std::mem::replace(wanted, machine.wants(ahead)) != *wanted);
             self.associations.expire(now);
@@ -166,6 +188,58 @@ impl Keying {
             self.had_key |= has_key;
             self.log.tick(now);
             self.counters.note(&machine, self.log.troubles(), now);
+        }
+    }
+
+    fn handle_input(&mut self, machine: &mut Control, input: Input) {
+        match input {
+            Input::Message(datagram, source) => {
+                if !machine.receive(&datagram, source, Instant::now()) {
+                    count(&self.counters.control_ignored);
+                }
+            }
+            Input::Moved(0, source) => machine.heard_from(source),
+            // Behind a NAT, the ports of the peer's other threads do not follow from that of the first.
+            Input::Moved(number, source) => {
+                if let Some(lane) = self.lanes.get(number) {
+                    let _ = reconnect(&lane.socket, source);
+                }
+            }
+        }
+    }
+
+    fn handle_name(&mut self, machine: &mut Control, found: Found) {
+        let now = Instant::now();
+        match found {
+            Ok(address) => {
+                self.log.end(Topic::Name);
+                machine.set_address(address, now);
+            }
+            Err(why) => {
+                let text = format!("peer not found: cannot resolve {}: {why}", self.config.peer);
+                self.log.begin(Topic::Name, &text, now);
+            }
+        }
+    }
+
+    /// Looks for a dead peer at its configured address, in case it moved there, and connects the sockets again once
+    /// per second, in case this end's own address has changed.
+    fn find_dead_peer(&mut self, machine: &mut Control, now: Instant) {
+        const INTERVAL: Duration = Duration::from_secs(1);
+        if !machine.is_peer_dead(now) {
+            self.next_connect = None;
+            return;
+        }
+        if self.next_connect.is_some_and(|next| now < next) {
+            return;
+        }
+        if self.next_connect.replace(now + INTERVAL).is_none()
+            && let Some(address) = self.config.peer.address()
+        {
+            machine.set_address(address, now);
+        }
+        if let Some(address) = machine.address() {
+            connect(&self.lanes, address);
         }
     }
 
@@ -211,13 +285,17 @@ impl Keying {
     }
 
     fn execute(&mut self, machine: &mut Control, ids: &mpsc::Sender<String>, now: Instant) {
-        let Self { config, associations, counters, first, log, .. } = self;
+        let Self { config, associations, counters, lanes, log, .. } = self;
         for action in machine.actions() {
             match action {
                 // A message that cannot be sent now is retransmitted.
-                Action::Send(datagram) => {
-                    let _ = first.socket.send(&datagram);
-                    first.activity.note_sent(now);
+                Action::Send(datagram, address) => {
+                    let _ = lanes[0].socket.send_to(&datagram, address);
+                    lanes[0].activity.note_sent(now);
+                }
+                Action::Move(address) => {
+                    connect(lanes, address);
+                    log.moved(&config.peer, address, now);
                 }
                 Action::Receive(association) => associations.receive(association, config, now),
                 Action::Forget(generation) => associations.forget(generation),

@@ -12,11 +12,13 @@ pub mod control;
 pub mod counters;
 pub mod derive;
 mod findings;
+mod hooks;
 mod keygen;
 mod keying;
 pub mod keys;
 mod listener;
 mod log;
+mod names;
 pub mod path;
 mod privileges;
 mod problems;
@@ -65,7 +67,7 @@ enum Command {
         /// Treat warnings as errors
         #[arg(long)]
         strict: bool,
-        /// Also ask the KME for its status
+        /// Ask the KME for its status
         #[arg(long)]
         online: bool,
     },

@@ -1,12 +1,13 @@
-//! The log of the link's problems. Each problem is logged when it begins, with its cause and a remedy, then at growing
-//! intervals, and once when it is resolved.
+//! The log of the link's problems. Each problem is logged when it begins, with its cause and a remedy, then at
+//! growing intervals, and once when it is resolved.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use sealcomb_esp::Transform;
 
 use crate::clock::ClockTrouble;
-use crate::config::{Config, Role};
+use crate::config::{Config, Peer, Role};
 use crate::control::message::Refusal;
 use crate::control::version::Versions;
 use crate::control::{Event, Silence};
@@ -15,6 +16,10 @@ use crate::problems::Problems;
 /// The subject of a problem. Each has at most one current problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Topic {
+    /// The peer's host name.
+    Name,
+    /// The peer's address. Its changes are no problems, but are logged as rarely.
+    Address,
     /// The peer's liveness.
     Peer,
     /// The key source.
@@ -30,6 +35,8 @@ pub(crate) enum Topic {
 impl Topic {
     fn end(self) -> &'static str {
         match self {
+            Self::Name => "peer found: its name was resolved",
+            Self::Address => "the peer has an address",
             Self::Peer => "peer back",
             Self::Source => "key source delivers keys again",
             Self::Exchange => "both ends agree on keys again",
@@ -56,7 +63,10 @@ impl Log {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             role: config.role,
-            peer: config.peer.to_string(),
+            peer: match config.peer {
+                Peer::Absent => "a peer of unknown address".into(),
+                Peer::Address(_) | Peer::Name { .. } => config.peer.to_string(),
+            },
             transform: config.transform,
             extended: config.extended,
             dead: config.liveness.dead,
@@ -96,6 +106,21 @@ impl Log {
         }
         for (text, age) in self.problems.reminders(now) {
             tracing::warn!("{text} (for {} so far)", seconds(age));
+        }
+    }
+
+    /// Logs the peer's address, unless it is the configured one or was logged recently.
+    pub(crate) fn moved(&mut self, configured: &Peer, address: SocketAddr, now: Instant) {
+        self.peer = match configured {
+            Peer::Address(usual) if *usual == address => address.to_string(),
+            Peer::Address(_) | Peer::Name { .. } => format!("{configured} at {address}"),
+            Peer::Absent => address.to_string(),
+        };
+        let text = format!("peer moved: {}", self.peer);
+        let is_due = *configured != Peer::Address(address) && self.problems.begin(Topic::Address, &text, now);
+        self.problems.end(Topic::Address);
+        if is_due {
+            tracing::info!("{text}");
         }
     }
 

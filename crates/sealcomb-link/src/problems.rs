@@ -48,7 +48,7 @@ impl<T: Copy + Eq + Hash + Ord> Problems<T> {
         topics.into_iter().filter_map(|(_, state)| Some(state.current.as_ref()?.0.clone())).collect()
     }
 
-    /// Records a problem. Returns whether it is to be logged now: it began, and was not logged recently.
+    /// Records a problem. Returns whether it must be logged now: it began, and was not logged recently.
     pub(crate) fn begin(&mut self, topic: T, text: &str, now: Instant) -> bool {
         let new = || Topic { logged: HashMap::new(), current: None };
         let Topic { logged, current } = self.0.entry(topic).or_insert_with(new);
@@ -67,7 +67,7 @@ impl<T: Copy + Eq + Hash + Ord> Problems<T> {
         is_due
     }
 
-    /// Returns the persisting problems that are to be logged again now, with the time since each began.
+    /// Returns the persisting problems that are due in the log again, with the time since each began.
     pub(crate) fn reminders(&mut self, now: Instant) -> Vec<(String, Duration)> {
         let remind = |Topic { logged, current }: &mut Topic| {
             let (text, since) = current.as_ref()?;
@@ -76,7 +76,7 @@ impl<T: Copy + Eq + Hash + Ord> Problems<T> {
         self.0.values_mut().filter_map(remind).collect()
     }
 
-    /// Ends the problem of a topic. Returns whether that is to be logged: its beginning was.
+    /// Ends the problem of a topic. Returns whether its end must be logged, because its beginning was.
     pub(crate) fn end(&mut self, topic: T) -> bool {
         let Some(Topic { logged, current }) = self.0.get_mut(&topic) else { return false };
         *current = None;

@@ -14,6 +14,7 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 use crate::associations::Associations;
 use crate::config::Config;
 use crate::counters::Counters;
+use crate::hooks::{self, Down};
 use crate::keying::{Keying, Lane, MAX_QUEUED};
 use crate::keys::Source;
 use crate::path::udp::Udp;
@@ -37,13 +38,16 @@ pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()
 
     let devices = open_devices(&config)?;
     let sockets = (0..config.workers)
-        .map(|i| Udp::open(with_port_offset(config.local, i), with_port_offset(config.peer, i)))
-        .collect::<std::io::Result<Vec<Udp>>>()
+        .map(|i| {
+            let peer = config.peer.address().map(|peer| with_port_offset(peer, i));
+            Udp::open_pair(with_port_offset(config.local, i), peer)
+        })
+        .collect::<std::io::Result<Vec<(Udp, Udp)>>>()
         .with_context(|| format!("cannot open the UDP socket on {}", config.local))?;
     let started = Instant::now();
     let lanes = sockets
         .iter()
-        .map(|udp| Ok(Lane { socket: udp.for_control()?, activity: Arc::new(Activity::new(started)) }))
+        .map(|(udp, _)| Ok(Lane { socket: udp.for_control()?, activity: Arc::new(Activity::new(started)) }))
         .collect::<std::io::Result<Vec<Lane>>>()?;
     let listener = match config.listen {
         Some(listen) => {
@@ -54,6 +58,10 @@ pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()
         }
         None => None,
     };
+    hooks::add_routes(&config.tun)?;
+    // Dropped last, when the link has ended.
+    let _down = Down::prepare(&config.tun)?;
+    hooks::run_up(&config.tun)?;
     if let Some(user) = &config.user {
         privileges::drop_to(user)?;
     }
@@ -63,15 +71,17 @@ pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()
     let (control_sender, control) = mpsc::channel(MAX_QUEUED);
     let counters: Vec<Arc<Counters>> = sockets.iter().map(|_| Arc::default()).collect();
     let mut threads = Threads::new(stop.clone());
-    for (((tun, udp), counters), lane) in devices.into_iter().zip(sockets).zip(&counters).zip(&lanes) {
+    let parts = devices.into_iter().zip(sockets).zip(&counters).zip(&lanes);
+    for (number, (((tun, sockets), counters), lane)) in parts.enumerate() {
         let shared = Shared {
             associations: associations.clone(),
+            lane: number,
             counters: counters.clone(),
             activity: lane.activity.clone(),
             stop: stop.clone(),
             control: control_sender.clone(),
         };
-        let worker = Worker::new(tun, udp, shared, &config).context("cannot set up the TUN device")?;
+        let worker = Worker::new(tun, sockets, shared, &config).context("cannot set up the TUN device")?;
         threads.start("packets", move || worker.run())?;
     }
     let keys = Arc::new(KeyCounters::default());
@@ -96,11 +106,12 @@ pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()
         .enable_all()
         .max_blocking_threads(NAME_LOOKUPS)
         .build()?;
+    let token = config.listen_token.clone();
     let keying = Keying::new(config, associations, keys, lanes)?;
     let outcome = guard(|| {
         runtime.block_on(async {
             if let Some(listener) = listener {
-                threads.start_task("status", status::serve(listener, status_state));
+                threads.start_task("status", status::serve(listener, token, status_state));
             }
             keying.run(source, control, &mut threads, path).await
         })
@@ -115,7 +126,7 @@ pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()
 }
 
 /// Adds `i` to the port of an address. The configuration ensures that the port does not exceed 65535.
-fn with_port_offset(address: SocketAddr, i: u16) -> SocketAddr {
+pub(crate) fn with_port_offset(address: SocketAddr, i: u16) -> SocketAddr {
     SocketAddr::new(address.ip(), address.port().saturating_add(i))
 }
 

@@ -27,9 +27,11 @@ mod fields;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use ctutils::CtEq;
@@ -139,6 +141,75 @@ pub struct Tun {
     pub name: String,
     /// The interface addresses.
     pub addresses: Vec<IpNet>,
+    /// The destinations that are routed through the interface.
+    pub routes: Vec<IpNet>,
+    /// MTU of the routes in bytes; `None` for that of the interface.
+    pub route_mtu: Option<u16>,
+    /// The routing table of the routes; `None` for the main table.
+    pub route_table: Option<u32>,
+    /// Shell commands to run once the interface exists.
+    pub up: Vec<String>,
+    /// Shell commands to run when the link has ended.
+    pub down: Vec<String>,
+}
+
+/// Where the peer is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// At this address, until it moves.
+    Address(SocketAddr),
+    /// At the address of this host name, until it moves. The name is resolved again while the peer is dead.
+    Name {
+        /// The host name.
+        host: String,
+        /// The UDP port.
+        port: u16,
+    },
+    /// Unknown until the peer's first authenticated message.
+    Absent,
+}
+
+impl Peer {
+    /// Returns the address if it is configured.
+    pub fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Address(address) => Some(*address),
+            Self::Name { .. } | Self::Absent => None,
+        }
+    }
+}
+
+impl FromStr for Peer {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        if let Ok(address) = text.parse() {
+            return Ok(Self::Address(address));
+        }
+        let (host, port) = text.rsplit_once(':').ok_or(())?;
+        let is_label = |label: &str| {
+            (1..=63).contains(&label.len())
+                && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+        };
+        // Something like 192.0.2.300 is a mistyped address.
+        let is_name = host.len() <= 253
+            && host.split('.').all(is_label)
+            && host.bytes().any(|byte| byte.is_ascii_alphabetic());
+        if !is_name {
+            return Err(());
+        }
+        Ok(Self::Name { host: host.to_owned(), port: port.parse().map_err(|_| ())? })
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address) => address.fmt(f),
+            Self::Name { host, port } => write!(f, "{host}:{port}"),
+            Self::Absent => f.write_str("(any address)"),
+        }
+    }
 }
 
 /// A file that a configuration refers to.
@@ -146,7 +217,7 @@ pub struct Tun {
 pub struct UsedFile {
     /// The field that names it.
     pub field: &'static str,
-    /// Its path.
+    /// The path of the file.
     pub path: PathBuf,
     /// Whether it contains a secret.
     pub is_secret: bool,
@@ -160,7 +231,7 @@ pub struct Config {
     /// The local UDP address. Worker `i` uses this port + `i`.
     pub local: SocketAddr,
     /// The peer's UDP address. Worker `i` uses this port + `i`.
-    pub peer: SocketAddr,
+    pub peer: Peer,
     /// The cipher suite. Must be equal at both ends.
     pub transform: Transform,
     /// Whether sequence numbers have 64 bits (ESN). Must be equal at both ends.
@@ -189,6 +260,8 @@ pub struct Config {
     pub liveness: Liveness,
     /// The address that serves metrics and status.
     pub listen: Option<SocketAddr>,
+    /// The token that clients of the status server must present; `None` for no check.
+    pub listen_token: Option<Zeroizing<String>>,
     /// The user to switch to after opening the device and sockets.
     pub user: Option<String>,
     /// The files that were read.
@@ -210,11 +283,15 @@ fn last_number(extended: bool) -> u64 {
 impl Config {
     /// Returns the size in bytes of the longest inner packet that fits into the configured path MTU.
     pub fn inner_mtu(&self) -> usize {
-        inner_mtu(self.transform.layout(), self.peer.is_ipv4(), self.path_mtu)
+        inner_mtu(self.transform.layout(), self.local.is_ipv4(), self.path_mtu)
     }
 
     /// Returns the names of the fields that differ from `new` and that take effect only at the next start.
     pub fn fields_fixed_until_restart(&self, new: &Self) -> Vec<&'static str> {
+        let is_same_token = match (&self.listen_token, &new.listen_token) {
+            (Some(ours), Some(theirs)) => ours.as_bytes().ct_eq(theirs.as_bytes()).into(),
+            (ours, theirs) => ours.is_none() && theirs.is_none(),
+        };
         let same = [
             ("role", self.role == new.role),
             ("local", self.local == new.local),
@@ -228,6 +305,7 @@ impl Config {
             ("control-key", self.control_key[..].ct_eq(&new.control_key[..]).into()),
             ("[tun]", self.tun == new.tun),
             ("listen", self.listen == new.listen),
+            ("listen-token", is_same_token),
             ("user", self.user == new.user),
         ];
         same.into_iter().filter(|(_, is_same)| !is_same).map(|(name, _)| name).collect()
@@ -282,6 +360,7 @@ struct Reader<'a> {
 }
 
 const ADDRESS: &str = "an address with a port, like \"192.0.2.1:4500\" or \"[2001:db8::1]:4500\"";
+const PEER: &str = "an address or host name with a port, like \"192.0.2.1:4500\" or \"link.example:4500\"";
 const DURATION: &str = "a duration of at most ten years, like \"100ms\", \"1s\" or \"2h\"";
 
 impl Reader<'_> {
@@ -294,23 +373,33 @@ impl Reader<'_> {
         let role = root.require("role", role, self.errors);
         let local = root.parsed::<SocketAddr>("local", ADDRESS, self.errors);
         let local = root.require("local", local, self.errors);
-        let peer = root.parsed::<SocketAddr>("peer", ADDRESS, self.errors);
-        let peer = root.require("peer", peer, self.errors);
+        let peer = if root.has("peer") {
+            root.parsed::<Peer>("peer", PEER, self.errors)
+        } else {
+            Some(Peer::Absent)
+        };
         let names = Transform::ALL.map(|transform| transform.id).join(", ");
         let transform = root.read("suite", &format!("one of {names}"), self.errors, Transform::by_id);
         let transform = root.require("suite", transform, self.errors);
         let extended = root.flag("esn", self.errors).unwrap_or(true);
         let window = root.number("window", 64, 1 << 20, self.errors).unwrap_or(8192) as usize;
         let workers = root.number("workers", 1, 64, self.errors).unwrap_or(1) as u16;
-        self.check_ends(&root, local, peer, workers);
+        self.check_ends(&root, local, peer.as_ref(), workers);
         let path_mtu = root.number("path-mtu", 576, 65_535, self.errors).unwrap_or(1500) as u16;
         let mss_clamp = root.flag("mss-clamp", self.errors).unwrap_or(true);
         let control_key = self.secret_file(&mut root, "control-key");
         let control_key = root.require("control-key", control_key, self.errors);
         let overlap = self.duration(&mut root, "overlap").unwrap_or(Duration::from_secs(2));
         let listen = root.parsed::<SocketAddr>("listen", ADDRESS, self.errors);
-        if listen.is_some_and(|listen| !listen.ip().is_loopback() || listen.port() == 0) {
-            self.errors.add(root.place("listen"), "`listen` must be a loopback address with a nonzero port");
+        let listen_token = self.token_file(&mut root, "listen-token");
+        if listen.is_some_and(|listen| listen.port() == 0) {
+            self.errors.add(root.place("listen"), "`listen` must have a nonzero port");
+        }
+        if listen.is_some_and(|listen| !listen.ip().is_loopback()) && !root.has("listen-token") {
+            self.errors.add(
+                root.place("listen"),
+                "`listen` must be a loopback address, or `listen-token` must name a file with a token",
+            );
         }
         let user = root.text("user", self.errors).map(|(name, _)| name.to_owned());
         let tun = root.table("tun", self.errors);
@@ -338,6 +427,7 @@ impl Reader<'_> {
             overlap,
             liveness,
             listen,
+            listen_token,
             user,
             files: std::mem::take(&mut self.files),
         };
@@ -350,19 +440,22 @@ impl Reader<'_> {
         &mut self,
         root: &Fields<'_>,
         local: Option<SocketAddr>,
-        peer: Option<SocketAddr>,
+        peer: Option<&Peer>,
         workers: u16,
     ) {
+        if peer == Some(&Peer::Absent) && workers > 1 {
+            self.errors.add(
+                root.place("workers"),
+                "`workers` must be 1 without `peer`: each worker has its own port, which only `peer` tells",
+            );
+        }
+        if let Some(Peer::Name { port, .. }) = peer {
+            self.check_port(root, "peer", *port, workers);
+        }
+        let peer = peer.and_then(Peer::address);
         for (name, address) in [("local", local), ("peer", peer)] {
             let Some(address) = address else { continue };
-            if address.port() == 0 || address.port().checked_add(workers - 1).is_none() {
-                self.errors.add(
-                    root.place(name),
-                    format_args!(
-                        "`{name}`: the port must be from 1 to 65536 - `workers`, since worker i uses port + i"
-                    ),
-                );
-            }
+            self.check_port(root, name, address.port(), workers);
             let ip = address.ip();
             let is_unspecified = name == "peer" && ip.is_unspecified();
             let is_group = ip.is_multicast() || ip == IpAddr::V4(Ipv4Addr::BROADCAST);
@@ -377,6 +470,17 @@ impl Reader<'_> {
         }
         if local == peer {
             self.errors.add(root.place("peer"), "`peer` must differ from `local`");
+        }
+    }
+
+    fn check_port(&mut self, root: &Fields<'_>, name: &str, port: u16, workers: u16) {
+        if port == 0 || port.checked_add(workers - 1).is_none() {
+            self.errors.add(
+                root.place(name),
+                format_args!(
+                    "`{name}`: the port must be from 1 to 65536 - `workers`, since worker i uses port + i"
+                ),
+            );
         }
     }
 
@@ -483,8 +587,17 @@ impl Reader<'_> {
             "an address with a prefix length, like \"10.9.0.1/24\"",
             self.errors,
         );
+        let routes = fields.list::<IpNet>(
+            "routes",
+            "a destination with a prefix length, like \"10.10.0.0/16\"",
+            self.errors,
+        );
+        let route_mtu = fields.number("route-mtu", 576, 65_535, self.errors).map(|mtu| mtu as u16);
+        let route_table = fields.number("route-table", 1, u32::MAX.into(), self.errors).map(|id| id as u32);
+        let [up, down] =
+            ["up", "down"].map(|name| fields.list::<String>(name, "a shell command", self.errors));
         fields.finish(self.errors);
-        Some(Tun { name: name?, addresses })
+        Some(Tun { name: name?, addresses, routes, route_mtu, route_table, up, down })
     }
 
     fn keys(&mut self, mut fields: Fields<'_>) -> Option<Keys> {
@@ -555,7 +668,7 @@ impl Reader<'_> {
         let path: PathBuf = self.folder.join(path);
         match fs::read(&path) {
             Ok(contents) => {
-                let is_secret = ["control-key", "file", "key"].contains(&name);
+                let is_secret = ["control-key", "file", "key", "listen-token"].contains(&name);
                 self.files.push(UsedFile { field: name, path, is_secret });
                 Some(Zeroizing::new(contents))
             }
@@ -564,6 +677,27 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    /// Reads a token from the file whose path is a field's value.
+    fn token_file(&mut self, fields: &mut Fields<'_>, name: &'static str) -> Option<Zeroizing<String>> {
+        const MIN_CHARS: usize = 32;
+        let at = fields.place(name);
+        let contents = self.file(fields, name)?;
+        let token = std::str::from_utf8(contents.trim_ascii()).ok();
+        let is_token =
+            |token: &&str| token.len() >= MIN_CHARS && token.bytes().all(|byte| byte.is_ascii_graphic());
+        let token = token.filter(is_token).map(|token| Zeroizing::new(token.to_owned()));
+        if token.is_none() {
+            self.errors.add(
+                at,
+                format_args!(
+                    "`{name}`: the file must contain at least {MIN_CHARS} printable ASCII characters without spaces; \
+                     create it with `sealcomb-link keygen`"
+                ),
+            );
+        }
+        token
     }
 
     /// Reads a hex-encoded secret of at least 32 bytes from the file whose path is a field's value.

@@ -6,6 +6,7 @@ fn folder() -> tempfile::TempDir {
     fs::write(folder.path().join("control.key"), "ab".repeat(32) + "\n").unwrap();
     fs::write(folder.path().join("link.key"), "cd".repeat(32)).unwrap();
     fs::write(folder.path().join("short.key"), "cd".repeat(31)).unwrap();
+    fs::write(folder.path().join("empty.key"), "\n").unwrap();
     folder
 }
 
@@ -64,7 +65,7 @@ every = "1ms"
 #[test]
 fn missing_required_fields_are_reported() {
     let Err(lines) = parse("link.toml", "esn = true\n", Path::new(".")) else { panic!() };
-    for name in ["role", "local", "peer", "suite", "control-key", "tun", "keys"] {
+    for name in ["role", "local", "suite", "control-key", "tun", "keys"] {
         assert!(
             lines.iter().any(|line| line.contains(&format!("lacks the required field `{name}`"))),
             "{name}"
@@ -101,6 +102,48 @@ fn a_hard_limit_must_exceed_its_soft_limit() {
     assert_eq!(errors("packets = 1_000\n", numbers), [""; 0]);
     let short = GOOD.replacen("packets = 1_000\n", numbers, 1).replacen("[tun]", "esn = false\n[tun]", 1);
     assert!(parse("link.toml", &short, folder().path()).is_err());
+}
+
+#[test]
+fn the_peer_may_be_an_address_a_name_or_absent() {
+    let peer = |line: &str| {
+        let text = GOOD.replacen("peer = \"192.0.2.2:4500\"\n", line, 1);
+        parse("link.toml", &text, folder().path()).map(|config| config.peer).ok()
+    };
+    let name = |host: &str| Some(Peer::Name { host: host.into(), port: 4500 });
+    assert_eq!(peer("peer = \"192.0.2.2:4500\"\n"), Some(Peer::Address("192.0.2.2:4500".parse().unwrap())));
+    assert_eq!(peer("peer = \"hub.example:4500\"\n"), name("hub.example"));
+    assert_eq!(peer("peer = \"7-hub_1:4500\"\n"), name("7-hub_1"));
+    assert_eq!(peer(""), Some(Peer::Absent));
+    for wrong in [
+        "hub.example",
+        "hub.example:0",
+        "hub.example:65536",
+        "192.0.2.300:4500",
+        "a..b:4500",
+        ":4500",
+        "hub example:1",
+    ] {
+        assert_eq!(peer(&format!("peer = \"{wrong}\"\n")), None, "{wrong}");
+    }
+    assert_eq!(peer("workers = 2\n"), None, "only `peer` tells the ports of the workers");
+}
+
+#[test]
+fn routes_and_commands_are_read_and_checked() {
+    let tun = |lines: &str| {
+        let text = GOOD.replacen("[keys]", &format!("{lines}\n[keys]"), 1);
+        parse("link.toml", &text, folder().path()).map(|config| config.tun).ok()
+    };
+    let all = "routes = [\"10.10.0.0/16\", \"::/0\"]\nroute-mtu = 1300\nroute-table = 100\nup = [\"true\"]\ndown = [\"a\", \"b\"]";
+    let read = tun(all).unwrap();
+    assert_eq!((read.routes.len(), read.route_mtu, read.route_table), (2, Some(1300), Some(100)));
+    assert_eq!((read.up.len(), read.down.len()), (1, 2));
+    for wrong in
+        ["routes = [\"10.10.0.0/33\"]", "route-mtu = 575", "route-table = 0", "up = \"true\"", "down = [5]"]
+    {
+        assert!(tun(wrong).is_none(), "{wrong}");
+    }
 }
 
 #[test]
@@ -156,7 +199,12 @@ fn unusable_addresses_are_rejected() {
         assert_eq!(errors("4500\"", &text).is_empty(), is_good, "{text}");
     }
     assert_eq!(errors("[tun]", "listen = \"127.0.0.1:0\"\n[tun]").len(), 1);
-    assert_eq!(errors("[tun]", "listen = \"192.0.2.1:9469\"\n[tun]").len(), 1);
+    assert_eq!(errors("[tun]", "listen = \"192.0.2.1:9469\"\n[tun]").len(), 1, "without a token");
+    let listen =
+        |token| errors("[tun]", &format!("listen = \"192.0.2.1:9469\"\nlisten-token = \"{token}\"\n[tun]"));
+    assert_eq!(listen("link.key"), [""; 0]);
+    assert_eq!(listen("nowhere").len(), 1);
+    assert_eq!(listen("empty.key").len(), 1);
 }
 
 #[test]
@@ -220,6 +268,7 @@ path-mtu = 1400
 mss-clamp = false
 control-key = "control.key"
 listen = "127.0.0.1:1"
+listen-token = "link.key"
 user = "nobody"
 [tun]
 name = "seal1"
@@ -234,5 +283,5 @@ every = "1s"
         let is_table = ["name", "file", "every"].contains(&field);
         assert!(is_table || fields.contains(&field), "{field}");
     }
-    assert_eq!(fields.len(), 13, "{fields:?}");
+    assert_eq!(fields.len(), 14, "{fields:?}");
 }

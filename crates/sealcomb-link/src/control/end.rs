@@ -1,6 +1,7 @@
 //! State common to both roles: identity, message codec, keys from the source, and pending actions.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 
 use ctutils::CtEq;
 use sealcomb_esp::{Fingerprint, Transform};
@@ -22,6 +23,10 @@ pub(super) struct End {
     pub(super) codec: Codec,
     pub(super) boot: Id,
     count: u64,
+    /// The peer's address; `None` until it is known.
+    pub(super) address: Option<SocketAddr>,
+    /// The highest counter of the peer's messages in its current boot.
+    newest: u64,
     /// The peer's boot ID, from the latest answer to a challenge.
     pub(super) peer: Option<Id>,
     /// The protocol versions that this end supports.
@@ -52,6 +57,8 @@ impl End {
             root,
             boot: Id(random()),
             count: 0,
+            address: None,
+            newest: 0,
             peer: None,
             versions: Versions::current(),
             peer_versions: Versions::default(),
@@ -64,10 +71,39 @@ impl End {
         }
     }
 
+    /// Sends a message to the peer's address; nowhere while it is unknown.
     pub(super) fn send(&mut self, to: Id, say: Say) {
+        if let Some(address) = self.address {
+            self.send_to(address, to, say);
+        }
+    }
+
+    pub(super) fn send_to(&mut self, address: SocketAddr, to: Id, say: Say) {
         self.count += 1;
         let message = Message { from: self.boot, to, count: self.count, say };
-        self.actions.push(Action::Send(self.codec.write(&message)));
+        self.actions.push(Action::Send(self.codec.write(&message), address));
+    }
+
+    /// Follows the peer to the source of an answer to a challenge, whose counter is this one.
+    pub(super) fn follow_answer(&mut self, source: SocketAddr, count: u64) {
+        self.newest = count;
+        self.move_to(source);
+    }
+
+    /// Follows the peer to the source of an authentic message of its current boot, unless a later message was
+    /// received: a copy, or a message that was overtaken, moves nothing.
+    pub(super) fn follow_message(&mut self, source: SocketAddr, count: u64) {
+        if count > self.newest {
+            self.newest = count;
+            self.move_to(source);
+        }
+    }
+
+    /// Sets the peer's address.
+    pub(super) fn move_to(&mut self, address: SocketAddr) {
+        if self.address.replace(address) != Some(address) {
+            self.actions.push(Action::Move(address));
+        }
     }
 
     pub(super) fn send_to_peer(&mut self, say: Say) {

@@ -163,7 +163,7 @@ impl Master {
     pub(super) fn refused(&mut self, end: &mut End, epoch: u64, why: Refusal, details: &str, now: Instant) {
         match &self.exchange {
             Exchange::Offered { offer, .. } if offer.epoch == epoch => {
-                self.give_up(end, epoch, why, details, now)
+                self.give_up(end, epoch, why, details, now);
             }
             // The slave has discarded the key that it accepted, and both ends need another.
             Exchange::Confirming { epoch: ours, .. } if *ours == epoch => {

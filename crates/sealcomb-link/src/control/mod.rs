@@ -26,6 +26,8 @@
 //!   sender's boot ID current.
 //! - Associations begin and end only on valid proofs. Unproven state (the peer's boot ID, an offer whose key is being
 //!   fetched, a refusal) is replaced by the next message of its type and never restricts later messages.
+//! - The peer's address is the source of its latest message: of the answer to a challenge, or of a message whose
+//!   counter is higher than those of all earlier ones. Copies have lower ones, so they move nothing.
 //! - A repeated message has no effect: each step is taken once per epoch and pair of nonces.
 
 mod end;
@@ -35,11 +37,14 @@ mod master;
 pub mod message;
 mod presence;
 mod recent;
+#[cfg(test)]
+mod roaming_tests;
 mod slave;
 #[cfg(test)]
 mod tests;
 pub mod version;
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use sealcomb_esp::{Suite, Transform};
@@ -87,8 +92,10 @@ pub struct SaParameters {
 
 /// A side effect that the caller executes.
 pub enum Action {
-    /// Send this datagram to the peer.
-    Send(Vec<u8>),
+    /// Send this datagram to this address.
+    Send(Vec<u8>, SocketAddr),
+    /// The peer is at this address from now on.
+    Move(SocketAddr),
     /// Accept packets under this association from now on.
     Receive(SaParameters),
     /// Send under this association, and no other, from now on.
@@ -117,8 +124,8 @@ pub enum Event {
     Back(Duration),
     /// The key of this epoch is in use: in both directions at the master, for sending at the slave.
     Changed(u64),
-    /// The slave refused the offer of this epoch, or the master rejected the answer to it. The text gives details, such
-    /// as the message of the slave's KME, and may be empty.
+    /// The slave refused the offer of this epoch, or the master rejected the answer to it. The text gives details,
+    /// such as the message of the slave's KME, and may be empty.
     Refused(u64, Refusal, String),
     /// The master offered another suite or ESN setting (slave only): its suite if this version supports it, and
     /// whether its sequence numbers have 64 bits.
@@ -219,6 +226,27 @@ impl Control {
         self.presence.is_dead(now)
     }
 
+    /// Returns the peer's address, if it is known.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.end.address
+    }
+
+    /// Sets the address of a peer that is not alive, from the configuration or a name server. The address of a living
+    /// peer is known from its packets.
+    pub fn set_address(&mut self, address: SocketAddr, now: Instant) {
+        if self.end.peer.is_none() || self.presence.is_dead(now) {
+            self.end.move_to(address);
+            self.presence.probe(&mut self.end, address, now);
+        }
+    }
+
+    /// Reports that a packet of the peer from this address was verified and is no replay.
+    pub fn heard_from(&mut self, source: SocketAddr) {
+        if self.end.peer.is_some() {
+            self.end.move_to(source);
+        }
+    }
+
     /// Reports that a packet of the peer was verified at this time, which may lie in the past: a sign of life.
     pub fn heard_traffic(&mut self, at: Instant) {
         self.presence.heard_traffic(&mut self.end, at);
@@ -270,8 +298,8 @@ impl Control {
         is_new
     }
 
-    /// Passes in the result of [`Action::Fetch`] (slave only): the key, or the reason why the source does not have it,
-    /// which the master logs too.
+    /// Passes in the result of [`Action::Fetch`] (slave only): the key, or the reason why the source does not have
+    /// it, which the master logs too.
     pub fn fetched(&mut self, id: &str, key: Result<Zeroizing<Vec<u8>>, String>) {
         if let Side::Slave(slave) = &mut self.side {
             slave.fetched(&mut self.end, id, key);
@@ -288,9 +316,10 @@ impl Control {
         }
     }
 
-    /// Processes a datagram that begins like a control message. It is accepted only if its HMAC verifies, it is not a
-    /// copy, and both boot IDs are current; a `welcome` makes its sender's current. Returns whether it was accepted.
-    pub fn receive(&mut self, datagram: &[u8], now: Instant) -> bool {
+    /// Processes a datagram from `source` that begins like a control message. It is accepted only if its HMAC
+    /// verifies, it is not a copy, and both boot IDs are current; a `welcome` makes its sender's current. Returns
+    /// whether it was accepted.
+    pub fn receive(&mut self, datagram: &[u8], source: SocketAddr, now: Instant) -> bool {
         let Some(tag) = message::tag(datagram) else { return false };
         if self.read.contains(tag) {
             return false;
@@ -301,13 +330,18 @@ impl Control {
         };
         self.read.insert(*tag);
         let from = message.from;
+        let is_peer = self.end.peer == Some(from);
         match message.say {
             Say::Hello { challenge, versions } => {
-                self.end.send(from, Say::Welcome { challenge, versions: self.end.versions.clone() });
+                let ours = self.end.versions.clone();
+                self.end.send_to(source, from, Say::Welcome { challenge, versions: ours });
                 let is_understood = self.end.versions.common(&versions).is_some();
                 self.presence.note_versions(&mut self.end, versions, now);
-                if is_understood && (self.end.peer != Some(from) || self.presence.is_dead(now)) {
-                    self.presence.probe(&mut self.end, now);
+                if is_peer {
+                    self.end.follow_message(source, message.count);
+                }
+                if is_understood && (!is_peer || self.presence.is_dead(now)) {
+                    self.presence.ask(&mut self.end, source, now);
                 }
                 true
             }
@@ -315,16 +349,20 @@ impl Control {
                 let is_answer = message.to == self.end.boot && self.presence.is_open(challenge);
                 if is_answer {
                     self.answered(from, versions, now);
+                    if self.end.peer == Some(from) {
+                        self.end.follow_answer(source, message.count);
+                    }
                 }
                 is_answer
             }
             say => {
-                let is_ours = message.to == self.end.boot && self.end.peer == Some(from);
+                let is_ours = message.to == self.end.boot && is_peer;
                 if is_ours {
+                    self.end.follow_message(source, message.count);
                     self.follow(say, now);
                 } else {
                     // One end has restarted, and the other has not noticed yet.
-                    self.presence.probe(&mut self.end, now);
+                    self.presence.probe(&mut self.end, source, now);
                 }
                 is_ours
             }

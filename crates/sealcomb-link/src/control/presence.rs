@@ -10,10 +10,11 @@
 //! Signs of life are an answer to the outstanding challenge, and a packet of the peer that was verified and is no
 //! replay. Copies of either are none, so an attacker cannot make a dead peer appear alive.
 //!
-//! Each end accepts the boot ID that answers its challenge. Every authentic challenge is answered unless it is a copy.
-//! Answers need no memory, and they are not rate-limited: with a limit, an attacker could exhaust it with copies of
-//! old challenges and block new ones.
+//! Each end accepts the boot ID that answers its challenge. Every authentic challenge is answered unless it is a
+//! copy. Answers need no memory, and they are not rate-limited: with a limit, an attacker could exhaust it with
+//! copies of old challenges and block new ones.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use super::end::{End, random};
@@ -87,7 +88,9 @@ impl Presence {
 
     pub(super) fn tick(&mut self, end: &mut End, now: Instant) {
         if self.hello.is_due(now) {
-            self.ask(end, now);
+            self.asked = Some(now);
+            let say = self.hello(end);
+            end.send(Id::default(), say);
         }
         if self.is_dead(now) && !self.reported.contains(&self.cause) {
             self.reported.push(self.cause);
@@ -100,16 +103,24 @@ impl Presence {
         now >= self.heard + self.liveness.dead
     }
 
-    fn ask(&mut self, end: &mut End, now: Instant) {
-        self.asked = Some(now);
-        end.send(Id::default(), Say::Hello { challenge: self.challenge, versions: end.versions.clone() });
+    fn hello(&self, end: &End) -> Say {
+        Say::Hello { challenge: self.challenge, versions: end.versions.clone() }
     }
 
-    /// Sends a challenge ahead of schedule, because a message arrived from an unknown boot ID or from a dead peer. The
-    /// challenge also gives the peer this end's boot ID.
-    pub(super) fn probe(&mut self, end: &mut End, now: Instant) {
+    /// Sends a challenge ahead of schedule to the source of a challenge, because its boot ID is unknown or the peer
+    /// was dead. Like answers, this is not rate-limited: copies of old challenges could exhaust the limit, and keep
+    /// this end from asking at the only address where the peer can be found.
+    pub(super) fn ask(&mut self, end: &mut End, address: SocketAddr, now: Instant) {
+        self.asked = Some(now);
+        let say = self.hello(end);
+        end.send_to(address, Id::default(), say);
+    }
+
+    /// Sends a challenge ahead of schedule, because another message arrived from an unknown boot ID. The challenge
+    /// also gives the peer this end's boot ID.
+    pub(super) fn probe(&mut self, end: &mut End, address: SocketAddr, now: Instant) {
         if self.asked.is_none_or(|asked| now >= asked + FIRST_WAIT) {
-            self.ask(end, now);
+            self.ask(end, address, now);
         }
     }
 
@@ -148,8 +159,8 @@ impl Presence {
         was_reported.then_some(silence)
     }
 
-    /// Records the versions in an authentic message of the peer, and reports them if there is none in common. A living
-    /// peer has proved its versions; the message may then be a copy from before an update.
+    /// Records the versions in an authentic message of the peer, and reports them if there is none in common. A
+    /// living peer has proved its versions; the message may then be a copy from before an update.
     pub(super) fn note_versions(&mut self, end: &mut End, versions: Versions, now: Instant) {
         let is_alive = end.peer.is_some() && !self.is_dead(now);
         if is_alive || end.versions.common(&versions).is_some() {

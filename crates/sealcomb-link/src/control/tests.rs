@@ -54,6 +54,7 @@ struct Sending {
 
 struct Datagram {
     bytes: Vec<u8>,
+    from: SocketAddr,
     to: usize,
     at: Instant,
 }
@@ -91,9 +92,13 @@ impl World {
     /// Builds a world whose sources repeat a single key unless `single_use`.
     fn with(single_use: bool) -> Self {
         let now = Instant::now();
+        let mut ends = [Role::Master, Role::Slave].map(|role| end_with(role, single_use, now));
+        for (which, end) in ends.iter_mut().enumerate() {
+            end.set_address(address(1 - which), now);
+        }
         Self {
             now,
-            ends: [Role::Master, Role::Slave].map(|role| end_with(role, single_use, now)),
+            ends,
             single_use,
             installed: Default::default(),
             wire: Vec::new(),
@@ -108,6 +113,8 @@ impl World {
 
     fn restart(&mut self, which: usize) {
         self.ends[which] = end_with([Role::Master, Role::Slave][which], self.single_use, self.now);
+        let now = self.now;
+        self.ends[which].set_address(address(1 - which), now);
         self.installed[which] = Installed::default();
     }
 
@@ -124,8 +131,8 @@ impl World {
             std::mem::take(&mut self.wire).into_iter().partition(|datagram| datagram.at <= now);
         self.wire = later;
         let due: Vec<Datagram> = due;
-        for Datagram { bytes, to, .. } in due {
-            self.ends[to].receive(&bytes, now);
+        for Datagram { bytes, from, to, .. } in due {
+            self.ends[to].receive(&bytes, from, now);
             self.act(to, fate);
         }
         for which in 0..2 {
@@ -164,12 +171,14 @@ impl World {
         let boots = if which == 0 { [ours, theirs] } else { [theirs, ours] };
         let installed = &mut self.installed[which];
         match action {
-            Action::Send(bytes) => {
+            Action::Move(_) => {}
+            Action::Send(bytes, _) => {
                 let to = 1 - which;
+                let from = address(which);
                 self.recorded.push((to, bytes.clone()));
                 for _ in 0..fate().0 {
                     let at = self.now + Duration::from_millis(fate().1);
-                    self.wire.push(Datagram { bytes: bytes.clone(), to, at });
+                    self.wire.push(Datagram { bytes: bytes.clone(), from, to, at });
                 }
             }
             Action::Receive(association) => {
@@ -243,6 +252,11 @@ impl World {
     fn epochs(&self) -> [Option<u64>; 2] {
         [0, 1].map(|i| self.installed[i].sending.as_ref().map(|sending| sending.epoch))
     }
+}
+
+/// The address of an end.
+fn address(which: usize) -> SocketAddr {
+    SocketAddr::from(([192, 0, 2, which as u8 + 1], 4500))
 }
 
 fn good_wire() -> (usize, u64) {
@@ -350,7 +364,8 @@ fn a_source_that_does_not_answer_is_asked_for_one_key_and_then_for_the_latest() 
 /// Describes an action.
 fn effect(action: &Action) -> String {
     match action {
-        Action::Send(_) => "a message".into(),
+        Action::Send(..) => "a message".into(),
+        Action::Move(address) => format!("moving to {address}"),
         Action::Receive(association) => format!("receiving under epoch {}", association.epoch),
         Action::SendUnder(association) => format!("sending under epoch {}", association.epoch),
         Action::Forget(generation) => format!("forgetting {generation}"),
@@ -385,10 +400,10 @@ fn whatever_comes_again_changes_nothing() {
             }
             for (to, bytes) in recorded.iter().chain(recorded.iter().rev()) {
                 for to in [*to, 1 - *to] {
-                    world.ends[to].receive(bytes, now);
+                    world.ends[to].receive(bytes, address(1 - to), now);
                     for action in world.ends[to].actions() {
                         let text = String::from_utf8_lossy(bytes);
-                        assert!(matches!(action, Action::Send(_)), "{} after {text}", effect(&action));
+                        assert!(matches!(action, Action::Send(..)), "{} after {text}", effect(&action));
                     }
                 }
             }
@@ -412,11 +427,12 @@ fn a_restarted_end_rekeys_within_milliseconds() {
 fn an_end_without_another_says_hello_and_nothing_else() {
     let now = Instant::now();
     let mut master = end(Role::Master, now);
+    master.set_address(address(1), now);
     master.add_key(SourceKey { id: "key".into(), key: key_of("key") });
     for i in 0..60_000 {
         master.tick(now + Duration::from_millis(i));
     }
-    let sent = master.actions().filter(|action| matches!(action, Action::Send(_))).count();
+    let sent = master.actions().filter(|action| matches!(action, Action::Send(..))).count();
     assert!((110..140).contains(&sent), "{sent} in a minute");
 }
 
@@ -530,8 +546,7 @@ fn messages_of_a_later_protocol_are_not_taken_for_forgeries() {
     let text = String::from_utf8(hello[36..].to_vec()).unwrap();
     let key = Root::new(&CONTROL_KEY).control(Role::Slave);
     for (from, to, cause) in [("hello", "greeting", Silence::Unknown), ("count", "x", Silence::Unknown)] {
-        world.ends[0] = end(Role::Master, world.now);
-        world.installed[0] = Installed::default();
+        world.restart(0);
         let text = text.replace(from, to);
         let tag = hmac_of(&*key, text.as_bytes());
         world.inject(0, &[&[0; 4][..], &tag, text.as_bytes()].concat());
@@ -543,7 +558,7 @@ fn messages_of_a_later_protocol_are_not_taken_for_forgeries() {
     let tag = hmac_of(&*key, text.as_bytes());
     let datagram = [&[0; 4][..], &tag, text.as_bytes()].concat();
     let now = world.now;
-    assert!(world.ends[0].receive(&datagram, now));
+    assert!(world.ends[0].receive(&datagram, address(1), now));
 }
 
 fn hmac_of(key: &[u8], text: &[u8]) -> [u8; 32] {
@@ -611,7 +626,7 @@ impl World {
 
     fn inject(&mut self, to: usize, datagram: &[u8]) {
         let now = self.now;
-        self.ends[to].receive(datagram, now);
+        self.ends[to].receive(datagram, address(1 - to), now);
         self.act(to, &mut good_wire);
     }
 
@@ -682,7 +697,7 @@ fn offers_of_one_key_do_not_add_up() {
         offer.proof = Bytes32(*slave.offered(&key_of(&offer.key), &offer).proof(crate::derive::Step::Offer));
         let datagram = forged(1, boots[0], boots[1], epoch, Say::Offer(offer.clone()));
         let now = world.now;
-        world.ends[1].receive(&datagram, now);
+        world.ends[1].receive(&datagram, address(0), now);
         let actions: Vec<Action> = world.ends[1].actions().collect();
         if actions.iter().any(|action| matches!(action, Action::Fetch(_))) {
             world.ends[1].fetched(&offer.key, Ok(key_of(&offer.key)));
@@ -751,11 +766,11 @@ fn only_the_present_boot_of_the_other_end_is_followed() {
             let datagram = forged(to, from, to_boot, 1, say.clone());
             let now = world.now;
             if datagram.len() <= message::LONGEST {
-                assert!(!world.ends[to].receive(&datagram, now), "{say:?}");
+                assert!(!world.ends[to].receive(&datagram, address(1 - to), now), "{say:?}");
             }
             let codec = Codec::new(&Root::new(&CONTROL_KEY), [Role::Slave, Role::Master][to]);
             for action in world.ends[to].actions() {
-                let Action::Send(sent) = action else { panic!("an effect of {say:?}") };
+                let Action::Send(sent, _) = action else { panic!("an effect of {say:?}") };
                 let said = codec.read(&sent).map(|message| message.say);
                 assert!(matches!(said, Some(Say::Hello { .. })), "{said:?} to {say:?}");
             }
@@ -797,8 +812,8 @@ fn every_question_is_answered_however_many_there_are() {
         challenge.0[..8].copy_from_slice(&i.to_be_bytes());
         let say = Say::Hello { challenge, versions: Versions::current() };
         let datagram = forged(0, Id([6; 16]), Id::default(), i, say);
-        world.ends[0].receive(&datagram, now);
-        let answers = world.ends[0].actions().filter(|action| matches!(action, Action::Send(_))).count();
+        world.ends[0].receive(&datagram, address(1), now);
+        let answers = world.ends[0].actions().filter(|action| matches!(action, Action::Send(..))).count();
         assert!((1..=2).contains(&answers), "{answers} answers");
     }
     world.assert_bounded();
@@ -860,6 +875,8 @@ fn an_end_that_cannot_understand_the_other_says_why() {
             liveness: Liveness::DEFAULT,
         };
         world.ends[1] = Control::new(&settings, world.now);
+        let now = world.now;
+        world.ends[1].set_address(address(0), now);
         // This end's own messages are reflected too, which explains nothing.
         for _ in 0..20_000 {
             world.step(&mut good_wire);

@@ -1,8 +1,8 @@
 //! The protocol versions that an end supports.
 //!
-//! Every `hello` and `welcome` carries them. Two ends use the newest version that both support. The fields of these two
-//! messages, and their authentication, are the same in every version, so that any two releases can at least tell why
-//! they cannot work together.
+//! Every `hello` and `welcome` carries them. Two ends use the newest version that both support. The fields of these
+//! two messages, and their authentication, are the same in every version, so that any two releases can at least log
+//! why they cannot work together.
 
 use std::fmt;
 

@@ -1,6 +1,7 @@
 //! From the network to the TUN device.
 
 use std::io::IoSliceMut;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,10 +10,10 @@ use quinn_udp::RecvMeta;
 use sealcomb_esp::{Incoming, NoInner, Sequence, decapsulate_ecn, inner, open, sent_sequence, spi};
 use tun_rs::{GROTable, SyncDevice, VIRTIO_NET_HDR_LEN};
 
-use super::Shared;
 use super::buffer::Buffer;
 use super::keepalive::KEEPALIVE;
 use super::udp::Udp;
+use super::{Input, Shared};
 use crate::associations::{Admission, InboundSa, Receiving};
 use crate::control::message::LONGEST;
 use crate::counters::{Counters, add};
@@ -52,8 +53,9 @@ impl Inbound {
         }
     }
 
-    /// Receives datagrams and delivers their packets. Returns `false` if there were none.
-    pub(super) fn step(&mut self, tun: &SyncDevice, udp: &Udp, shared: &Shared) -> bool {
+    /// Receives datagrams and delivers their packets. Returns `false` if there were none. `is_stray`: they come from
+    /// other addresses than the peer's, so those with verified packets are reported.
+    pub(super) fn step(&mut self, tun: &SyncDevice, udp: &Udp, shared: &Shared, is_stray: bool) -> bool {
         let Self { received, meta, buffers, table } = self;
         let mut slices: ArrayVec<IoSliceMut<'_>, RECEIVED> =
             received.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
@@ -66,10 +68,14 @@ impl Inbound {
         for (buffer, meta) in received.iter_mut().zip(&meta[..count]) {
             let ecn = meta.ecn.map_or(0, |ecn| ecn as u8);
             for datagram in buffer[..meta.len].chunks_mut(meta.stride.max(1)) {
-                admitted.extend(classify(datagram, ecn, &receiving, shared, now));
+                admitted.extend(classify(datagram, meta.addr, ecn, &receiving, shared, now));
                 if admitted.is_full() {
                     deliver(&mut admitted, buffers, table, tun, shared, now);
                 }
+            }
+            if is_stray && deliver(&mut admitted, buffers, table, tun, shared, now) > 0 {
+                // Dropped if the queue is full: another packet follows.
+                let _ = shared.control.try_send(Input::Moved(shared.lane, meta.addr));
             }
         }
         deliver(&mut admitted, buffers, table, tun, shared, now);
@@ -81,6 +87,7 @@ impl Inbound {
 /// counts and consumes it.
 fn classify<'a>(
     datagram: &'a mut [u8],
+    source: SocketAddr,
     ecn: u8,
     receiving: &Receiving,
     shared: &Shared,
@@ -95,7 +102,8 @@ fn classify<'a>(
     let dropped = match (spi(datagram), sent_sequence(datagram)) {
         (Some(0), _) => {
             add(&counters.in_control, 1);
-            let is_taken = datagram.len() <= LONGEST && shared.control.try_send(datagram.to_vec()).is_ok();
+            let is_taken = datagram.len() <= LONGEST
+                && shared.control.try_send(Input::Message(datagram.to_vec(), source)).is_ok();
             add(&counters.control_overrun, usize::from(!is_taken));
             return None;
         }
@@ -118,7 +126,7 @@ fn classify<'a>(
     None
 }
 
-/// Opens packets and writes the verified inner packets to the device.
+/// Opens packets and writes the verified inner packets to the device. Returns their number.
 fn deliver(
     admitted: &mut ArrayVec<Admitted<'_>, BATCH>,
     buffers: &mut [Buffer],
@@ -126,7 +134,7 @@ fn deliver(
     tun: &SyncDevice,
     shared: &Shared,
     now: Instant,
-) {
+) -> usize {
     let counters = &shared.counters;
     let mut incoming: ArrayVec<Incoming<'_>, BATCH> = ArrayVec::new();
     for (Admitted { association, sequence, esp, .. }, buffer) in admitted.iter_mut().zip(buffers.iter_mut()) {
@@ -155,7 +163,7 @@ fn deliver(
     }
     admitted.clear();
     if count == 0 {
-        return;
+        return 0;
     }
     shared.activity.note_received(now);
     match tun.send_multiple(table, &mut buffers[..count], AT) {
@@ -166,6 +174,7 @@ fn deliver(
         // The device does not report how many packets it accepted.
         Err(_) => add(&counters.in_dropped_undelivered, count),
     }
+    count
 }
 
 /// Checks an opened packet and propagates its ECN field. Returns the size in bytes of the inner packet at the start

@@ -5,6 +5,9 @@
 //! in:  receive (GRO) ─► look up SPI, check window ─► open into the device's buffers ─► write, coalesced
 //! ```
 //!
+//! Datagrams from other addresses than the peer's arrive at a second socket, which is read less often. They are how a
+//! peer that has moved is found.
+//!
 //! A batch consists of the packets that are available. No packet waits for a batch to fill. An idle thread sleeps
 //! until the device or the socket is readable.
 
@@ -17,6 +20,7 @@ mod outbound;
 pub mod udp;
 
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,20 +44,33 @@ use udp::Udp;
 pub struct Shared {
     /// The associations in use.
     pub associations: Arc<Associations>,
+    /// The number of this thread, from 0.
+    pub lane: usize,
     /// The counters of this thread.
     pub counters: Arc<Counters>,
     /// The times of this thread's latest traffic.
     pub activity: Arc<Activity>,
     /// Set to stop the thread.
     pub stop: Arc<AtomicBool>,
-    /// The queue of received control messages. Messages are dropped while it is full.
-    pub control: mpsc::Sender<Vec<u8>>,
+    /// The queue to the control task. Messages are dropped while it is full.
+    pub control: mpsc::Sender<Input>,
+}
+
+/// What a packet thread passes to the control task.
+pub enum Input {
+    /// A datagram that begins like a control message, and its source.
+    Message(Vec<u8>, SocketAddr),
+    /// The thread of this number verified a packet of the peer from another address than the known one, and it is no
+    /// replay.
+    Moved(usize, SocketAddr),
 }
 
 /// A packet thread, with its queue of the TUN device and its socket.
 pub struct Worker {
     tun: SyncDevice,
     udp: Udp,
+    /// The socket for datagrams from other addresses than the peer's.
+    stray: Udp,
     shared: Shared,
     outbound: Outbound,
     inbound: Inbound,
@@ -64,11 +81,16 @@ impl Worker {
     ///
     /// # Errors
     /// An error of the operating system.
-    pub fn new(tun: SyncDevice, udp: Udp, shared: Shared, config: &Config) -> io::Result<Self> {
+    pub fn new(
+        tun: SyncDevice,
+        (udp, stray): (Udp, Udp),
+        shared: Shared,
+        config: &Config,
+    ) -> io::Result<Self> {
         tun.set_nonblocking(true)?;
         let outbound = Outbound::new(config);
         let inbound = Inbound::new(&udp);
-        Ok(Self { tun, udp, shared, outbound, inbound })
+        Ok(Self { tun, udp, stray, shared, outbound, inbound })
     }
 
     /// Processes packets until `Shared::stop` is set, and then drains both directions for 100 ms.
@@ -78,29 +100,36 @@ impl Worker {
     pub fn run(mut self) -> anyhow::Result<()> {
         /// Time for processing the queued packets after a stop.
         const DRAIN: Duration = Duration::from_millis(100);
+        /// The socket for other addresses is read once in this many turns, even if the thread never sleeps.
+        const STRAY_TURNS: u32 = 64;
         let mut end = None;
-        loop {
+        for turn in (0..STRAY_TURNS).cycle() {
             let out = self
                 .outbound
                 .step(&self.tun, &mut self.udp, &self.shared)
                 .context("cannot read the TUN device")?;
-            let in_ = self.inbound.step(&self.tun, &self.udp, &self.shared);
+            let in_ = self.inbound.step(&self.tun, &self.udp, &self.shared, false);
             if end.is_none() && self.shared.stop.load(Ordering::Relaxed) {
                 end = Some(Instant::now() + DRAIN);
             }
             if end.is_some_and(|end| Instant::now() >= end) {
                 return Ok(());
             }
-            if !out && !in_ {
-                self.sleep();
+            let is_stray = if out || in_ { turn == 0 } else { self.sleep() };
+            if is_stray {
+                self.inbound.step(&self.tun, &self.stray, &self.shared, true);
             }
         }
+        Ok(())
     }
 
-    /// Sleeps until the device or the socket is readable, for at most 50 ms, so that a stop is noticed.
-    fn sleep(&self) {
+    /// Sleeps until the device or a socket is readable, for at most 50 ms, so that a stop is noticed. Returns whether
+    /// there is a datagram from another address than the peer's.
+    fn sleep(&self) -> bool {
         const MILLISECONDS: u8 = 50;
-        let mut fds = [self.tun.as_fd(), self.udp.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+        let fds = [self.tun.as_fd(), self.udp.as_fd(), self.stray.as_fd()];
+        let mut fds = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
         let _ = poll(&mut fds, PollTimeout::from(MILLISECONDS));
+        fds[2].any().unwrap_or(false)
     }
 }

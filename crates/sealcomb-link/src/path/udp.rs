@@ -9,6 +9,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
 use quinn_udp::{RecvMeta, UdpSocketState};
+use rustix::net::connect_unspec;
 use rustix::net::sockopt::{ip_mtu, ipv6_mtu};
 use socket2::{Domain, Socket, Type};
 
@@ -19,7 +20,11 @@ const MAX_BYTES: usize = 65_507;
 /// Requested size in bytes of the socket's send and receive buffers.
 const QUEUE_BYTES: usize = 4 << 20;
 
-/// A socket connected to the peer. The kernel drops datagrams from other addresses.
+/// A socket on this end's port.
+///
+/// There are two of them: one connected to the peer, which carries all traffic while the peer stays where it is, and
+/// one that receives what the kernel does not deliver to the first: datagrams from other addresses, which is how a
+/// peer that moved is found.
 pub struct Udp {
     socket: UdpSocket,
     state: UdpSocketState,
@@ -60,17 +65,28 @@ impl Sent {
 }
 
 impl Udp {
-    /// Opens a socket on `local` and connects it to `peer`.
+    /// Opens the socket to the peer, connected if its address is known, and the socket for other addresses.
     ///
     /// # Errors
-    /// An error of the operating system.
-    pub fn open(local: SocketAddr, peer: SocketAddr) -> io::Result<Self> {
+    /// An error of the operating system; `AddrInUse` if any process uses the port.
+    pub fn open_pair(local: SocketAddr, peer: Option<SocketAddr>) -> io::Result<(Self, Self)> {
+        // Two links could share a port without an error, since both would set SO_REUSEPORT.
+        Socket::new(Domain::for_address(local), Type::DGRAM, None)?.bind(&local.into())?;
+        let open = || -> io::Result<Self> { Self::open(local) };
+        let (main, stray) = (open()?, open()?);
+        if let Some(peer) = peer {
+            main.socket.connect(peer)?;
+        }
+        Ok((main, stray))
+    }
+
+    fn open(local: SocketAddr) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(local), Type::DGRAM, None)?;
         // Best effort: the system limits the size.
         let _ = socket.set_send_buffer_size(QUEUE_BYTES);
         let _ = socket.set_recv_buffer_size(QUEUE_BYTES);
+        socket.set_reuse_port(true)?;
         socket.bind(&local.into())?;
-        socket.connect(&peer.into())?;
         let socket = UdpSocket::from(socket);
         let state = UdpSocketState::new((&socket).into())?;
         let segments = state.max_gso_segments().min(SEGMENTS);
@@ -192,6 +208,16 @@ impl AsFd for Udp {
     }
 }
 
+/// Connects a socket to another address of the peer. The kernel then chooses another source address if it must, so
+/// this also helps after a change of this end's own address.
+///
+/// # Errors
+/// An error of the operating system, such as a missing route. The socket is then not connected.
+pub fn reconnect(socket: &UdpSocket, peer: SocketAddr) -> io::Result<()> {
+    connect_unspec(socket)?;
+    socket.connect(peer)
+}
+
 /// Returns how many datagrams, from the first, can share a system call: they have equal class and size, except that
 /// the last may be shorter.
 fn coalescible(datagrams: &[Datagram<'_>], segments: usize) -> usize {
@@ -238,11 +264,56 @@ mod tests {
         assert_eq!(runs(&[(1400, 0); 50], 64), [46, 4], "limited by the size of an IP packet");
     }
 
+    fn connected(local: SocketAddr, receiver: &UdpSocket) -> Udp {
+        let udp = Udp::open(local).unwrap();
+        udp.socket.connect(receiver.local_addr().unwrap()).unwrap();
+        udp
+    }
+
+    /// Returns a free address of the loopback interface.
+    fn free() -> SocketAddr {
+        UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    }
+
+    #[test]
+    fn the_peer_and_all_others_arrive_at_different_sockets() {
+        let local = free();
+        let ends = [(); 3].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        let peers = ends.each_ref().map(|end| end.local_addr().unwrap());
+        let (main, stray) = Udp::open_pair(local, None).unwrap();
+        for turn in [0, 1, 2, 0] {
+            reconnect(&main.socket, peers[turn]).unwrap();
+            for (i, end) in ends.iter().enumerate() {
+                end.send_to(&[i as u8], local).unwrap();
+            }
+            for (udp, count) in [(&main, 1), (&stray, 2)] {
+                for _ in 0..count {
+                    let mut fds = [PollFd::new(udp.as_fd(), PollFlags::POLLIN)];
+                    assert_eq!(poll(&mut fds, PollTimeout::from(5000_u16)).unwrap(), 1);
+                    let (mut buffer, mut meta) = ([0; 100], [RecvMeta::default()]);
+                    assert_eq!(udp.receive(&mut [IoSliceMut::new(&mut buffer)], &mut meta).unwrap(), 1);
+                    let sender = usize::from(buffer[0]);
+                    assert_eq!((meta[0].addr, sender == turn), (peers[sender], std::ptr::eq(udp, &main)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_port_in_use_is_refused_even_if_it_may_be_shared() {
+        let local = free();
+        let pair = Udp::open_pair(local, None).unwrap();
+        let error = Udp::open_pair(local, None).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+        drop(pair);
+        assert!(Udp::open_pair(local, None).is_ok());
+    }
+
     #[test]
     fn coalesced_datagrams_arrive_individually() {
         let local = "127.0.0.1:0".parse().unwrap();
         let receiver = UdpSocket::bind::<SocketAddr>(local).unwrap();
-        let mut udp = Udp::open(local, receiver.local_addr().unwrap()).unwrap();
+        let mut udp = connected(local, &receiver);
         let bytes: Vec<u8> = (0..=255).cycle().take(1000).collect();
         let datagrams: Vec<Datagram<'_>> = (0..40)
             .map(|i| Datagram {
@@ -263,7 +334,7 @@ mod tests {
     fn oversized_datagrams_do_not_affect_others_in_the_batch() {
         let local = "127.0.0.1:0".parse().unwrap();
         let receiver = UdpSocket::bind::<SocketAddr>(local).unwrap();
-        let mut udp = Udp::open(local, receiver.local_addr().unwrap()).unwrap();
+        let mut udp = connected(local, &receiver);
         let bytes = vec![0; 1 << 16];
         let lengths = [10, bytes.len(), 20, bytes.len(), 20, 30];
         let datagrams: Vec<Datagram<'_>> = lengths

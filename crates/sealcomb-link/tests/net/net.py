@@ -128,6 +128,33 @@ def routed_hosts(mtu: int) -> Iterator[tuple[Host, Host]]:
         yield a, b
 
 
+@contextlib.contextmanager
+def nat_hosts() -> Iterator[tuple[Host, Host, Host]]:
+    """Create two hosts and a router between them, which masquerades the second.
+
+    Each new mapping has a random port. A mapping ends when the router's interface `east` goes down, or after a second
+    without packets. Raises AssertionError if nftables is unavailable.
+    """
+    with contextlib.ExitStack() as stack:
+        a, b, router = [Host(number) for number in range(3)]
+        for host in (a, b, router):
+            stack.callback(host.end)
+        for host, port, near, far in ((a, "east", "192.0.2.1", "192.0.2.254"), (b, "west", "10.5.0.2", "10.5.0.1")):
+            ip("link", "add", "wire", "netns", host.name, "type", "veth", "peer", "name", port, "netns", router.name)
+            ip("-n", host.name, "addr", "add", f"{near}/24", "dev", "wire")
+            ip("-n", router.name, "addr", "add", f"{far}/24", "dev", port)
+            ip("-n", host.name, "link", "set", "wire", "up")
+            ip("-n", router.name, "link", "set", port, "up")
+        ip("-n", b.name, "route", "add", "default", "via", "10.5.0.1")
+        rules = (
+            "table ip nat { chain post { type nat hook postrouting priority 100; oifname east masquerade random; }; }"
+        )
+        router.run("nft", rules)
+        router.run("sysctl", "-q", "net.ipv4.ip_forward=1", "net.netfilter.nf_conntrack_udp_timeout=1",
+                   "net.netfilter.nf_conntrack_udp_timeout_stream=1")  # fmt: skip
+        yield a, b, router
+
+
 class Link:
     """One end of a link, on a host."""
 

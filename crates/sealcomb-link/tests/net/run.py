@@ -642,8 +642,11 @@ class Faults(OnALink):
         for change, line in (
             (("control.key", "other.key"), "check that `control-key`"),
             (('role = "slave"', 'role = "master"'), '`role` is "master" too'),
-            (("aes256-gcm", "aes128-gcm"), "make `suite` and `esn` equal at both ends: this end has `suite` aes256-gcm and "
-             "`esn` true, the slave has `suite` aes128-gcm and `esn` true"),
+            (
+                ("aes256-gcm", "aes128-gcm"),
+                "make `suite` and `esn` equal at both ends: this end has `suite` aes256-gcm and "
+                "`esn` true, the slave has `suite` aes128-gcm and `esn` true",
+            ),
         ):
             with self.subTest(line):
                 a = self.link(0, net.config(0, FILE_KEYS)).start()
@@ -679,6 +682,111 @@ class Faults(OnALink):
         seen = sniffer.end()
         self.assertEqual((seen["clear"], seen["repeated"]), (0, 0))
         self.assertGreaterEqual(seen["esp"], 1000)
+
+
+class Roaming(OnALink):
+    QUICK = FAST + '[liveness]\ninterval = "200ms"\ndead = "1s"\n'
+
+    def assert_traffic(self) -> None:
+        for sender, receiver in ((self.a, self.b), (self.b, self.a)):
+            self.assertEqual(self.datagrams(sender, receiver, 200, 2000)["numbers"], 200)
+
+    def without_peer(self, number: int) -> str:
+        text = net.config(number, FILE_KEYS, tables=self.QUICK)
+        return re.sub(r"(?m)^peer = .*\n", "", text)
+
+    def test_an_absent_peer_is_learned_from_its_first_message(self) -> None:
+        for absent in (0, 1):
+            with self.subTest(absent):
+                configs = [net.config(i, FILE_KEYS, tables=self.QUICK) for i in (0, 1)]
+                configs[absent] = self.without_peer(absent)
+                made = [self.link(i, configs[i]).start() for i in (0, 1)]
+                self.wait_for(*made)
+                self.assert_traffic()
+                other = net.WIRE[4][1 - absent]
+                self.assertEqual(made[absent].status()["peer_address"], f"{other}:4500")
+                for link in made:
+                    link.kill(signal.SIGTERM)
+
+    def test_an_end_whose_address_changes_is_followed(self) -> None:
+        a = self.link(0, net.config(0, FILE_KEYS, tables=self.QUICK)).start()
+        wildcard = net.config(1, FILE_KEYS, tables=self.QUICK).replace("192.0.2.2:4500", "0.0.0.0:4500")
+        b = self.link(1, wildcard).start()
+        self.wait_for(a, b)
+        self.b.run("sysctl", "-q", "net.ipv4.conf.all.promote_secondaries=1")
+        for new, old in (("192.0.2.7", "192.0.2.2"), ("192.0.2.8", "192.0.2.7"), ("192.0.2.2", "192.0.2.8")):
+            self.b.run("ip", "addr", "add", f"{new}/24", "dev", "wire")
+            self.b.run("ip", "addr", "del", f"{old}/24", "dev", "wire")
+            until(f"the peer at {new}", lambda new=new: a.status()["peer_address"] == f"{new}:4500")
+            for link in (a, b):
+                until("the peer", lambda link=link: link.status()["met"])
+            self.assert_traffic()
+        self.assertIn("peer moved: 192.0.2.2:4500 at 192.0.2.7:4500", a.log.read_text())
+
+    def test_copies_and_forgeries_from_elsewhere_move_nothing(self) -> None:
+        self.b.run("ip", "addr", "add", "192.0.2.9/24", "dev", "wire")
+        a, b = self.links(tables=self.QUICK)
+        sniffer = self.sniffer()
+        self.assert_traffic()
+        recorded = sniffer.end()["control"]
+        self.assertGreater(len(recorded), 20)
+        send = (
+            "import socket, sys, time, random; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+            "s.bind(('192.0.2.9', 4500)); sent = [bytes.fromhex(word) for word in sys.stdin.read().split()]\n"
+            "for _ in range(200): sent += [bytes(4) + random.randbytes(200), random.randbytes(200)]\n"
+            "for datagram in sent: s.sendto(datagram, ('192.0.2.1', 4500)); time.sleep(0.002)\n"
+        )
+        ignored = a.status()["control_ignored"]
+        subprocess.run(self.b.command(PYTHON, "-c", send), input="\n".join(recorded), text=True, check=True)
+        until("messages ignored", lambda: a.status()["control_ignored"] > ignored + 150)
+        self.assertEqual(a.status()["peer_address"], "192.0.2.2:4500")
+        self.assertNotIn("peer moved", a.log.read_text())
+        self.assert_traffic()
+        self.assertEqual((a.status()["unaccounted_in"], b.status()["unaccounted_in"]), (0, 0))
+
+    def test_an_end_behind_a_nat_whose_mappings_expire_and_change(self) -> None:
+        if not shutil.which("nft"):
+            self.skipTest("the command `nft` is missing (Debian package nftables)")
+        try:
+            *self.hosts, router = self.enterContext(net.nat_hosts())
+        except AssertionError as error:
+            self.skipTest(f"nftables cannot masquerade here: {error}")
+        self.a, self.b = self.hosts
+        a = self.link(0, self.without_peer(0)).start()
+        b = self.link(1, net.config(1, FILE_KEYS, tables=self.QUICK).replace("192.0.2.2", "10.5.0.2")).start()
+        self.wait_for(a, b)
+        for pause in (0, 0, 3):
+            self.assert_traffic()
+            address = a.status()["peer_address"]
+            self.assertTrue(address.startswith("192.0.2.254:"), address)
+            # The mapping ends. The next packet of the end behind the NAT gets another one.
+            router.run("ip", "link", "set", "east", "down")
+            time.sleep(pause)
+            self.assertEqual(a.status()["met"], pause == 0)
+            router.run("ip", "link", "set", "east", "up")
+            until("another mapping", lambda old=address: a.status()["peer_address"] != old)
+            until("the peer", lambda: a.status()["met"] and b.status()["met"])
+        self.assert_traffic()
+
+    def test_a_host_name_is_resolved_again_when_the_peer_stops_answering(self) -> None:
+        names = Path("/etc/netns") / self.a.name / "hosts"
+        names.parent.mkdir(parents=True)
+        self.addCleanup(shutil.rmtree, names.parent)
+        names.write_text("127.0.0.1 localhost\n")
+        a = self.link(0, net.config(0, FILE_KEYS, tables=self.QUICK, peer="link.example")).start()
+        line = "peer not found: cannot resolve link.example:4500"
+        until(line, lambda: line in a.log.read_text())
+        # In place: the namespace sees this file, not its name.
+        names.write_text("192.0.2.99 link.example\n")
+        until("an address", lambda: a.status()["peer_address"] == "192.0.2.99:4500")
+        wildcard = net.config(1, FILE_KEYS, tables=self.QUICK).replace("192.0.2.2:4500", "0.0.0.0:4500")
+        wildcard = wildcard.replace("192.0.2.1:4500", "192.0.2.3:4500")
+        b = self.link(1, wildcard).start()
+        time.sleep(1)
+        self.assertFalse(a.status()["met"], "neither end knows the other's address")
+        names.write_text("192.0.2.2 link.example\n")
+        self.wait_for(a, b)
+        self.assert_traffic()
 
 
 class Wire(OnALink):
@@ -759,6 +867,49 @@ class Operation(OnALink):
         self.assertEqual(status, 1, text)
         self.assertIn("error sending request", text)
 
+    def test_routes_and_commands_follow_the_configuration(self) -> None:
+        marks = self.folder / "marks"
+        mark = f"echo WORD $SEALCOMB_INTERFACE $(id -u) >> {marks}"
+        up, down = mark.replace("WORD", "up"), mark.replace("WORD", "down")
+        lines = (
+            'routes = ["10.77.0.0/16", "fd77::/48"]\nroute-mtu = 1300\nroute-table = 77\n'
+            f'up = ["ip rule add to 10.77.0.0/16 table 77", "{up}"]\ndown = ["{down}"]\n'
+        )
+        made = []
+        for i in (0, 1):
+            text = net.config(i, FILE_KEYS, extra='user = "nobody"' if i == 0 else "", tables=FAST)
+            made.append(self.link(i, text.replace("[keys]", f"{lines}[keys]") if i == 0 else text).start())
+        a, b = made
+        self.wait_for(a, b)
+        self.assertIn("10.77.0.0/16 dev seal scope link mtu 1300", self.a.run("ip", "route", "show", "table", "77"))
+        self.assertIn("fd77::/48 dev seal", self.a.run("ip", "-6", "route", "show", "table", "77"))
+        self.b.run("ip", "addr", "add", "10.77.0.1/32", "dev", "seal")
+        self.a.run("ping", "-c", "3", "-i", "0.1", "10.77.0.1")
+        self.assertEqual(marks.read_text(), "up seal 0\n")
+        a.kill()
+        until("the commands for the end", lambda: marks.read_text() == "up seal 0\ndown seal 0\n")
+        a.start()
+        self.wait_for(a)
+        a.kill(signal.SIGTERM)
+        self.assertEqual(marks.read_text(), "up seal 0\ndown seal 0\n" * 2)
+
+    def test_status_on_another_address_requires_the_token(self) -> None:
+        binary = str(OPTIONS.binaries / "sealcomb-link")
+        subprocess.run([binary, "keygen", str(self.folder / "token.key")], check=True)
+        text = net.config(0, FILE_KEYS, tables=FAST)
+        text = text.replace("127.0.0.1:9469", "192.0.2.1:9469").replace("[tun]", 'listen-token = "token.key"\n[tun]')
+        a = self.link(0, text).start()
+        b = self.link(1, net.config(1, FILE_KEYS, tables=FAST)).start()
+        self.wait_for(a, b)
+        token = (self.folder / "token.key").read_text().strip()
+        for words, status in (([], "401"), (["-H", "Authorization: Bearer x"], "401"),
+                              (["-H", f"Authorization: Bearer {token}"], "200")):  # fmt: skip
+            answer = self.b.run(
+                "curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", *words, "http://192.0.2.1:9469/metrics"
+            )
+            self.assertEqual(answer, status)
+        self.assertNotIn(token, a.log.read_text())
+
     def test_it_drops_root_and_all_capabilities(self) -> None:
         a, _ = self.links(extra='user = "nobody"', tables=FAST)
         self.transfer(100_000, TUNNEL_V4[1])
@@ -767,6 +918,25 @@ class Operation(OnALink):
         self.assertNotIn("0", uids)
         capabilities = re.findall(r"Cap(?:Prm|Eff):\s+(\w+)", status)
         self.assertEqual(capabilities, ["0" * 16] * 2)
+
+    def test_a_service_manager_may_start_it_as_its_user_with_two_capabilities(self) -> None:
+        if not shutil.which("setpriv"):
+            self.skipTest("the command `setpriv` is missing (Debian package util-linux)")
+        shutil.chown(self.folder, "nobody")
+        for name in ("control.key", "link.key"):
+            shutil.chown(self.folder / name, "nobody")
+        sets = "+net_admin,+net_bind_service"
+        under = ["setpriv", "--reuid", "nobody", "--clear-groups", "--inh-caps", sets, "--ambient-caps", sets,
+                 "--bounding-set", f"-all,{sets}"]  # fmt: skip
+        a, b = self.links(extra='user = "nobody"', tables=FAST, under=under)
+        self.transfer(100_000, TUNNEL_V4[1])
+        for link in (a, b):
+            status = Path(f"/proc/{link.process.pid}/status").read_text()
+            self.assertEqual(re.findall(r"Cap(?:Inh|Prm|Eff|Amb):\s+(\w+)", status), ["0" * 16] * 4)
+            changes = link.status()["key_changes"]
+            link.process.send_signal(signal.SIGHUP)
+            until("the reload", lambda link=link: "reloaded" in link.log.read_text())
+            until("changes", lambda link=link, n=changes: link.status()["key_changes"] > n + 3)
 
     def test_sighup_reloads_and_sigterm_stops(self) -> None:
         a, b = self.links(tables='[rekey]\nevery = "1h"\n[limits]\nage = "2h"\n')

@@ -1,0 +1,144 @@
+//! Routes through the tunnel, and the commands that an operator configures for its start and end.
+//!
+//! All of them need root, which the link gives up once it is set up. A shell that keeps root therefore runs the
+//! commands for the end: it waits until the link closes its standard input, which happens even if the link is killed.
+
+use std::ffi::OsString;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use ipnet::IpNet;
+
+use crate::config::Tun;
+
+/// Adds the configured routes. They vanish with the device.
+///
+/// # Errors
+/// The command `ip` is missing or refuses a route.
+pub(crate) fn add_routes(tun: &Tun) -> Result<()> {
+    for route in &tun.routes {
+        let words = route_words(route, tun);
+        let output = Command::new("ip").args(&words).output().context(
+            "cannot run `ip`, which adds the `routes` in [tun]; install iproute2 or remove `routes`",
+        )?;
+        ensure!(
+            output.status.success(),
+            "cannot add the route {route}: ip {}: {}",
+            words.join(" "),
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    Ok(())
+}
+
+/// Returns the arguments of `ip` that add a route.
+fn route_words(route: &IpNet, tun: &Tun) -> Vec<String> {
+    let family = if matches!(route, IpNet::V4(_)) { "-4" } else { "-6" };
+    let mut words: Vec<String> =
+        [family, "route", "replace", &route.trunc().to_string(), "dev", &tun.name].map(str::to_owned).into();
+    for (name, value) in [("table", tun.route_table.map(u64::from)), ("mtu", tun.route_mtu.map(u64::from))] {
+        if let Some(value) = value {
+            words.extend([name.to_owned(), value.to_string()]);
+        }
+    }
+    words
+}
+
+/// Runs the commands in `up`, each by a shell. They get the interface's name as `SEALCOMB_INTERFACE`.
+///
+/// # Errors
+/// The first command that fails.
+pub(crate) fn run_up(tun: &Tun) -> Result<()> {
+    for command in &tun.up {
+        let status = shell(command, tun).status().context("cannot run a shell for `up`")?;
+        ensure!(status.success(), "`up` in [tun]: a command failed with {status}: {command}");
+    }
+    Ok(())
+}
+
+fn shell(script: impl Into<OsString>, tun: &Tun) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(script.into()).env("SEALCOMB_INTERFACE", &tun.name);
+    command
+}
+
+/// The shell that runs the commands in `down` when the link ends.
+pub(crate) struct Down(Option<Child>);
+
+impl Down {
+    /// Starts the shell, as long as the process is root.
+    ///
+    /// # Errors
+    /// An error of the operating system.
+    pub(crate) fn prepare(tun: &Tun) -> Result<Self> {
+        if tun.down.is_empty() {
+            return Ok(Self(None));
+        }
+        // A service manager may ask all processes of the link to end.
+        let script = ["trap '' TERM INT HUP", "cat > /dev/null"].map(str::to_owned);
+        let script: Vec<String> = script.into_iter().chain(tun.down.iter().cloned()).collect();
+        let child = shell(script.join("\n"), tun).stdin(Stdio::piped()).spawn();
+        Ok(Self(Some(child.context("cannot run a shell for `down`")?)))
+    }
+}
+
+impl Drop for Down {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            // `wait` closes the shell's standard input first.
+            if let Ok(status) = child.wait()
+                && !status.success()
+            {
+                tracing::warn!("`down` in [tun]: the last command failed with {status}");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn tun(up: &[String], down: &[String]) -> Tun {
+        Tun {
+            name: "seal7".into(),
+            addresses: Vec::new(),
+            routes: Vec::new(),
+            route_mtu: None,
+            route_table: None,
+            up: up.to_vec(),
+            down: down.to_vec(),
+        }
+    }
+
+    #[test]
+    fn routes_have_the_configured_table_and_mtu() {
+        let mut tun = tun(&[], &[]);
+        let words = |tun: &Tun, net: &str| route_words(&net.parse().unwrap(), tun).join(" ");
+        assert_eq!(words(&tun, "10.7.0.9/16"), "-4 route replace 10.7.0.0/16 dev seal7");
+        (tun.route_table, tun.route_mtu) = (Some(100), Some(1300));
+        assert_eq!(words(&tun, "fd07::/48"), "-6 route replace fd07::/48 dev seal7 table 100 mtu 1300");
+    }
+
+    #[test]
+    fn commands_run_at_the_start_and_at_the_end_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("log");
+        let say = |word: &str| format!("echo {word} $SEALCOMB_INTERFACE >> {}", file.display());
+        let tun = tun(&[say("one"), say("two")], &[say("three"), say("four")]);
+        let down = Down::prepare(&tun).unwrap();
+        run_up(&tun).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "one seal7\ntwo seal7\n");
+        drop(down);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "one seal7\ntwo seal7\nthree seal7\nfour seal7\n");
+    }
+
+    #[test]
+    fn a_command_that_fails_is_named_and_ends_the_start() {
+        let tun = tun(&["true".into(), "exit 7".into(), "exit 8".into()], &[]);
+        let error = run_up(&tun).unwrap_err().to_string();
+        assert!(error.contains("exit 7") && error.contains('7') && !error.contains("exit 8"), "{error}");
+    }
+}
