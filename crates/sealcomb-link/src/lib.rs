@@ -1,7 +1,7 @@
 //! `sealcomb-link`: a user-space IPsec ESP tunnel that rekeys up to ten times per second.
 //!
 //! The rekey state machine ([`control`]) and the key derivation ([`mod@derive`]) are independent of I/O. The data
-//! path ([`path`]) gets its keys from [`associations`] only. `docs/link.md` describes operation and protocol.
+//! path ([`path`]) gets its keys from [`associations`] only. `docs/link.md` introduces it.
 #![forbid(unsafe_code)]
 
 pub mod associations;

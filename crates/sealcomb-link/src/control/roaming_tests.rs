@@ -196,7 +196,7 @@ fn a_living_peer_is_not_moved_by_a_name_server_and_a_dead_one_is() {
     let welcome = scene.peer.write(&scene.sent[0]);
     assert!(scene.end.receive(&welcome, address(2), scene.now));
     scene.end.set_address(address(3), scene.now);
-    assert_eq!(scene.end.address(), Some(address(2)), "the answer tells more than a name server");
+    assert_eq!(scene.end.address(), Some(address(2)), "the answer is more recent than the name server");
     let dead = scene.now + Liveness::DEFAULT.dead;
     scene.end.set_address(address(3), dead);
     assert_eq!(scene.end.address(), Some(address(3)));
