@@ -1,4 +1,6 @@
-"""An independent slave: the protocol of docs/link-protocol.md in Python, with scapy's ESP. It shares no code with sealcomb.
+"""An independent slave: the protocol of docs/link-protocol.md in Python, with scapy's ESP.
+
+It shares no code with sealcomb.
 
 usage: peer.py [--versions OLDEST NEWEST] MASTER_ADDRESS OUR_ADDRESS SUITE ESN CONTROL_KEY_FILE KEY_FILE
 
