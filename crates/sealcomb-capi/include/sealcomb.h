@@ -615,7 +615,7 @@ enum sealcomb_status sealcomb_open_batch(struct sealcomb_job *jobs,
  * Seals all messages of a burst in place.
  *
  * All messages are checked before anything is sealed: either all of them are sealed, or none. The call uses at most
- * 72 KiB of stack with the algorithms of a build without optional features, and no heap memory if all messages have
+ * 64 KiB of stack with the algorithms of a build without optional features, and no heap memory if all messages have
  * one key, except with GCM-SIV on the backend `portable`.
  *
  * Threads: calls may run concurrently and share keys, but not messages or tags.

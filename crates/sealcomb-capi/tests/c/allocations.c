@@ -1,4 +1,4 @@
-/* Checks that a batch does not allocate, and uses no more stack than documented. The program replaces malloc and
+/* Checks that a batch or a burst does not allocate, and uses no more stack than documented. The program replaces malloc and
  * related functions to count calls, and fills a thread's stack with a pattern to see how much was written. It
  * covers every backend and algorithm, batches below, at and above the flight size, and short, long and mixed
  * messages. */
@@ -89,7 +89,50 @@ static sealcomb_status nothing(sealcomb_job *ignored, size_t count) {
     return SEALCOMB_OK;
 }
 
-static size_t max_stack, batches;
+/* The columns of the jobs, which are in place and under one key. */
+static uint8_t *messages[MAX_JOBS];
+static size_t message_bytes[MAX_JOBS], aad_bytes[MAX_JOBS];
+static const uint8_t *aads[MAX_JOBS];
+static sealcomb_status statuses[MAX_JOBS];
+static sealcomb_burst burst;
+
+static void make_burst(size_t count) {
+    memset(&burst, 0, sizeof burst);
+    for (size_t i = 0; i < count; i++) {
+        messages[i] = jobs[i].output;
+        message_bytes[i] = jobs[i].input_bytes;
+        aads[i] = jobs[i].aad;
+        aad_bytes[i] = jobs[i].aad_bytes;
+    }
+    burst.size = sizeof burst;
+    burst.count = count;
+    burst.key = jobs[0].key;
+    burst.messages = messages;
+    burst.message_bytes = message_bytes;
+    burst.aads = aads;
+    burst.aad_bytes = aad_bytes;
+    burst.nonces = nonces[0];
+    burst.nonce_bytes = jobs[0].nonce_bytes;
+    burst.nonce_stride = sizeof nonces[0];
+    burst.tags = tags[0];
+    burst.tag_bytes = jobs[0].tag_bytes;
+    burst.tag_stride = sizeof tags[0];
+    burst.statuses = statuses;
+}
+
+static sealcomb_status seal_burst(sealcomb_job *ignored, size_t count) {
+    (void)ignored;
+    (void)count;
+    return sealcomb_burst_seal(&burst);
+}
+
+static sealcomb_status open_burst(sealcomb_job *ignored, size_t count) {
+    (void)ignored;
+    (void)count;
+    return sealcomb_burst_open(&burst);
+}
+
+static size_t max_stack, max_burst_stack, batches;
 
 /* How the jobs of a batch are laid out. */
 typedef struct {
@@ -120,6 +163,20 @@ static bool may_allocate(sealcomb_key *const *keys, size_t key_count) {
     return false;
 }
 
+static void check_burst(sealcomb_key *const *keys, size_t count, bool is_common, size_t base) {
+    make_burst(count);
+    for (int opens = 0; opens < 2; opens++) {
+        task t = {count, opens ? open_burst : seal_burst, SEALCOMB_OK, 0};
+        size_t stack = stack_of(&t) - base;
+        EXPECT(SEALCOMB_OK, t.status);
+        CHECK(t.calls == 0 || may_allocate(keys, 1));
+        if (is_common) {
+            CHECK(stack <= MAX_STACK);
+            max_burst_stack = stack > max_burst_stack ? stack : max_burst_stack;
+        }
+    }
+}
+
 static void check(sealcomb_key *const *keys, size_t key_count, size_t count, const shape *s, bool is_common, size_t base) {
     for (size_t i = 0; i < count; i++) {
         const sealcomb_key *key = keys[i % key_count];
@@ -144,6 +201,8 @@ static void check(sealcomb_key *const *keys, size_t key_count, size_t count, con
         jobs[i].tag = tags[i];
         jobs[i].tag_bytes = sealcomb_key_tag_bytes(key);
     }
+    bool has_short_nonce = jobs[0].nonce_bytes <= sizeof nonces[0];
+    if (key_count == 1 && s->in_place && !s->aad_in_parts && has_short_nonce) check_burst(keys, count, is_common, base);
     for (int opens = 0; opens < 2; opens++) {
         task t = {count, opens ? sealcomb_open_batch : sealcomb_seal_batch, SEALCOMB_OK, 0};
         size_t stack = stack_of(&t) - base;
@@ -240,6 +299,7 @@ int main(void) {
             check_backend(backend, base);
         }
     }
-    printf("%zu batches of up to %d jobs without allocation, with at most %zu bytes of stack\n", batches, (int)MAX_JOBS, max_stack);
+    printf("%zu batches of up to %d jobs without allocation, with at most %zu bytes of stack, %zu for bursts\n", batches, (int)MAX_JOBS,
+           max_stack, max_burst_stack);
     return 0;
 }
