@@ -301,13 +301,13 @@ typedef struct sealcomb_job {
  * the messages, `statuses` and, when sealing, the tags, and nothing else. All sizes are in bytes.
  *
  * A burst avoids most of the work per message that `sealcomb_job` requires. Use jobs for messages that are not in
- * place, for nonces of different sizes, for additional data in pieces, and for algorithms whose ciphertexts are longer
- * than their messages.
+ * place, for nonces of different sizes, for additional data in pieces, and for algorithms whose ciphertexts are
+ * longer than their messages.
  *
  * Overlap: a message and, when sealing, its tag must not overlap each other or the nonce and additional data of the
- * message. Violations are `SEALCOMB_ERROR_OVERLAP`. Not checked: memory written for one message must not overlap that
- * of another one, or any of the arrays. Otherwise the contents of this memory and the statuses are unspecified, but no
- * other memory is touched.
+ * message. Violations are `SEALCOMB_ERROR_OVERLAP`. Not checked: memory written for one message must not overlap
+ * that of another one, or any of the arrays. Otherwise the contents of this memory and the statuses are unspecified,
+ * but no other memory is touched.
  */
 typedef struct sealcomb_burst {
     /**
@@ -323,13 +323,13 @@ typedef struct sealcomb_burst {
      */
     const struct sealcomb_key *key;
     /**
-     * The key of each message, if `key` is NULL; NULL otherwise. Keys may be of different algorithms. Several keys of
-     * one algorithm make the call allocate memory.
+     * The key of each message, if `key` is NULL; NULL otherwise. Keys may be of different algorithms. Several keys
+     * of one algorithm make the call allocate memory.
      */
     const struct sealcomb_key *const *keys;
     /**
-     * The messages to seal in place, or the ciphertexts to open in place. NULL if all are empty, as for MACs. An entry
-     * may be NULL if its size is 0.
+     * The messages to seal in place, or the ciphertexts to open in place. NULL if all are empty, as for MACs. An
+     * entry may be NULL if its size is 0.
      */
     uint8_t *const *messages;
     /**
@@ -636,10 +636,10 @@ enum sealcomb_status sealcomb_burst_seal(const struct sealcomb_burst *burst);
 /**
  * Opens all messages of a burst in place.
  *
- * The status of a message is `SEALCOMB_OK` if it is authentic, `SEALCOMB_FORGED` if it is not (the message is zeroed),
- * and `SEALCOMB_UNAUTHENTICATED` for an unauthenticated cipher. A forged message does not affect the others. Tags are
- * compared in constant time. All messages are checked before anything is opened. Memory and threads: see
- * `sealcomb_burst_seal`.
+ * The status of a message is `SEALCOMB_OK` if it is authentic, `SEALCOMB_FORGED` if it is not (the message is
+ * zeroed), and `SEALCOMB_UNAUTHENTICATED` for an unauthenticated cipher. A forged message does not affect the
+ * others. Tags are compared in constant time. All messages are checked before anything is opened. Memory and
+ * threads: see `sealcomb_burst_seal`.
  *
  * @param burst the messages, with `statuses`; must not be NULL
  * @retval SEALCOMB_OK no message was forged
@@ -740,7 +740,8 @@ enum sealcomb_status sealcomb_keys_new_many(const struct sealcomb_algorithm *alg
 /**
  * Zeroizes and frees a key. No thread may be using the key during or after this call.
  *
- * @param key key from `sealcomb_key_new`, `sealcomb_key_new_with` or `sealcomb_keys_new_many` that has not been freed; NULL does nothing
+ * @param key key from `sealcomb_key_new`, `sealcomb_key_new_with` or `sealcomb_keys_new_many` that has not been
+ * freed; NULL does nothing
  */
 void sealcomb_key_free(struct sealcomb_key *key);
 

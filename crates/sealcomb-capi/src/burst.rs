@@ -34,13 +34,13 @@ const FLIGHT: usize = 64;
 /// the messages, `statuses` and, when sealing, the tags, and nothing else. All sizes are in bytes.
 ///
 /// A burst avoids most of the work per message that `sealcomb_job` requires. Use jobs for messages that are not in
-/// place, for nonces of different sizes, for additional data in pieces, and for algorithms whose ciphertexts are longer
-/// than their messages.
+/// place, for nonces of different sizes, for additional data in pieces, and for algorithms whose ciphertexts are
+/// longer than their messages.
 ///
 /// Overlap: a message and, when sealing, its tag must not overlap each other or the nonce and additional data of the
-/// message. Violations are `SEALCOMB_ERROR_OVERLAP`. Not checked: memory written for one message must not overlap that
-/// of another one, or any of the arrays. Otherwise the contents of this memory and the statuses are unspecified, but no
-/// other memory is touched.
+/// message. Violations are `SEALCOMB_ERROR_OVERLAP`. Not checked: memory written for one message must not overlap
+/// that of another one, or any of the arrays. Otherwise the contents of this memory and the statuses are unspecified,
+/// but no other memory is touched.
 #[repr(C)]
 pub struct sealcomb_burst {
     /// `sizeof(sealcomb_burst)`, which identifies the version of the structure to the library.
@@ -49,11 +49,11 @@ pub struct sealcomb_burst {
     pub count: usize,
     /// The key of all messages; NULL if each has its own.
     pub key: *const sealcomb_key,
-    /// The key of each message, if `key` is NULL; NULL otherwise. Keys may be of different algorithms. Several keys of
-    /// one algorithm make the call allocate memory.
+    /// The key of each message, if `key` is NULL; NULL otherwise. Keys may be of different algorithms. Several keys
+    /// of one algorithm make the call allocate memory.
     pub keys: *const *const sealcomb_key,
-    /// The messages to seal in place, or the ciphertexts to open in place. NULL if all are empty, as for MACs. An entry
-    /// may be NULL if its size is 0.
+    /// The messages to seal in place, or the ciphertexts to open in place. NULL if all are empty, as for MACs. An
+    /// entry may be NULL if its size is 0.
     pub messages: *const *mut u8,
     /// Size of each message; NULL if `messages` is.
     pub message_bytes: *const usize,
@@ -107,10 +107,10 @@ pub unsafe extern "C" fn sealcomb_burst_seal(burst: *const sealcomb_burst) -> se
 
 /// Opens all messages of a burst in place.
 ///
-/// The status of a message is `SEALCOMB_OK` if it is authentic, `SEALCOMB_FORGED` if it is not (the message is zeroed),
-/// and `SEALCOMB_UNAUTHENTICATED` for an unauthenticated cipher. A forged message does not affect the others. Tags are
-/// compared in constant time. All messages are checked before anything is opened. Memory and threads: see
-/// `sealcomb_burst_seal`.
+/// The status of a message is `SEALCOMB_OK` if it is authentic, `SEALCOMB_FORGED` if it is not (the message is
+/// zeroed), and `SEALCOMB_UNAUTHENTICATED` for an unauthenticated cipher. A forged message does not affect the
+/// others. Tags are compared in constant time. All messages are checked before anything is opened. Memory and
+/// threads: see `sealcomb_burst_seal`.
 ///
 /// @param burst the messages, with `statuses`; must not be NULL
 /// @retval SEALCOMB_OK no message was forged
@@ -187,9 +187,9 @@ struct Message<'a, D: Direction> {
 /// Checks and processes a burst.
 ///
 /// # Safety
-/// `burst` is NULL or valid, and its arrays, which are NULL or have `count` entries, are not written concurrently. The
-/// keys are live. Each buffer with a size other than 0 is NULL or valid: buffers to read for reads, without concurrent
-/// writes; buffers to write for writes, without any other use.
+/// `burst` is NULL or valid, and its arrays, which are NULL or have `count` entries, are not written concurrently.
+/// The keys are live. Each buffer with a size other than 0 is NULL or valid: buffers to read for reads, without
+/// concurrent writes; buffers to write for writes, without any other use.
 #[inline(always)]
 unsafe fn run<D: Columns>(burst: *const sealcomb_burst) -> sealcomb_status {
     if burst.is_null() || !burst.is_aligned() {

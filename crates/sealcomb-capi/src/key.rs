@@ -172,7 +172,8 @@ pub unsafe extern "C" fn sealcomb_keys_new_many(
 
 /// Zeroizes and frees a key. No thread may be using the key during or after this call.
 ///
-/// @param key key from `sealcomb_key_new`, `sealcomb_key_new_with` or `sealcomb_keys_new_many` that has not been freed; NULL does nothing
+/// @param key key from `sealcomb_key_new`, `sealcomb_key_new_with` or `sealcomb_keys_new_many` that has not been
+/// freed; NULL does nothing
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_key_free(key: *mut sealcomb_key) {
     guard::or((), || {

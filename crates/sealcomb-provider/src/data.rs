@@ -34,8 +34,8 @@ impl Buffers {
         unsafe { bytes(self.input, self.count) }
     }
 
-    /// Returns whether the buffers can be a piece of a message: none of them is NULL unless the piece is empty, and the
-    /// output is large enough.
+    /// Returns whether the buffers can be a piece of a message: none of them is NULL unless the piece is empty, and
+    /// the output is large enough.
     pub(crate) fn is_possible(&self) -> bool {
         let Self { input, count, output, room } = *self;
         count == 0

@@ -8,8 +8,8 @@
 //! final:                  seal or open empty messages, if there was no update; fail if a message is forged
 //! ```
 //!
-//! A message is passed in one piece, and its tag is set before it is opened, so that no plaintext is returned before it
-//! is verified. After an error, nothing was written, and the call can be repeated.
+//! A message is passed in one piece, and its tag is set before it is opened, so that no plaintext is returned before
+//! it is verified. After an error, nothing was written, and the call can be repeated.
 
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -208,8 +208,8 @@ impl Columns {
         }
     }
 
-    /// Moves all inputs to their outputs, and returns the outputs. Returns `None`, and nothing is written, if a buffer
-    /// is NULL or an output is too small.
+    /// Moves all inputs to their outputs, and returns the outputs. Returns `None`, and nothing is written, if a
+    /// buffer is NULL or an output is too small.
     ///
     /// # Safety
     /// See [`Columns::at`]. The inputs are valid for reads and the outputs for writes as long as
