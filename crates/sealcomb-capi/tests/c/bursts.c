@@ -10,7 +10,7 @@ static const size_t lengths[] = {0, 1, 15, 16, 64, 100, 255, 1400, 2048};
 
 static sealcomb_key *keys[KEYS];
 static uint8_t plain[MAX][ROOM], data[MAX][ROOM], expected[MAX][ROOM], aads[MAX][AAD], nonces[MAX][20], tags[MAX][24];
-static uint8_t expected_tags[MAX][TAG];
+static uint8_t expected_tags[MAX][TAG], packed_nonces[MAX][12], packed_tags[MAX][TAG];
 static sealcomb_status statuses[MAX];
 
 /* The arrays of a burst. */
@@ -18,6 +18,9 @@ static uint8_t *messages[MAX];
 static const uint8_t *aad_pointers[MAX];
 static size_t message_bytes[MAX], aad_bytes[MAX];
 static const sealcomb_key *key_pointers[MAX];
+
+/* Where the nonces and tags are: in columns with gaps or without; or each tag follows its message. */
+typedef enum { GAPS, PACKED, FOLLOWS } layout;
 
 static sealcomb_burst empty_burst(void) {
     sealcomb_burst burst;
@@ -27,7 +30,7 @@ static sealcomb_burst empty_burst(void) {
 }
 
 /* Returns a burst in which every column is used. */
-static sealcomb_burst make(size_t count, const sealcomb_key *key, bool tags_follow) {
+static sealcomb_burst make(size_t count, const sealcomb_key *key, layout where) {
     sealcomb_burst burst = empty_burst();
     burst.count = count;
     burst.key = key;
@@ -36,17 +39,19 @@ static sealcomb_burst make(size_t count, const sealcomb_key *key, bool tags_foll
     burst.message_bytes = message_bytes;
     burst.aads = aad_pointers;
     burst.aad_bytes = aad_bytes;
-    burst.nonces = nonces[0];
+    burst.nonces = where == PACKED ? packed_nonces[0] : nonces[0];
     burst.nonce_bytes = 12;
-    burst.nonce_stride = sizeof nonces[0];
-    burst.tags = tags_follow ? NULL : tags[0];
+    burst.nonce_stride = where == PACKED ? sizeof packed_nonces[0] : sizeof nonces[0];
+    burst.tags = where == FOLLOWS ? NULL : where == PACKED ? packed_tags[0] : tags[0];
     burst.tag_bytes = TAG;
-    burst.tag_stride = sizeof tags[0];
+    burst.tag_stride = where == PACKED ? sizeof packed_tags[0] : sizeof tags[0];
     burst.statuses = statuses;
     return burst;
 }
 
-static uint8_t *tag_of(size_t i, bool tags_follow) { return tags_follow ? data[i] + message_bytes[i] : tags[i]; }
+static uint8_t *tag_of(size_t i, layout where) {
+    return where == FOLLOWS ? data[i] + message_bytes[i] : where == PACKED ? packed_tags[i] : tags[i];
+}
 
 /* Draws messages and seals them as jobs. */
 static void draw(size_t count, const sealcomb_key *key, uint64_t *random) {
@@ -61,6 +66,7 @@ static void draw(size_t count, const sealcomb_key *key, uint64_t *random) {
         fill_randomly(random, plain[i], message_bytes[i]);
         fill_randomly(random, aads[i], AAD);
         fill_randomly(random, nonces[i], sizeof nonces[i]);
+        memcpy(packed_nonces[i], nonces[i], sizeof packed_nonces[i]);
         messages[i] = data[i];
         aad_pointers[i] = aad_bytes[i] == 0 && random_number(random) % 2 ? NULL : aads[i];
         sealcomb_job job = empty_job();
@@ -79,10 +85,11 @@ static void draw(size_t count, const sealcomb_key *key, uint64_t *random) {
 }
 
 /* Seals and opens `count` messages; every `forge`th is modified; 0: none. */
-static void check(size_t count, const sealcomb_key *key, bool tags_follow, size_t forge, uint64_t *random) {
+static void check(size_t count, const sealcomb_key *key, layout where, size_t forge, uint64_t *random) {
     draw(count, key, random);
     bool is_mac = key == keys[KEYS - 1];
-    sealcomb_burst burst = make(count, key, tags_follow && !is_mac);
+    if (is_mac && where == FOLLOWS) where = GAPS;
+    sealcomb_burst burst = make(count, key, where);
     if (is_mac) {
         burst.messages = NULL;
         burst.message_bytes = NULL;
@@ -95,9 +102,8 @@ static void check(size_t count, const sealcomb_key *key, bool tags_follow, size_
     if (random_number(random) % 2) burst.statuses = NULL; /* Optional when sealing. */
     EXPECT(SEALCOMB_OK, sealcomb_burst_seal(&burst));
     burst.statuses = statuses;
-    tags_follow &= !is_mac;
     for (size_t i = 0; i < count; i++) {
-        uint8_t *tag = tag_of(i, tags_follow), *end = tags_follow ? tag + TAG : data[i] + message_bytes[i];
+        uint8_t *tag = tag_of(i, where), *end = where == FOLLOWS ? tag + TAG : data[i] + message_bytes[i];
         CHECK(equal(data[i], expected[i], message_bytes[i]) && equal(tag, expected_tags[i], TAG));
         CHECK(is_filled_with(end, 0xA5, (size_t)(data[i] + ROOM - end)) && is_filled_with(tags[i] + TAG, 0xA5, 8));
         if (forge > 0 && i % forge == 0) {
@@ -119,10 +125,11 @@ static void check_results(void) {
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
         for (size_t k = 0; k <= KEYS; k++) {
             const sealcomb_key *key = k < KEYS ? keys[k] : NULL;
-            check(counts[c], key, false, 0, &random);
-            check(counts[c], key, true, 0, &random);
-            check(counts[c], key, false, 3, &random);
-            check(counts[c], key, true, 1, &random);
+            for (int where = GAPS; where <= FOLLOWS; where++) {
+                check(counts[c], key, (layout)where, 0, &random);
+                check(counts[c], key, (layout)where, 3, &random);
+                check(counts[c], key, (layout)where, 1, &random);
+            }
         }
     }
 }
@@ -167,7 +174,7 @@ static void check_mistake(sealcomb_status status, mistake *make_mistake, bool of
         for (size_t p = 0; p < sizeof places / sizeof places[0] && places[p] < counts[c]; p++) {
             for (int opens = 0; opens < 2; opens++) {
                 /* With the tags after the messages, the tags cannot overlap them. */
-                sealcomb_burst burst = make(counts[c], keys[0], true);
+                sealcomb_burst burst = make(counts[c], keys[0], FOLLOWS);
                 for (size_t i = 0; i < counts[c]; i++) {
                     messages[i] = data[i];
                     message_bytes[i] = 100;
@@ -225,14 +232,14 @@ static void check_mistakes(void) {
     EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_burst_seal(NULL));
     EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_burst_open(NULL));
     /* Opening requires a place for the statuses. */
-    burst = make(1, keys[0], true);
+    burst = make(1, keys[0], FOLLOWS);
     burst.statuses = NULL;
     EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_burst_open(&burst));
     /* Algorithms whose ciphertexts are longer than their messages; a build without optional features has none. */
     for (size_t n = 0; sealcomb_algorithm_at(n) != NULL; n++) {
         if (sealcomb_algorithm_ciphertext_bytes(sealcomb_algorithm_at(n), 1) <= 1) continue;
         sealcomb_key *key = new_key(sealcomb_algorithm_id(sealcomb_algorithm_at(n)));
-        burst = make(1, key, true);
+        burst = make(1, key, FOLLOWS);
         EXPECT(SEALCOMB_ERROR_OUTPUT_TOO_SHORT, sealcomb_burst_seal(&burst));
         EXPECT(SEALCOMB_ERROR_OUTPUT_TOO_SHORT, sealcomb_burst_open(&burst));
         sealcomb_key_free(key);
