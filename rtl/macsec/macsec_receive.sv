@@ -856,7 +856,9 @@ module macsec_receive #(
         .s_data({job_clear, job_slot, job_side, job_pn, job_raised, job_bytes, beat_data[95:0]}),
         .m_valid(header_valid),
         .m_ready(ends),
-        .m_data({header_clear, header_slot, header_side, header_pn, header_raised, header_bytes, header_addresses}),
+        .m_data({
+            header_clear, header_slot, header_side, header_pn, header_raised, header_bytes, header_addresses
+        }),
         .space(unused_headers),
         .popped(unused_popped[1])
     );
@@ -892,6 +894,12 @@ module macsec_receive #(
 
     // The user data come from the engine, or if they are not encrypted from `clears`, without the header before them.
     // `kinds` says in the order of frames which, until the last beat is taken.
+    logic data_valid;
+    logic data_ready;
+    logic data_last;
+    logic [63:0] data_keep;
+    logic [511:0] data;
+    logic [2:0] unused_data;
     logic clear_first;  // the next beat that is given has the header
     logic [63:0] clear_keep_in;
     logic [511:0] clear_data_in;
@@ -951,13 +959,6 @@ module macsec_receive #(
         .space(unused_clears_space[13:7]),
         .popped(unused_clears_popped[1])
     );
-
-    logic data_valid;
-    logic data_ready;
-    logic data_last;
-    logic [63:0] data_keep;
-    logic [511:0] data;
-    logic [2:0] unused_data;
 
     assign data_valid = kind_valid && (kind_clear ? clear_valid : outs_valid);
     assign data_last = kind_clear ? clear_last : outs_last;
