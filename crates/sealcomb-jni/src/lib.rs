@@ -51,8 +51,12 @@ pub fn open_keyset<'local>(
 /// Frees a keyset, and zeroizes its keys.
 #[jni_mangle("io.sealcomb.spark.Native")]
 pub fn close_keyset<'local>(mut env: EnvUnowned<'local>, _: JClass<'local>, keyset: jlong) {
-    // SAFETY: Java passes a handle of `openKeyset`, once, when nothing refers to the keyset anymore.
-    env.with_env(|_| Ok::<_, Failure>(unsafe { memory::free::<Keyset>(keyset) })).resolve::<Throw>()
+    env.with_env(|_| {
+        // SAFETY: Java passes a handle of `openKeyset`, once, when nothing refers to the keyset anymore.
+        unsafe { memory::free::<Keyset>(keyset) };
+        Ok::<_, Failure>(())
+    })
+    .resolve::<Throw>();
 }
 
 /// Returns the policy of a keyset's primary key.
@@ -101,12 +105,11 @@ pub fn seal<'local>(
         let sealed = sealcomb_columns::seal(&call.column, keyset, call.binding(), one_thread())?;
         give(env, sealed, 0, &result)
     })
-    .resolve::<Throw>()
+    .resolve::<Throw>();
 }
 
 /// Opens a batch as values of a type. `bare` values have neither version nor key id, and open under the primary key.
 #[jni_mangle("io.sealcomb.spark.Native")]
-#[expect(clippy::too_many_arguments, reason = "an object for them would cost more than the call")]
 pub fn open<'local>(
     mut env: EnvUnowned<'local>,
     _: JClass<'local>,
@@ -133,7 +136,7 @@ pub fn open<'local>(
         let opened = sealcomb_columns::open(&call.column, keyset, call.binding(), opening, one_thread())?;
         give(env, opened.column, opened.unopened, &result)
     })
-    .resolve::<Throw>()
+    .resolve::<Throw>();
 }
 
 /// Opens a batch, and seals it under the primary key.
@@ -155,14 +158,18 @@ pub fn reseal<'local>(
         let resealed = sealcomb_columns::reseal(&call.column, keyset, binding, Forged::Raise, one_thread())?;
         give(env, resealed.column, resealed.unopened, &result)
     })
-    .resolve::<Throw>()
+    .resolve::<Throw>();
 }
 
 /// Frees a result.
 #[jni_mangle("io.sealcomb.spark.Native")]
 pub fn close_result<'local>(mut env: EnvUnowned<'local>, _: JClass<'local>, result: jlong) {
-    // SAFETY: Java passes a handle of a result, once, when nothing refers to its memory anymore.
-    env.with_env(|_| Ok::<_, Failure>(unsafe { memory::free::<ArrayRef>(result) })).resolve::<Throw>()
+    env.with_env(|_| {
+        // SAFETY: Java passes a handle of a result, once, when nothing refers to its memory anymore.
+        unsafe { memory::free::<ArrayRef>(result) };
+        Ok::<_, Failure>(())
+    })
+    .resolve::<Throw>();
 }
 
 /// What every call takes.

@@ -134,12 +134,12 @@ pub(crate) fn describe(array: ArrayRef) -> Result<(ArrayRef, [jlong; RESULT_LONG
     if data.offset() != 0 || !data.nulls().is_none_or(aligned) || !data.child_data().is_empty() {
         return Err(Failure::bug(format!("a result of type {} has an unexpected layout", data.data_type())));
     }
-    let address = |buffer: &Buffer| buffer.as_ptr().expose_provenance() as jlong;
+    let address = |buffer: &Buffer| to_java(buffer.as_ptr().expose_provenance());
     let validity = data.nulls().filter(|nulls| nulls.null_count() > 0);
     let validity = validity.map_or(0, |nulls| address(nulls.buffer()));
     let longs = match data.buffers() {
-        [values] => [0, validity, 0, address(values), values.len() as jlong, 0],
-        [offsets, values] => [0, validity, address(offsets), address(values), values.len() as jlong, 0],
+        [values] => [0, validity, 0, address(values), to_java(values.len()), 0],
+        [offsets, values] => [0, validity, address(offsets), address(values), to_java(values.len()), 0],
         _ => return Err(Failure::bug(format!("a result has the type {}", data.data_type()))),
     };
     Ok((array, longs))
@@ -147,7 +147,17 @@ pub(crate) fn describe(array: ArrayRef) -> Result<(ArrayRef, [jlong; RESULT_LONG
 
 /// Returns the handle of a value, which [`free`] drops.
 pub(crate) fn into_handle<T>(value: T) -> jlong {
-    Box::into_raw(Box::new(value)).expose_provenance() as jlong
+    to_java(Box::into_raw(Box::new(value)).expose_provenance())
+}
+
+/// Returns an address or a size as Java's long with the same bits.
+fn to_java(number: usize) -> jlong {
+    number.cast_signed() as jlong
+}
+
+/// Returns the address in a handle.
+fn address(handle: jlong) -> usize {
+    handle.cast_unsigned() as usize
 }
 
 /// Returns the value of a handle.
@@ -158,7 +168,7 @@ pub(crate) fn into_handle<T>(value: T) -> jlong {
 /// # Safety
 /// The handle is 0 or one of [`into_handle`] for the same type, and is not freed while the reference exists.
 pub(crate) unsafe fn at<'a, T>(handle: jlong) -> Result<&'a T, Failure> {
-    let pointer = ptr::with_exposed_provenance::<T>(handle as usize);
+    let pointer = ptr::with_exposed_provenance::<T>(address(handle));
     // SAFETY: the caller vouches for the handle.
     unsafe { pointer.as_ref() }.ok_or_else(|| Failure::bug("the keyset is closed"))
 }
@@ -166,11 +176,11 @@ pub(crate) unsafe fn at<'a, T>(handle: jlong) -> Result<&'a T, Failure> {
 /// Drops the value of a handle. 0 is ignored.
 ///
 /// # Safety
-/// The handle is 0 or one of [`into_handle`] for the same type, and nobody uses it again.
+/// The handle is 0 or one of [`into_handle`] for the same type, and it is not used again.
 pub(crate) unsafe fn free<T>(handle: jlong) {
     if handle != 0 {
         // SAFETY: the caller vouches for the handle.
-        drop(unsafe { Box::from_raw(ptr::with_exposed_provenance_mut::<T>(handle as usize)) });
+        drop(unsafe { Box::from_raw(ptr::with_exposed_provenance_mut::<T>(address(handle))) });
     }
 }
 
@@ -179,16 +189,16 @@ mod tests {
     use super::*;
 
     fn region(rows: usize, width: i64, offsets: &[i32], values: &[u8]) -> Result<ArrayRef, Failure> {
-        let address = |pointer: *const u8| pointer.expose_provenance() as i64;
+        let address = |pointer: *const u8| to_java(pointer.expose_provenance());
         let numbers = [
-            rows as i64,
+            to_java(rows),
             width,
             0,
             0,
             address(offsets.as_ptr().cast()),
-            size_of_val(offsets) as i64,
+            to_java(size_of_val(offsets)),
             address(values.as_ptr()),
-            values.len() as i64,
+            to_java(values.len()),
         ];
         // SAFETY: the slices live during the call.
         unsafe { Region::new(numbers)?.array() }
