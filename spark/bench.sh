@@ -10,7 +10,7 @@ target=$(realpath "$1")
 shift
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-mvn --quiet --batch-mode --offline "-Dmaven.repo.local=$target/maven" "-Dsealcomb.target=$target/spark" \
+mvn --quiet --batch-mode --no-transfer-progress "-Dmaven.repo.local=$target/maven" "-Dsealcomb.target=$target/spark" \
     dependency:build-classpath "-Dmdep.outputFile=$target/spark/classpath" -DincludeScope=test
 options=()
 while read -r option; do

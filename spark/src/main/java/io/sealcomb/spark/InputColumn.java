@@ -1,9 +1,11 @@
 package io.sealcomb.spark;
 
 import java.math.BigInteger;
+import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.unsafe.Platform;
@@ -21,6 +23,9 @@ import org.apache.spark.unsafe.types.UTF8String;
 final class InputColumn implements AutoCloseable {
     /** The width of row ids that are integers. */
     private static final int INTEGERS = -1;
+
+    private static final Set<DataType> INTEGER_TYPES =
+            Set.of(DataTypes.ByteType, DataTypes.ShortType, DataTypes.IntegerType, DataTypes.LongType);
 
     private final ValueType type;
     private final DataType dataType;
@@ -54,12 +59,7 @@ final class InputColumn implements AutoCloseable {
     /** Returns whether values of a type can be row ids. */
     static boolean canBeRowIds(DataType dataType) {
         ValueType type = ValueType.of(dataType);
-        return type == ValueType.TEXT
-                || type == ValueType.BYTES
-                || dataType.catalogString().equals("tinyint")
-                || dataType.catalogString().equals("smallint")
-                || dataType.catalogString().equals("int")
-                || dataType.catalogString().equals("bigint");
+        return type == ValueType.TEXT || type == ValueType.BYTES || INTEGER_TYPES.contains(dataType);
     }
 
     /** Removes all rows. The memory stays. */

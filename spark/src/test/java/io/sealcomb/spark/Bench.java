@@ -5,14 +5,15 @@ import com.google.crypto.tink.RegistryConfiguration;
 import com.google.crypto.tink.aead.AeadConfig;
 import com.google.crypto.tink.daead.DeterministicAeadConfig;
 import com.google.crypto.tink.daead.PredefinedDeterministicAeadParameters;
+import com.sun.management.OperatingSystemMXBean;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
+import java.util.function.ToDoubleFunction;
 import org.apache.spark.sql.SparkSession;
 
 /** Measures Spark jobs; {@code spark/bench.sh} runs it. */
@@ -62,25 +63,41 @@ final class Bench {
         spark.read().parquet(people).createOrReplaceTempView("people");
         spark.sql(jobs().get("`seal`, `random`")).write().parquet(sealed);
         spark.read().parquet(sealed).createOrReplaceTempView("sealed");
-        Map<String, List<Double>> times = new LinkedHashMap<>();
+        Map<String, List<Cost>> costs = new LinkedHashMap<>();
         for (long round = 0; round <= rounds; round++) {
             for (Map.Entry<String, String> job : jobs().entrySet()) {
-                long begin = System.nanoTime();
-                spark.sql(job.getValue())
+                Cost cost = Cost.of(() -> spark.sql(job.getValue())
                         .write()
                         .format("noop")
                         .mode("overwrite")
-                        .save();
-                double seconds = (System.nanoTime() - begin) / 1e9;
-                System.err.printf(Locale.ROOT, "round %d, %s: %.2f s%n", round, job.getKey(), seconds);
+                        .save());
+                System.err.println("round " + round + ", " + job.getKey() + ": " + cost);
                 if (round > 0) {
-                    times.computeIfAbsent(job.getKey(), key -> new ArrayList<>())
-                            .add(seconds);
+                    costs.computeIfAbsent(job.getKey(), key -> new ArrayList<>())
+                            .add(cost);
                 }
             }
         }
         spark.stop();
-        print(rows, times);
+        print(rows, costs);
+    }
+
+    /** The cost of a job in seconds. Other users of the machine change the time, but hardly the CPU time. */
+    private record Cost(double time, double cpu) {
+        private static final OperatingSystemMXBean PROCESS =
+                (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+
+        static Cost of(Runnable job) {
+            long began = System.nanoTime();
+            long beganCpu = PROCESS.getProcessCpuTime();
+            job.run();
+            return new Cost((System.nanoTime() - began) / 1e9, (PROCESS.getProcessCpuTime() - beganCpu) / 1e9);
+        }
+
+        static double median(List<Cost> costs, ToDoubleFunction<Cost> kind) {
+            double[] sorted = costs.stream().mapToDouble(kind).sorted().toArray();
+            return sorted[sorted.length / 2];
+        }
     }
 
     private static void writeKeysets(Path folder) throws Exception {
@@ -93,20 +110,15 @@ final class Bench {
                         PredefinedDeterministicAeadParameters.AES256_SIV, RegistryConfiguration.get())));
     }
 
-    private static double median(List<Double> times) {
-        double[] sorted =
-                times.stream().mapToDouble(Double::doubleValue).sorted().toArray();
-        return sorted[sorted.length / 2];
-    }
-
-    private static void print(long rows, Map<String, List<Double>> times) {
-        double plain = median(times.get("no encryption"));
-        System.out.printf(
-                Locale.ROOT,
-                "| %d million rows | time | of the job without encryption |%n|---|---:|---:|%n",
-                rows / 1_000_000);
-        times.forEach((name, taken) ->
-                System.out.printf(Locale.ROOT, "| %s | %.1f s | %.2f |%n", name, median(taken), median(taken) / plain));
-        System.err.println(Arrays.toString(times.entrySet().toArray()));
+    private static void print(long rows, Map<String, List<Cost>> costs) {
+        List<Cost> plain = costs.get("no encryption");
+        System.out.printf("| %,d rows | time | ratio | CPU time | ratio |%n|---|---:|---:|---:|---:|%n", rows);
+        costs.forEach((name, taken) -> {
+            double time = Cost.median(taken, Cost::time);
+            double cpu = Cost.median(taken, Cost::cpu);
+            double timeRatio = time / Cost.median(plain, Cost::time);
+            double cpuRatio = cpu / Cost.median(plain, Cost::cpu);
+            System.out.printf("| %s | %.1f s | %.2f | %.1f s | %.2f |%n", name, time, timeRatio, cpu, cpuRatio);
+        });
     }
 }

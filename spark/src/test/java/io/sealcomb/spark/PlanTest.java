@@ -125,12 +125,8 @@ final class PlanTest {
                 rows(sql(
                         "SELECT id, CASE WHEN id % 2 = 0 THEN unseal(mixed, 'notes', '', NULL, 'string') ELSE string(mixed) END"
                                 + " FROM (SELECT id, if(id % 2 = 0, sealed, binary(note)) AS mixed FROM some)")));
-        assertEquals(
-                List.of("[WrappedArray(2, 3)]", "[ArraySeq(2, 3)]")
-                        .contains(rows(sql(
-                                        "SELECT transform(array(1, 2), x -> unseal(seal(x + 1, 'ids'), 'ids', '', NULL, 'int'))"))
-                                .get(0)),
-                true);
+        String incremented = "transform(array(1, 2), x -> unseal(seal(x + 1, 'ids'), 'ids', '', NULL, 'int'))";
+        assertEquals(List.of("[2,3]"), rows(sql("SELECT array_join(" + incremented + ", ',')")));
     }
 
     @Test
