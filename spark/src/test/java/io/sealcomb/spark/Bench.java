@@ -14,6 +14,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
+import org.apache.commons.io.FileUtils;
 import org.apache.spark.sql.SparkSession;
 
 /** Measures Spark jobs; {@code spark/bench.sh} runs it. */
@@ -79,6 +80,7 @@ final class Bench {
             }
         }
         spark.stop();
+        FileUtils.deleteDirectory(folder.toFile());
         print(rows, costs);
     }
 

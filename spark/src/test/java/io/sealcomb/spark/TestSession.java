@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.util.List;
 import java.util.TreeMap;
+import org.apache.commons.io.FileUtils;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -36,7 +37,9 @@ final class TestSession {
 
     private static Path folder() {
         try {
-            return Files.createTempDirectory(Path.of(System.getProperty("sealcomb.build")), "tests");
+            Path folder = Path.of(System.getProperty("sealcomb.build"), "tests");
+            FileUtils.deleteDirectory(folder.toFile());
+            return Files.createDirectories(folder);
         } catch (IOException error) {
             throw new UncheckedIOException(error);
         }
