@@ -11,8 +11,8 @@ import scala.runtime.AbstractPartialFunction;
 /**
  * Moves a limit below a projection with calls of sorted rows.
  *
- * <p>Spark has an operator for a limit of a projection of sorted rows, and evaluates that projection on the driver, which
- * has no keys.
+ * <p>Spark has an operator for a limit of a projection of sorted rows, and evaluates that projection on the driver,
+ * which has no keys.
  */
 final class LimitBeforeCalls extends Rule<LogicalPlan> {
     @Override

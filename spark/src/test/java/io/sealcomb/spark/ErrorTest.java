@@ -56,7 +56,9 @@ final class ErrorTest {
     void anotherContextRowOrKeyDoesNotOpen() {
         String sealed = "(SELECT id, seal(note, 'notes', 'note', id) AS note FROM people)";
         assertFails(
-                SealcombException.Forged.class, "did not verify", "SELECT unseal(note, 'notes', 'other', id) FROM " + sealed);
+                SealcombException.Forged.class,
+                "did not verify",
+                "SELECT unseal(note, 'notes', 'other', id) FROM " + sealed);
         assertFails(
                 SealcombException.Forged.class,
                 "did not verify",

@@ -120,11 +120,11 @@ final class PlanTest {
                 rows(sql("SELECT a.id FROM some a JOIN people b ON unseal(a.ssn, 'ids', '', NULL, 'string') = b.ssn"
                         + " AND a.id = b.id AND a.id % 5 = 0 ORDER BY a.id")));
         // Values of the other branch would not open.
+        String mixed = "(SELECT id, if(id % 2 = 0, sealed, binary(note)) AS mixed FROM some)";
+        String opened = "unseal(mixed, 'notes', '', NULL, 'string')";
         assertEquals(
                 rows(sql("SELECT id, note FROM some")),
-                rows(sql(
-                        "SELECT id, CASE WHEN id % 2 = 0 THEN unseal(mixed, 'notes', '', NULL, 'string') ELSE string(mixed) END"
-                                + " FROM (SELECT id, if(id % 2 = 0, sealed, binary(note)) AS mixed FROM some)")));
+                rows(sql("SELECT id, CASE WHEN id % 2 = 0 THEN " + opened + " ELSE string(mixed) END FROM " + mixed)));
         String incremented = "transform(array(1, 2), x -> unseal(seal(x + 1, 'ids'), 'ids', '', NULL, 'int'))";
         assertEquals(List.of("[2,3]"), rows(sql("SELECT array_join(" + incremented + ", ',')")));
     }
