@@ -2,7 +2,8 @@
 
     python bench/sql.py [--quick] [--write ../docs/columns-duckdb.md]
 
-Each time is the median of interleaved rounds. The variable SEALCOMB_DUCKDB names the extension's file.
+Each time is the median of interleaved rounds on one thread. It is CPU time, which other processes on the machine
+change less than wall time. The variable SEALCOMB_DUCKDB names the extension's file.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
+import time
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from statistics import median
 
 import columns
 import duckdb
@@ -23,6 +27,17 @@ from sealcomb import Keyset, open_column, seal_column
 CONTEXT = b"people.note"
 POLICIES = {"random": columns.KEY, "deterministic": columns.LONG_KEY}
 TYPES = {"64-byte values": "BLOB", "`BIGINT`": "BIGINT"}
+
+
+def seconds(*works: Callable[[], object], rounds: int) -> list[float]:
+    """Returns the median CPU seconds of each function."""
+    times: list[list[float]] = [[] for _ in works]
+    for _ in range(rounds):
+        for work, mine in zip(works, times, strict=True):
+            start = time.process_time()
+            work()
+            mine.append(time.process_time() - start)
+    return [median(mine) for mine in times]
 
 
 def table(options: argparse.Namespace, db: duckdb.DuckDBPyConnection) -> list[str]:
@@ -45,15 +60,15 @@ def table(options: argparse.Namespace, db: duckdb.DuckDBPyConnection) -> list[st
             works = {
                 "seal": (
                     f"SELECT sum(octet_length(seal(v, '{policy}', 'people.note'))) FROM plain",
-                    lambda: seal_column(values, keyset, context=CONTEXT),  # noqa: B023
+                    lambda: seal_column(values, keyset, context=CONTEXT, threads=1),  # noqa: B023
                 ),
                 "open": (
                     f"SELECT sum({consume}) FROM sealed",
-                    lambda: open_column(sealed, keyset, context=CONTEXT),  # noqa: B023
+                    lambda: open_column(sealed, keyset, context=CONTEXT, threads=1),  # noqa: B023
                 ),
             }
             for verb, (query, bare) in works.items():
-                ours, baseline = columns.seconds(
+                ours, baseline = seconds(
                     lambda: db.sql(query).fetchall(),  # noqa: B023
                     bare,
                     rounds=options.rounds,
@@ -71,7 +86,7 @@ def stored(options: argparse.Namespace, db: duckdb.DuckDBPyConnection) -> list[s
     assert values.num_rows == options.count
     db.execute("CREATE OR REPLACE TABLE plain AS SELECT v FROM values")
     create = "CREATE OR REPLACE TABLE copy AS SELECT {} AS v FROM plain"
-    sealing, copying = columns.seconds(
+    sealing, copying = seconds(
         lambda: db.execute(create.format("seal(v, 'random', 'people.note')")),
         lambda: db.execute(create.format("v")),
         rounds=options.rounds,
@@ -86,12 +101,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="a tenth of the values, 3 rounds instead of 7")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the values, 3 rounds instead of 5")
+    parser.add_argument("--rounds", type=int, help="the number of rounds")
     parser.add_argument(
         "--write", metavar="FILE", type=Path, help="write the table between the markers in this page"
     )
     options = parser.parse_args()
-    options.count, options.rounds = (500_000, 3) if options.quick else (5_000_000, 7)
+    options.count, rounds = (500_000, 3) if options.quick else (5_000_000, 5)
+    options.rounds = options.rounds or rounds
     extension = os.environ.get("SEALCOMB_DUCKDB", "target/duckdb/sealcomb.duckdb_extension")
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -101,7 +118,7 @@ def main() -> None:
             keyset = Keyset.from_keys({1: key}, primary=1, policy=policy)
             Path(folder, f"{policy}.json").write_text(keyset.secret_tink_json(), "utf-8")
         db.load_extension(str(Path(extension).resolve()))
-        db.execute(f"SET sealcomb_keys = '{folder}'")
+        db.execute(f"SET sealcomb_keys = '{folder}'; SET threads = 1")
         lines = table(options, db) + stored(options, db)
     machine = f"{columns.processor()}, {os.cpu_count()} processors"
     lines += ["", f"{options.count / 1e6:g} million values; {machine}; duckdb {version('duckdb')}."]

@@ -101,7 +101,7 @@ impl Context {
         Ok(LogicalType { raw, slot: self.slot })
     }
 
-    /// As [`parse_type`](Self::parse_type), but returns `None` if SQL does not know the type.
+    /// Reads a type like [`parse_type`](Self::parse_type); returns `None` if SQL does not know it.
     pub(crate) fn try_parse_type(self, text: &str) -> Option<LogicalType> {
         let mut error: duckdb::duckdb_v2_error_info_handle = null_mut();
         let quiet = Self { raw: self.raw, slot: Slot(&raw mut error) };

@@ -15,7 +15,7 @@ use std::num::NonZero;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_schema::{DataType, FieldRef};
 use libduckdb_sys::v2 as duckdb;
 use sealcomb_columns::{Binding, Column, Error, Forged, Keyset, Opening, Reason, Threads, UnopenedRow};
@@ -269,6 +269,10 @@ impl Call {
 
     fn execute(&self, batch: &Batch) -> Result<()> {
         let rows = batch.rows()?;
+        if self.value == SqlType::Null {
+            let nulls = new_null_array(&self.result.arrow(), rows);
+            return write::array(&self.result, &nulls, batch.result()?, &|_| String::new());
+        }
         let values = read::array(&self.value, batch.argument(VALUE)?, &Rows::First(rows))?;
         let ids = self.row_ids.as_ref();
         let ids = ids.map(|sql| read::array(sql, batch.argument(ROW_ID)?, &Rows::First(rows))).transpose()?;

@@ -56,6 +56,9 @@ fn register_setting(context: Context, extension: duckdb::duckdb_v2_extension_han
         call!(slot, duckdb_v2_custom_option_set_description(option, &raw const text))?;
         let empty = context.text("")?;
         call!(slot, duckdb_v2_custom_option_set_default_value(option, empty.raw))?;
+        // Other connections of the process, such as Python's cursors, use the same folder.
+        let scope = duckdb::DUCKDB_V2_SETTING_SCOPE::DUCKDB_V2_SETTING_SCOPE_GLOBAL;
+        call!(slot, duckdb_v2_custom_option_set_default_scope(option, scope))?;
         call!(slot, duckdb_v2_extension_register_custom_option(extension, option))
     };
     let filled = fill();

@@ -283,7 +283,7 @@ fn interval([months_and_days, microseconds]: [u64; 2]) -> std::result::Result<In
     let (months, days) = (months_and_days as u32, (months_and_days >> 32) as u32);
     let nanoseconds = microseconds.cast_signed().checked_mul(1000);
     let nanoseconds =
-        nanoseconds.ok_or("the interval has more than 2^63 nanoseconds beside months and days")?;
+        nanoseconds.ok_or("the interval has more than 2^63 nanoseconds in addition to months and days")?;
     Ok(IntervalMonthDayNano::new(months.cast_signed(), days.cast_signed(), nanoseconds))
 }
 
