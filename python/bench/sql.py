@@ -2,8 +2,8 @@
 
     python bench/sql.py [--quick] [--write ../docs/columns-duckdb.md]
 
-Each time is the median of interleaved rounds on one thread. It is CPU time, which other processes on the machine
-change less than wall time. The variable SEALCOMB_DUCKDB names the extension's file.
+Each time is the median of interleaved rounds on one thread. It is CPU time, which other processes change
+less than wall time. The variable SEALCOMB_DUCKDB names the extension's file.
 """
 
 from __future__ import annotations
@@ -46,9 +46,8 @@ def table(options: argparse.Namespace, db: duckdb.DuckDBPyConnection) -> list[st
     for name, kind in TYPES.items():
         blobs = kind == "BLOB"
         values = columns.values(options.count, 64) if blobs else pa.array(range(options.count))
-        stored = pa.table({"v": values})
-        db.execute(f"CREATE OR REPLACE TABLE plain AS SELECT v::{kind} AS v FROM stored")
-        assert stored.num_rows == options.count
+        db.register("unsealed", pa.table({"v": values}))
+        db.execute(f"CREATE OR REPLACE TABLE plain AS SELECT v::{kind} AS v FROM unsealed")
         for policy, key in POLICIES.items():
             keyset = Keyset.from_keys({1: key}, primary=1, policy=policy)
             sealed = seal_column(values, keyset, context=CONTEXT)
@@ -82,9 +81,8 @@ def table(options: argparse.Namespace, db: duckdb.DuckDBPyConnection) -> list[st
 
 def stored(options: argparse.Namespace, db: duckdb.DuckDBPyConnection) -> list[str]:
     """Measures what DuckDB needs to store 64-byte values, and to seal and store them."""
-    values = pa.table({"v": columns.values(options.count, 64)})
-    assert values.num_rows == options.count
-    db.execute("CREATE OR REPLACE TABLE plain AS SELECT v FROM values")
+    db.register("unsealed", pa.table({"v": columns.values(options.count, 64)}))
+    db.execute("CREATE OR REPLACE TABLE plain AS SELECT v FROM unsealed")
     create = "CREATE OR REPLACE TABLE copy AS SELECT {} AS v FROM plain"
     sealing, copying = seconds(
         lambda: db.execute(create.format("seal(v, 'random', 'people.note')")),
