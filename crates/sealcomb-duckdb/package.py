@@ -46,7 +46,10 @@ def main() -> None:
     version = tomllib.loads((HERE / "Cargo.toml").read_text("utf-8"))["package"]["version"]
     engine = duckdb_version((HERE / "Cargo.lock").read_text("utf-8"))
     extension.parent.mkdir(parents=True, exist_ok=True)
-    extension.write_bytes(library.read_bytes() + footer(f"v{version}", engine, target))
+    # A running process may have mapped the old file.
+    new = extension.with_suffix(".part")
+    new.write_bytes(library.read_bytes() + footer(f"v{version}", engine, target))
+    new.replace(extension)
 
 
 if __name__ == "__main__":

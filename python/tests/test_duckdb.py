@@ -410,6 +410,9 @@ def test_prepared_statements_seal_their_parameters(db: duckdb.DuckDBPyConnection
     db.execute("PREPARE p AS SELECT unseal($1::BLOB, 'random', as_type := 'BIGINT')")
     (result,) = column(db, "SELECT seal(7::BIGINT, 'random')")
     assert db.execute(f"EXECUTE p(from_hex('{result.hex()}'))").fetchone() == (7,)
+    db.execute("PREPARE q AS SELECT unseal(seal($1, $2), $2, as_type := $3)")
+    assert db.execute("EXECUTE q(7::SMALLINT, 'random', 'SMALLINT')").fetchone() == (7,)
+    assert db.execute("EXECUTE q('a', 'gcm', 'VARCHAR')").fetchone() == ("a",)
 
 
 def test_a_persistent_table_opens_after_a_restart(folder: Path, tmp_path: Path) -> None:
@@ -457,10 +460,12 @@ def test_plans_and_settings_contain_no_key(db: duckdb.DuckDBPyConnection, folder
     assert len(keys) == len(POLICIES)
     db.execute("CREATE TABLE t AS SELECT seal(i, 'random') AS v FROM range(3) t(i)")
     query = "SELECT unseal(v, 'random') AS v FROM t WHERE seal(7, 'deterministic') IS NOT NULL"
+    db.execute("CALL enable_logging(level := 'trace')")
     shown = str(db.sql(f"EXPLAIN ANALYZE {query}").fetchall()) + str(db.sql(f"EXPLAIN {query}").fetchall())
     shown += str(db.sql("FROM duckdb_settings()").fetchall()) + str(
         db.sql("FROM duckdb_functions()").fetchall()
     )
+    shown += str(db.sql("FROM duckdb_logs").fetchall())
     assert "unseal" in shown
     assert not [key for key in keys if key in shown]
 

@@ -276,7 +276,13 @@ impl Arguments {
     pub(crate) fn logical_type(self, index: u64) -> Result<LogicalType> {
         let mut raw = null_mut();
         call!(self.slot, duckdb_v2_function_bind_get_arg_type(self.raw, index, &raw mut raw))?;
-        Ok(LogicalType { raw, slot: self.slot })
+        let logical = LogicalType { raw, slot: self.slot };
+        if logical.id()? == duckdb::DUCKDB_V2_LOGICAL_TYPE_ID::DUCKDB_V2_LOGICAL_TYPE_ID_UNKNOWN as u32 {
+            // A parameter of a prepared statement has no type yet. Asking for its value makes DuckDB bind the call again
+            // when it has one.
+            self.constant(index)?;
+        }
+        Ok(logical)
     }
 
     /// Returns the value of a constant argument. DuckDB reports an error if it is not constant.
