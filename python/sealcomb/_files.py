@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyarrow import csv, parquet
 
-from sealcomb import _ipc
+from sealcomb import _csv, _ipc
+from sealcomb._metadata import ORIGIN_KEY
+from sealcomb._streams import Rewindable
 
 # Limits of one piece. The row limit is low because Parquet's statistics don't reveal the size of values in a
 # dictionary.
@@ -23,6 +26,8 @@ PIECE_BYTES = 16 << 20
 # Target size in memory of a Parquet row group written from another format.
 GROUP_BYTES = 64 << 20
 
+# The beginning of each message of an Arrow stream.
+IPC_START = b"\xff\xff\xff\xff"
 ARROW = (".arrow", ".feather", ".arrows")
 # The key of the Arrow schema in Parquet's metadata.
 ARROW_KEY = b"ARROW:schema"
@@ -37,6 +42,11 @@ class CommandError(Exception):
         super().__init__(message)
         self.status = status
 
+
+# A binary file that is written once, from beginning to end.
+Output = Any
+# Writes the output after all checks, and yields the progress from 0 to 1.
+Write = Callable[[Output], Iterator[float]]
 
 # ---- reading and writing in pieces
 
@@ -63,11 +73,31 @@ class Source:
     codec: str | None = None
     notes: dict[bytes, bytes] | None = None
     parquet: parquet.ParquetFile | None = None
+    # The format of standard input, which has no suffix, and its bytes.
+    form: str | None = None
+    stream: Rewindable | None = None
+    header: _csv.Header | None = None
+
+    @property
+    def suffix(self) -> str:
+        return self.form or self.path.suffix
 
     @property
     def text(self) -> bool:
         """Whether every column is text, and a sealed column is base64."""
-        return self.path.suffix == ".csv"
+        return self.suffix == ".csv"
+
+    @property
+    def size(self) -> float:
+        """The size in bytes, at least 1; infinite if it is unknown."""
+        return max(1, self.path.stat().st_size) if self.stream is None else float("inf")
+
+    def open(self) -> BinaryIO:
+        """Opens the file at its beginning. Standard input can be opened only once."""
+        if self.stream is None:
+            return self.path.open("rb")
+        self.stream.rewind()
+        return self.stream  # type: ignore[return-value]
 
 
 def slices(piece: Piece) -> Iterator[Piece]:
@@ -92,17 +122,19 @@ def read_parquet(path: Path) -> Source:
                 for batch in file.iter_batches(rows, row_groups=[group]):
                     yield Piece(group, first, batch, (seen + first) / total)
                     first += batch.num_rows
-            except (pa.ArrowException, OSError) as error:
+            except (pa.ArrowException, OSError):
                 names = file.schema_arrow.names
-                raise CommandError(damaged_group(file, path, group, rows, error, names)) from None
+                raise CommandError(damaged_group(file, path, group, rows, names)) from None
             seen += first
 
-    return Source(path, file.schema_arrow, "row group", pieces, parquet=file)
+    schema = file.schema_arrow
+    if (found := (file.metadata.metadata or {}).get(ORIGIN_KEY)) is not None:
+        # pyarrow drops it if the file's Arrow schema has metadata.
+        schema = schema.with_metadata({**(schema.metadata or {}), ORIGIN_KEY: found})
+    return Source(path, schema, "row group", pieces, parquet=file)
 
 
-def damaged_group(  # noqa: PLR0913, PLR0917
-    file: parquet.ParquetFile, path: Path, group: int, rows: int, error: Exception, names: Iterable[str]
-) -> str:
+def damaged_group(file: parquet.ParquetFile, path: Path, group: int, rows: int, names: Iterable[str]) -> str:
     """Finds the damaged column by reading each one separately, and returns an error message."""
     for name in dict.fromkeys(names):
         row = 0
@@ -111,11 +143,10 @@ def damaged_group(  # noqa: PLR0913, PLR0917
                 min(rows, 64), row_groups=[group], columns=[name], use_threads=False
             ):
                 row += batch.num_rows
-        except (pa.ArrowException, OSError) as cause:
-            return (
-                f"{path}: row group {group}, column {name!r}, row {row} or soon after cannot be read: {cause}"
-            )
-    return f"{path}: row group {group} cannot be read: {error}"
+        except (pa.ArrowException, OSError):
+            where = f"row group {group}, column {name!r}, row {row} or soon after"
+            return f"{path}: {where} cannot be read: the file is damaged"
+    return f"{path}: row group {group} cannot be read: the file is damaged"
 
 
 def read_arrow_file(path: Path) -> Source:
@@ -134,12 +165,16 @@ def read_arrow_file(path: Path) -> Source:
     return Source(path, reader.schema, "record batch", pieces, codec, getattr(reader, "metadata", None))
 
 
-def read_arrow_stream(path: Path) -> Source:
-    with pa.OSFile(str(path)) as messages:
-        codec = _ipc.codec(messages)
-    file = pa.OSFile(str(path))
+def read_arrow_stream(path: Path, stream: Rewindable | None = None) -> Source:
+    def opened() -> Any:
+        return pa.OSFile(str(path)) if stream is None else pa.PythonFile(stream.rewind(), mode="r")
+
+    codec = _ipc.codec(opened())
+    file = opened()
+    if stream is not None:
+        stream.forget()
     reader = pa.ipc.open_stream(file)
-    size = max(1, path.stat().st_size)
+    size = max(1, path.stat().st_size) if stream is None else float("inf")
 
     def pieces() -> Iterator[Piece]:
         group = 0
@@ -153,7 +188,7 @@ def read_arrow_stream(path: Path) -> Source:
             yield Piece(group, 0, batch, file.tell() / size, notes)
             group += 1
 
-    return Source(path, reader.schema, "record batch", pieces, codec)
+    return Source(path, reader.schema, "record batch", pieces, codec, form=".arrows", stream=stream)
 
 
 def validate(batch: pa.RecordBatch) -> None:
@@ -161,51 +196,73 @@ def validate(batch: pa.RecordBatch) -> None:
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
             column.validate(full=True)
-        except pa.ArrowException as error:
-            raise pa.ArrowInvalid(f"column {name!r}: {error}") from None
+        except pa.ArrowException:
+            raise DamagedColumnError(name) from None
+
+
+class DamagedColumnError(Exception):
+    """An offset, length, index or text of a column is invalid. The argument is the column's name."""
 
 
 @contextlib.contextmanager
 def reports_damage(path: Path, group: int) -> Iterator[None]:
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
-        raise CommandError(f"{path}: record batch {group} cannot be read: {error}") from None
+    except DamagedColumnError as error:
+        raise CommandError(
+            f"{path}: record batch {group}, column {error.args[0]!r} cannot be read: the file is damaged"
+        ) from None
+    except (pa.ArrowException, OSError):
+        raise CommandError(f"{path}: record batch {group} cannot be read: the file is damaged") from None
 
 
-def read_csv(path: Path) -> Source:
-    size = max(1, path.stat().st_size)
-    read_options = csv.ReadOptions(block_size=4 << 20)
-    parse_options = csv.ParseOptions(newlines_in_values=True)
-    with csv.open_csv(str(path), read_options=read_options, parse_options=parse_options) as header:
-        names = header.schema.names
-    # An empty line is a null if there is one column, and is skipped otherwise.
-    parse_options.ignore_empty_lines = len(names) > 1
-    file = pa.OSFile(str(path))
-    # Every column is text, to preserve values such as 007. An unquoted empty cell is null.
+def read_csv(path: Path, stream: Rewindable | None = None) -> Source:
+    """Opens a CSV file. Every column is text, to preserve values such as 007. An empty cell is null."""
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(path.open("rb")) if stream is None else stream
+        try:
+            header = _csv.header(file)
+        except (_csv.CsvError, UnicodeDecodeError) as error:
+            problem = error if isinstance(error, _csv.CsvError) else "the header is not UTF-8 text"
+            raise CommandError(f"{path}: {problem}") from None
+    size = max(1, path.stat().st_size) if stream is None else float("inf")
+    schema = pa.schema([(name, pa.string()) for name in header.names])
+    if stream is not None:
+        stream.forget()
+
+    def pieces() -> Iterator[Piece]:
+        data = pa.OSFile(str(path)) if stream is None else pa.PythonFile(stream.rewind(), mode="r")
+        first = 0
+        try:
+            for batch in csv_reader(data, header.names):
+                yield Piece(
+                    0, first, pa.RecordBatch.from_arrays(batch.columns, schema=schema), data.tell() / size
+                )
+                first += batch.num_rows
+        except (pa.ArrowException, OSError):
+            raise CommandError(
+                f"{path}: a row after row {first} is not valid CSV of {len(header.names)} cells in UTF-8"
+            ) from None
+
+    return Source(path, schema, "part", pieces, form=".csv", stream=stream, header=header)
+
+
+def csv_reader(file: pa.NativeFile, names: list[str]) -> Iterator[pa.RecordBatch]:
+    """Reads a file without its header, in record batches."""
     convert_options = csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.string()),
+        column_types=dict.fromkeys(map(str, range(len(names))), pa.string()),
         null_values=[""],
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    reader = csv.open_csv(
+    # An empty line is a null if there is one column, and is skipped otherwise.
+    parse_options = csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(names) > 1)
+    read_options = csv.ReadOptions(
+        block_size=4 << 20, column_names=list(map(str, range(len(names)))), skip_rows_after_names=1
+    )
+    yield from csv.open_csv(
         file, read_options=read_options, parse_options=parse_options, convert_options=convert_options
     )
-
-    def pieces() -> Iterator[Piece]:
-        first = 0
-        while True:
-            try:
-                batch = reader.read_next_batch()
-            except StopIteration:
-                return
-            except (pa.ArrowException, OSError) as error:
-                raise CommandError(f"{path}: cannot be read after row {first}: {error}") from None
-            yield Piece(0, first, batch, file.tell() / size)
-            first += batch.num_rows
-
-    return Source(path, reader.schema, "part", pieces)
 
 
 READERS: dict[str, Callable[[Path], Source]] = {
@@ -222,6 +279,17 @@ def check_suffix(path: Path) -> None:
         raise CommandError(f"{path}: unsupported suffix; use one of {', '.join(READERS)}", status=BAD_COMMAND)
 
 
+def read_stream(file: BinaryIO) -> Source:
+    """Reads standard input: an Arrow stream if it begins like one, and otherwise CSV."""
+    stream, path = Rewindable(file), Path("standard input")
+    is_arrow = stream.read(len(IPC_START)) == IPC_START
+    stream.rewind()
+    try:
+        return read_arrow_stream(path, stream) if is_arrow else read_csv(path, stream)
+    except pa.ArrowException:
+        raise CommandError(f"{path}: invalid or truncated Arrow stream") from None
+
+
 def read(path: Path) -> Source:
     """Opens a file according to its suffix."""
     check_suffix(path)
@@ -231,38 +299,36 @@ def read(path: Path) -> Source:
         if isinstance(error, OSError) and error.errno:
             raise CommandError(f"{path}: {os.strerror(error.errno)}", status=BAD_FILE) from None
         if isinstance(error, pa.ArrowNotImplementedError):
-            raise CommandError(f"{path}: unsupported column type: {error}") from None
-        raise CommandError(f"{path}: invalid or truncated {path.suffix[1:]} file: {error}") from None
+            raise CommandError(f"{path}: a column has a type that Arrow does not support") from None
+        raise CommandError(f"{path}: invalid or truncated {path.suffix[1:]} file") from None
 
 
 def write(
-    path: Path, suffix: str, source: Source, schema: pa.Schema, pieces: Iterable[Piece]
+    file: Output, suffix: str, source: Source, schema: pa.Schema, pieces: Iterable[Piece]
 ) -> Iterator[float]:
-    """Writes all pieces to an existing empty file, and yields the progress."""
-    with pa.OSFile(str(path), "wb") as file:
-        if suffix == ".parquet":
-            with parquet.ParquetWriter(file, schema, write_page_checksum=True) as writer:
-                yield from write_groups(writer, schema, pieces)
-        elif suffix == ".csv":
-            with csv.CSVWriter(file, schema) as writer:
-                for piece in pieces:
-                    writer.write_batch(piece.batch)
-                    yield piece.done
+    """Writes all pieces to an empty file, and yields the progress."""
+    if suffix == ".parquet":
+        with parquet.ParquetWriter(file, schema, write_page_checksum=True) as writer:
+            yield from write_groups(writer, schema, pieces)
+    elif suffix == ".csv":
+        with csv.CSVWriter(file, schema) as writer:
+            for piece in pieces:
+                writer.write_batch(piece.batch)
+                yield piece.done
+    else:
+        # The dictionary of an opened column grows from batch to batch. Files support this only as deltas.
+        options = pa.ipc.IpcWriteOptions(compression=source.codec, emit_dictionary_deltas=suffix != ".arrows")
+        if suffix == ".arrows":
+            writer = pa.ipc.new_stream(file, schema, options=options)
         else:
-            # The dictionary of an opened column grows from batch to batch. Files support this only as deltas.
-            options = pa.ipc.IpcWriteOptions(
-                compression=source.codec, emit_dictionary_deltas=suffix != ".arrows"
-            )
-            if suffix == ".arrows":
-                writer = pa.ipc.new_stream(file, schema, options=options)
-            else:
-                # Only versions of pyarrow that return this metadata can write it.
-                notes = {"metadata": source.notes} if source.notes else {}
-                writer = pa.ipc.new_file(file, schema, options=options, **notes)
-            with writer:
-                for piece in pieces:
-                    writer.write_batch(piece.batch, custom_metadata=piece.notes)
-                    yield piece.done
+            # Only versions of pyarrow that return this metadata can write it.
+            notes = {"metadata": source.notes} if source.notes else {}
+            writer = pa.ipc.new_file(file, schema, options=options, **notes)
+        for piece in pieces:
+            writer.write_batch(piece.batch, custom_metadata=piece.notes)
+            yield piece.done
+        # Only a complete stream gets an end, so its reader notices that a failure has truncated it.
+        writer.close()
 
 
 def write_groups(
@@ -349,18 +415,21 @@ def atomic_file(out: Path, permissions: Callable[[os.stat_result], int]) -> Iter
         os.close(folder)
 
 
-def output_permissions(source: Path, out: Path, verb: str, *, force: bool) -> Callable[[os.stat_result], int]:
+def output_permissions(
+    source: Path | None, out: Path, verb: str, *, force: bool
+) -> Callable[[os.stat_result], int]:
     """Returns a function that computes the mode of OUT from its status.
 
-    An opened file is accessible only by its owner. Other output never has more permissions than IN.
+    An opened file is accessible only by its owner, like one from standard input. Other output never has more
+    permissions than IN.
 
     Raises:
         CommandError: OUT is not a regular file, or exists and ``force`` is false.
     """
-    before = [source.stat()]
+    before = [] if source is None else [source.stat()]
     umask = os.umask(0o077)
     os.umask(umask)
-    allowed = 0o600 if verb == "open" else 0o666
+    allowed = 0o600 if verb == "open" or source is None else 0o666
     try:
         about = out.stat()
     except FileNotFoundError:

@@ -15,8 +15,12 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from sealcomb._nested import leaf_at
+
 # The key of an origin in the field's metadata, and of a map from columns to origins in the file's metadata.
 ORIGIN_KEY = b"sealcomb:column"
+# The type of a sealed leaf and the version of its encoding, in the field's metadata: docs/columns-format.md.
+TYPE_KEY, VERSION_KEY, VERSION = b"sealcomb.type", b"sealcomb.version", b"1"
 # Marks a column in Spark's metadata that `sealcomb.spark` opens as a string.
 STRING_MARK = "sealcomb.string"
 
@@ -89,9 +93,10 @@ NOTES: dict[bytes, tuple[Callable[[Any, str], Iterator[tuple[Any, Any]]], Callab
     b"iceberg.schema": (_fields, _iceberg_binary),
     b"huggingface": (_features, _feature_binary),
 }
+SPARK_KEYS = {SPARK_KEY, b"org.apache.spark.sql.parquet.row.attributes"}
 GEO_KEY = b"geo"
 
-UNPARSABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+UNPARSABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError, StopIteration)
 
 
 def _dump(note: Any, like: bytes) -> bytes:
@@ -121,9 +126,17 @@ def _change(metadata: Metadata, key: bytes, name: str, change: Callable[[Any], A
     return before
 
 
-def describe_sealed(metadata: Metadata, name: str) -> tuple[Metadata, dict[str, Any]]:
-    """Returns a file's metadata after sealing a column, and the original entries of its notes."""
+def describe_sealed(
+    metadata: Metadata, name: str, path: tuple[str, ...] = ()
+) -> tuple[Metadata, dict[str, Any]]:
+    """Returns a file's metadata after sealing a leaf of a column, and the original entries of its notes.
+
+    Raises:
+        ValueError: A note describes a nested column in a way that cannot be changed.
+    """
     metadata = dict(metadata)
+    if path:
+        return metadata, _describe_sealed_leaf(metadata, name, path)
     before = {}
     for key in NOTES.keys() & metadata.keys():
         if entries := _change(metadata, key, name, NOTES[key][1]):
@@ -133,9 +146,16 @@ def describe_sealed(metadata: Metadata, name: str) -> tuple[Metadata, dict[str, 
     return metadata, before
 
 
-def describe_opened(metadata: Metadata, name: str, before: dict[str, Any]) -> Metadata:
-    """Returns a file's metadata after opening a column, with the original entries restored."""
+def describe_opened(
+    metadata: Metadata, name: str, before: dict[str, Any], path: tuple[str, ...] = ()
+) -> Metadata:
+    """Returns a file's metadata after opening a leaf of a column, with the original entries restored."""
     metadata = dict(metadata)
+    if path:
+        for key in SPARK_KEYS & metadata.keys():
+            if key.decode() in before:
+                _change_leaf(metadata, key, name, path, before[key.decode()])
+        return metadata
     for key in NOTES.keys() & metadata.keys():
         if key.decode() in before:
             _change(metadata, key, name, partial(_restored, before[key.decode()]))
@@ -144,6 +164,45 @@ def describe_opened(metadata: Metadata, name: str, before: dict[str, Any]) -> Me
     if geo := before.get(GEO_KEY.decode()):
         _with_geo(metadata, name, geo)
     return metadata
+
+
+def _describe_sealed_leaf(metadata: Metadata, name: str, path: tuple[str, ...]) -> dict[str, Any]:
+    before = {}
+    for key in NOTES.keys() & metadata.keys() - {b"pandas"}:
+        if key in SPARK_KEYS:
+            if (was := _change_leaf(metadata, key, name, path, "binary")) is not None:
+                before[key.decode()] = was
+        elif _change(dict(metadata), key, name, lambda entry: entry):
+            raise ValueError(
+                f"the file's metadata {key.decode()!r} describes its fields; seal the whole table there"
+            )
+    return before
+
+
+def _change_leaf(metadata: Metadata, key: bytes, name: str, path: tuple[str, ...], kind: Any) -> Any:
+    """Sets the type of a leaf in Spark's note. Returns the former one, or ``None`` without such a leaf."""
+    try:
+        note = json.loads(metadata[key])
+        ((entries, at),) = _fields(note, name)
+        container, slot = entries[at], "type"
+        for step in path:
+            container, slot = _spark_slot(container[slot], step)
+        before, container[slot] = container[slot], kind
+        metadata[key] = _dump(note, metadata[key])
+    except UNPARSABLE:
+        return None
+    return before
+
+
+def _spark_slot(kind: Any, step: str) -> tuple[Any, str]:
+    """Returns where Spark's description of a nested type has the type of a field, element, key or value."""
+    match kind["type"]:
+        case "struct":
+            return next(field for field in kind["fields"] if field["name"] == step), "type"
+        case "array":
+            return kind, "elementType"
+        case _:
+            return kind, f"{step}Type"
 
 
 def _restored(entry: Any, _current: Any) -> Any:
@@ -194,10 +253,40 @@ def _with_geo(metadata: Metadata, name: str, before: Any) -> None:
 # ---- Arrow fields and origins
 
 
-def sealed_field(field: pa.Field, kind: pa.DataType, origin: Origin) -> pa.Field:
-    """Returns the field of a sealed column, with the origin in its metadata."""
+def sealed_field(field: pa.Field, kind: pa.DataType, origin: Origin | None) -> pa.Field:
+    """Returns the field of a sealed leaf. Its metadata has the type, and the origin unless it is ``None``."""
     metadata = {key: value for key, value in (field.metadata or {}).items() if not key.startswith(TYPE_NOTES)}
-    return pa.field(field.name, kind, field.nullable, {**metadata, ORIGIN_KEY: json.dumps(origin).encode()})
+    before = field.type
+    while isinstance(before, pa.BaseExtensionType):
+        before = before.storage_type
+    metadata |= {TYPE_KEY: str(before).encode(), VERSION_KEY: VERSION}
+    if origin is not None:
+        metadata[ORIGIN_KEY] = json.dumps(origin).encode()
+    return pa.field(field.name, kind, field.nullable, metadata)
+
+
+def named_type(field: pa.Field) -> str | None:
+    """Returns the name of the type of a sealed field's values, or ``None`` if its metadata has none.
+
+    Raises:
+        ValueError: A later release has sealed it.
+    """
+    metadata = field.metadata or {}
+    if TYPE_KEY not in metadata:
+        return None
+    version = metadata.get(VERSION_KEY, b"")
+    if version != VERSION:
+        raise ValueError(
+            f"it was sealed with version {version.decode(errors='replace')!r} of the encoding; this release "
+            f"opens version {VERSION.decode()}: update it, or use --as-type"
+        )
+    return str(metadata[TYPE_KEY].decode(errors="replace"))
+
+
+def unsealed_metadata(field: pa.Field) -> Metadata:
+    """Returns the metadata of a sealed field without the entries that sealing added."""
+    ours = (TYPE_KEY, VERSION_KEY, ORIGIN_KEY)
+    return {key: value for key, value in (field.metadata or {}).items() if key not in ours}
 
 
 def packed_field(field: pa.Field) -> str:
@@ -224,17 +313,17 @@ def origins(metadata: Metadata) -> dict[str, Origin]:
     return {name: origin for name, origin in items if isinstance(origin, dict)}
 
 
-def origin_of(schema: pa.Schema, name: str) -> Origin | None:
-    """Returns the origin of a sealed column, or ``None`` if there is none."""
-    field = schema.field(name)
+def origin_of(schema: pa.Schema, name: str, path: tuple[str, ...] = ()) -> Origin | None:
+    """Returns the origin of a sealed leaf, or ``None`` if there is none."""
+    field = leaf_at(schema.field(name), path)
     try:
         origin = json.loads((field.metadata or {})[ORIGIN_KEY])
     except UNPARSABLE:
-        origin = origins(schema.metadata or {}).get(name)
+        origin = origins(schema.metadata or {}).get(".".join((name, *path)))
     if isinstance(origin, dict):
         # Untrusted: anyone can write metadata.
         notes = origin.get("notes")
         return {**origin, "notes": notes if isinstance(notes, dict) else {}}
-    if marked_as_string(schema.metadata or {}, name):
+    if not path and marked_as_string(schema.metadata or {}, name):
         return {"arrow": packed_field(pa.field(name, pa.string(), field.nullable))}
     return None

@@ -57,7 +57,7 @@ META_NOTES, META_DATA_PAGE, META_INDEX_PAGE, META_DICTIONARY_PAGE = 8, 9, 10, 11
 META_STATISTICS, META_BLOOM, META_BLOOM_LENGTH = 12, 14, 15
 STATISTICS_NULLS = 3
 OPTIONAL, REPEATED = 1, 2
-BYTE_ARRAY, FIXED_BYTES = 6, 7
+INT32, INT64, INT96, BYTE_ARRAY, FIXED_BYTES = 1, 2, 3, 6, 7
 PAGE_TYPE, PAGE_BYTES, PAGE_CRC = 1, 3, 4
 # The field of a data page's type-specific header, which contains the number of values, by page type.
 DATA_HEADERS = {0: 5, 3: 8}
@@ -132,6 +132,11 @@ class Leaf:
     top: str
     element: int
     plain: bool
+    # The repetitions of the groups that contain it, except for those that are required.
+    above: tuple[int, ...] = ()
+
+    def is_below(self, column: str) -> bool:
+        return self.top == column
 
 
 @dataclass
@@ -143,6 +148,7 @@ class Replacement:
     codec: str
     dictionary: bool
     statistics: bool
+    options: dict[str, Any]
     arrays: Callable[[int], Iterator[pa.Array]]
 
 
@@ -185,7 +191,7 @@ class Footer:
     def _leaves(self) -> Iterator[Leaf]:
         at = 1
 
-        def below(children: int, path: tuple[str, ...]) -> Iterator[Leaf]:
+        def below(children: int, path: tuple[str, ...], above: tuple[int, ...]) -> Iterator[Leaf]:
             nonlocal at
             for _ in range(children):
                 element, index = self.elements[at], at
@@ -194,12 +200,13 @@ class Footer:
                 if len(name) > MAX_DEPTH:
                     raise ThriftError(f"columns are nested more than {MAX_DEPTH} deep")
                 if inner := get(element, ELEMENT_CHILDREN, 0):
-                    yield from below(inner, name)
+                    repetition = get(element, ELEMENT_REPETITION, 0)
+                    yield from below(inner, name, (*above, repetition) if repetition else above)
                 elif ELEMENT_TYPE in element:
                     plain = not path and get(element, ELEMENT_REPETITION) != REPEATED
-                    yield Leaf(".".join(name), name[0], index, plain)
+                    yield Leaf(".".join(name), name[0], index, plain, above)
 
-        yield from below(get(self.elements[0], ELEMENT_CHILDREN, 0), ())
+        yield from below(get(self.elements[0], ELEMENT_CHILDREN, 0), (), ())
 
     def _check(self) -> None:
         if FILE_ENCRYPTION in self.struct:
@@ -272,15 +279,38 @@ def page_values(header: Struct) -> int:
 # ---- elements of the schema
 
 
-def element_of(column: pa.Field) -> Struct:
-    """Returns pyarrow's Parquet schema element for a column.
+def written(column: pa.Field, **options: Any) -> Footer:
+    """Returns the footer of a file with a column, as pyarrow writes it.
 
     Raises:
         pyarrow.ArrowException: pyarrow cannot write the column to Parquet.
     """
     sink = pa.BufferOutputStream()
-    parquet.ParquetWriter(sink, pa.schema([column])).close()
-    return Footer(pa.BufferReader(sink.getvalue())).elements[1]
+    parquet.ParquetWriter(sink, pa.schema([column]), **options).close()
+    return Footer(pa.BufferReader(sink.getvalue()))
+
+
+def element_of(column: pa.Field, **options: Any) -> Struct:
+    """Returns pyarrow's Parquet schema element for a column.
+
+    Raises:
+        pyarrow.ArrowException: pyarrow cannot write the column to Parquet.
+    """
+    return written(column, **options).elements[1]
+
+
+def options_for(element: Struct) -> dict[str, Any]:
+    """Returns the options with which pyarrow writes values in the form of an element."""
+    kind = get(element, ELEMENT_TYPE)
+    if kind == INT96:
+        return {"use_deprecated_int96_timestamps": True}
+    return {"store_decimal_as_integer": True} if kind in (INT32, INT64) else {}
+
+
+def form(element: Struct) -> tuple[Any, Any]:
+    """Returns the physical type of an element, and its size in bytes if it is fixed."""
+    kind = get(element, ELEMENT_TYPE)
+    return kind, get(element, ELEMENT_LENGTH) if kind == FIXED_BYTES else None
 
 
 def sealed_element(element: Struct) -> Struct:
@@ -305,6 +335,14 @@ def storage(element: Struct) -> pa.DataType:
         case int(kind), int(length) if kind == FIXED_BYTES and 0 < length < 1 << 31:
             return pa.binary(length)
     raise ParquetError("its values are not bytes")
+
+
+def storage_or_none(element: Struct) -> pa.DataType | None:
+    """Returns the Arrow type of an element's raw bytes, or ``None`` if its values are not bytes."""
+    try:
+        return storage(element)
+    except ParquetError:
+        return None
 
 
 def is_text(element: Struct) -> bool:
@@ -537,6 +575,7 @@ class Rewriter:
             write_page_checksum=True,
             write_page_index=True,
             store_schema=False,
+            **replacement.options,
         ) as writer:
             writer.write_table(pa.table([array], pa.schema([replacement.field])), row_group_size=len(array))
         file = pa.BufferReader(sink.getvalue())
@@ -567,7 +606,7 @@ class Rewriter:
             new.meta = meta
         new.pieces += 1
         new.rows += len(array)
-        new.nulls += array.null_count
+        new.nulls += get(get(meta, META_STATISTICS, {}), STATISTICS_NULLS, 0)
 
 
 def sorting(footer: Footer) -> list[list[list[Any]] | None]:

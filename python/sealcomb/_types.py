@@ -10,25 +10,34 @@ from pyarrow import csv, parquet
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Returns the type of a column's values, without extension types and dictionaries."""
+    """Returns the type of a column's values, without extension types, dictionaries and run ends."""
     while True:
         if isinstance(kind, pa.BaseExtensionType):
             kind = kind.storage_type
-        elif pa.types.is_dictionary(kind):
+        elif pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
             kind = kind.value_type
         else:
             return kind
 
 
 def plain_values(array: pa.Array) -> pa.Array:
-    """Returns the values of a column, without extension types and dictionaries."""
+    """Returns the values of a column, without extension types, dictionaries and run ends."""
     while True:
         if isinstance(array, pa.ExtensionArray):
             array = array.storage
         elif pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
+        elif pa.types.is_run_end_encoded(array.type):
+            array = pc.run_end_decode(array)
         else:
             return array
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Returns whether values are bytes or text, which are sealed as they are."""
+    types, plain = pa.types, plain_type(kind)
+    binary = (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary)
+    return is_text(kind) or any(check(plain) for check in binary)
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -48,6 +57,8 @@ class Wrapped:
     def _wrap(self, array: pa.Array, kind: pa.DataType) -> pa.Array:
         if isinstance(kind, pa.BaseExtensionType):
             return pa.ExtensionArray.from_storage(kind, self._wrap(array, kind.storage_type))
+        if pa.types.is_run_end_encoded(kind):
+            return pc.run_end_encode(array.cast(kind.value_type), run_end_type=kind.run_end_type)
         if not pa.types.is_dictionary(kind):
             return array.cast(kind)
         found = pc.unique(array.cast(kind.value_type).drop_null())
@@ -150,3 +161,15 @@ def leaf_type(column: parquet.ColumnSchema) -> tuple[object, ...]:
     if logical == "DECIMAL":
         return (logical, column.precision, column.scale)
     return (logical, str(column.logical_type), column.physical_type, column.length)
+
+
+def filled(array: pa.Array) -> pa.Array:
+    """Returns a plain array with zeros or empty values instead of nulls."""
+    if not array.null_count:
+        return array
+    kind = array.type
+    if is_bytes(kind):
+        size = kind.byte_width if pa.types.is_fixed_size_binary(kind) else 0
+        return array.fill_null(pa.array([bytes(size)], pa.binary()).cast(kind)[0])
+    zero = [None, pa.py_buffer(bytes(32))]
+    return array.fill_null(pa.Array.from_buffers(kind, 1, zero)[0])

@@ -204,7 +204,17 @@ def change(tmp_path: Path, keyset: Keyset, capsys: pytest.CaptureFixture[str]) -
         flags = [flag for name in names or ("target",) for flag in ("--column", name)]
         before = sorted(path.name for path in tmp_path.iterdir())
         status = columns.main(
-            [verb, str(tmp_path / source), str(tmp_path / out), "--keyset", str(keys), "--force", *flags]
+            [
+                verb,
+                str(tmp_path / source),
+                str(tmp_path / out),
+                "--keyset",
+                str(keys),
+                "--force",
+                *flags,
+                "--context",
+                "{column}",
+            ]
         )
         error = capsys.readouterr().err
         assert status == (1 if error else 0), error

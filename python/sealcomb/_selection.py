@@ -1,0 +1,121 @@
+"""Which columns the command ``sealcomb-columns`` processes, as its options name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from sealcomb._files import BAD_COMMAND, CommandError, Source
+from sealcomb._metadata import TYPE_KEY, origin_of
+from sealcomb._nested import Path, leaves
+
+SEVERAL = (
+    "the context must contain {column} if there are several columns, so that values cannot be exchanged: "
+    "use --context 'people.{column}', for example"
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A leaf to process: its column, its path below it, its context, and the type that options give it."""
+
+    column: str
+    path: Path = ()
+    context: str = ""
+    as_type: pa.DataType | None = None
+
+    @property
+    def name(self) -> str:
+        return ".".join((self.column, *self.path))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The options that select columns. ``types`` are pairs of a name or pattern and a type."""
+
+    names: Sequence[str]
+    everything: bool
+    context: str | None
+    row_id: str | None
+    types: Sequence[tuple[str, pa.DataType]] = ()
+
+    def targets(self, source: Source, verb: str) -> list[Target]:
+        """Returns the selected leaves of a file.
+
+        Raises:
+            CommandError: A name matches no column, or several, or the columns need different contexts.
+        """
+        file, schema = str(source.path), source.schema
+        if self.row_id is not None:
+            check_name(file, schema, self.row_id)
+        found: dict[tuple[str, Path], str] = {}
+        for name in self.names:
+            matches = list(self._named(schema, name))
+            if not matches:
+                check_name(file, schema, name)
+            for column, path, named in matches:
+                check_name(file, schema, column)
+                found.setdefault((column, path), named)
+        if self.everything:
+            found = {at: named for at, named in self._all(source, verb) if at[0] != self.row_id}
+        if not found:
+            sealed = "" if verb == "seal" else " that are sealed"
+            raise CommandError(f"{file}: there are no columns{sealed}; name them with --column")
+        if self.row_id in {column for column, _ in found}:
+            raise CommandError(
+                f"--row-id {self.row_id}: the row ids must be in a column that is not processed", BAD_COMMAND
+            )
+        if (
+            len(set(found.values())) > 1
+            and "{column}" not in (self.context or "")
+            and not self._guesses(verb)
+        ):
+            raise CommandError(SEVERAL, BAD_COMMAND)
+        return [self._target(column, path, named) for (column, path), named in found.items()]
+
+    def _guesses(self, verb: str) -> bool:
+        """Returns whether the values decide which default context they are bound to."""
+        return self.context is None and verb != "seal"
+
+    def _named(self, schema: pa.Schema, name: str) -> Iterable[tuple[str, Path, str]]:
+        """Yields the leaves that a name or pattern selects, and what each is named by."""
+        for field in schema:
+            for path, _ in leaves(field):
+                full = ".".join((field.name, *path))
+                if full == name or full.startswith(name + "."):
+                    yield field.name, path, name
+                elif is_pattern(name) and fnmatchcase(full, name) and field.name != self.row_id:
+                    yield field.name, path, full
+
+    def _all(self, source: Source, verb: str) -> Iterable[tuple[tuple[str, Path], str]]:
+        """Yields all leaves of a CSV file, and otherwise those that are sealed or, to seal, that are not."""
+        schema = source.schema
+        for field in schema:
+            for path, leaf in leaves(field):
+                named = TYPE_KEY in (leaf.metadata or {}) or origin_of(schema, field.name, path) is not None
+                if source.text or named == (verb != "seal"):
+                    yield (field.name, path), ".".join((field.name, *path))
+
+    def _target(self, column: str, path: Path, named: str) -> Target:
+        full = ".".join((column, *path))
+        context = (self.context or "").replace("{column}", named)
+        rest = full[len(named) + 1 :]
+        context = f"{context}.{rest}" if context and rest else context or rest
+        kinds = [kind for name, kind in self.types if name in ("", full, named) or fnmatchcase(full, name)]
+        return Target(column, path, context, kinds[-1] if kinds else None)
+
+
+def is_pattern(name: str) -> bool:
+    return any(sign in name for sign in "*?[")
+
+
+def check_name(file: str, schema: pa.Schema, name: str) -> None:
+    """Raises ``CommandError`` for a column that the file does not have exactly once."""
+    if schema.names.count(name) != 1:
+        found = schema.names.count(name) or "no"
+        raise CommandError(
+            f"{file}: {found} columns are named {name!r}; the file has {', '.join(schema.names)}"
+        )

@@ -1,0 +1,256 @@
+"""What the command ``sealcomb-columns`` does to the values of columns."""
+
+from __future__ import annotations
+
+import binascii
+import sys
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from sealcomb import (
+    ForgedRow,
+    Keyset,
+    NotSealed,
+    UnknownKey,
+    open_column,
+    open_column_counted,
+    reseal_column,
+    seal_column,
+)
+from sealcomb._files import CommandError, Source
+from sealcomb._metadata import Origin, named_type, origin_of, unpacked_field, unsealed_metadata
+from sealcomb._nested import leaf_at
+from sealcomb._selection import Target
+from sealcomb._types import filled, plain_type, plain_values
+
+ORDERED = "the order of its categories would be lost: cast it to text first"
+# A group of rows in the file, and the row in it where an array begins.
+Place = tuple[int, int]
+
+
+@dataclass
+class Work:
+    """The operation, and the leaves to apply it to. ``assumed``: the command line has no context."""
+
+    verb: str
+    source: Source
+    targets: list[Target]
+    keyset: Keyset
+    row_id: str | None
+    threads: int | None
+    forged: str
+    assumed: bool = False
+    nulled: Counter[str] = field(default_factory=Counter)
+    # By target: the context, once a value has opened with it.
+    contexts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the targets' columns, each once."""
+        return list(dict.fromkeys(target.column for target in self.targets))
+
+    # ---- values
+
+    def transform(  # noqa: PLR0913
+        self,
+        target: Target,
+        array: pa.Array,
+        ids: pa.Array | None,
+        place: Place,
+        *,
+        kind: pa.DataType | None = None,
+        row: Callable[[int], int] = lambda index: index,
+        required: bool = False,
+    ) -> pa.Array:
+        """Seals, opens or reseals some values of a leaf.
+
+        Args:
+            target: The leaf.
+            array: The values.
+            ids: The ids of their rows.
+            place: The group of the array, and its first row.
+            kind: The type that opening restores.
+            row: Returns the row of a value in the array's rows, from its index.
+            required: The result must not have nulls. Those where a parent is null become zeros or empty.
+        """
+        try:
+            result = self._transform(target, plain_values(array), ids, kind)
+        except (ForgedRow, NotSealed, UnknownKey) as error:
+            raise CommandError(self.where(target, place, error.reason, row(error.row))) from None
+        except (TypeError, ValueError) as error:
+            raise CommandError(
+                self.where(target, place, str(error).partition("_column: ")[2] or str(error))
+            ) from None
+        return filled(result) if required else result
+
+    def _transform(
+        self, target: Target, array: pa.Array, ids: pa.Array | None, kind: pa.DataType | None
+    ) -> pa.Array:
+        context = self.context(target, array, ids)
+        if self.verb == "seal":
+            return seal_column(array, self.keyset, context=context, row_ids=ids, threads=self.threads)
+        if self.verb == "reseal":
+            return reseal_column(array, self.keyset, context=context, row_ids=ids, threads=self.threads)
+        as_type = str(plain_type(kind or pa.binary()))
+        if self.forged == "raise":
+            return open_column(
+                array, self.keyset, context=context, row_ids=ids, as_type=as_type, threads=self.threads
+            )
+        opened, count = open_column_counted(
+            array, self.keyset, context=context, row_ids=ids, as_type=as_type, threads=self.threads
+        )
+        self.nulled[target.name] += count
+        return opened
+
+    def context(self, target: Target, array: pa.Array, ids: pa.Array | None) -> bytes:
+        """Returns the context of a leaf.
+
+        If the command line has none, the first value decides between the empty context and the column's name,
+        which was the default of earlier releases.
+        """
+        name = target.name
+        if not self.assumed or self.verb == "seal" or name in self.contexts:
+            return encoded(self.contexts.get(name, target.context))
+        at = next((at for at in range(len(array)) if array[at].is_valid), None)
+        if at is None:
+            return encoded(target.context)
+        first, id_of_first = array.slice(at, 1), None if ids is None else ids.slice(at, 1)
+        for context in (target.context, name):
+            try:
+                open_column(
+                    first, self.keyset, context=encoded(context), row_ids=id_of_first, as_type="binary"
+                )
+            except ForgedRow:
+                continue
+            self.contexts[name] = context
+            if context != target.context:
+                print(
+                    f"warning: {self.source.path}: column {name!r} is bound to its name, the default context "
+                    "of earlier releases; use --context '{column}', because later releases will require it",
+                    file=sys.stderr,
+                )
+            return encoded(context)
+        return encoded(target.context)
+
+    def parsed(self, target: Target, values: pa.Array, place: Place) -> pa.Array:
+        """Returns the values of CSV cells in the type that the command line gives a column."""
+        if target.as_type is None:
+            return values
+        try:
+            return read_text(values, target.as_type)
+        except (pa.ArrowException, ValueError, NotImplementedError):
+            row = next(
+                at for at in range(len(values)) if not is_readable(values.slice(at, 1), target.as_type)
+            )
+            raise CommandError(
+                self.where(target, place, f"not a value of type {target.as_type}", row)
+            ) from None
+
+    def from_base64(self, target: Target, values: Iterable[str | bytes | None], place: Place) -> pa.Array:
+        """Decodes the sealed values of a CSV column."""
+        decoded = []
+        for row, value in enumerate(values):
+            try:
+                decoded.append(None if value is None else b64decode(value, validate=True))
+            except (binascii.Error, ValueError):
+                raise CommandError(
+                    self.where(target, place, "not base64, so not a sealed value", row)
+                ) from None
+        return pa.array(decoded, pa.binary())
+
+    # ---- messages
+
+    def where(self, target: Target, place: Place, problem: str, row: int | None = None) -> str:
+        group, first = place
+        parts = [str(self.source.path) + ":"]
+        if not self.source.text:
+            parts.append(f"{self.source.unit} {group},")
+        parts.append(f"column {target.name!r}" + ("" if row is None else f", row {first + row}") + ":")
+        return " ".join([*parts, problem])
+
+    def refuse(self, target: Target | str, problem: object) -> CommandError:
+        name = target if isinstance(target, str) else target.name
+        return CommandError(f"{self.source.path}: column {name!r}: {problem}")
+
+    # ---- fields
+
+    def origin(self, schema: pa.Schema, target: Target) -> Origin | None:
+        """Returns the origin of a sealed leaf, or ``None``. Refuses to seal a leaf that has been sealed."""
+        origin = origin_of(schema, target.column, target.path)
+        field = leaf_at(schema.field(target.column), target.path)
+        if self.verb == "seal":
+            if origin is not None or unsealed_metadata(field).keys() != (field.metadata or {}).keys():
+                raise self.refuse(target, "already sealed; use reseal to move it to the primary key")
+            kind = field.type
+            if pa.types.is_union(plain_type(kind)):
+                raise self.refuse(target, "values of a union cannot be sealed in files; make them a struct")
+        return origin
+
+    def sealed_type(self, target: Target, kind: pa.DataType) -> pa.DataType:
+        """Returns the type of a leaf of this type after sealing. Refuses types that cannot be sealed."""
+        return self.transform(target, pa.array([], plain_type(kind)), None, (0, 0)).type
+
+    def plain_field(self, schema: pa.Schema, target: Target, origin: Origin | None) -> pa.Field:
+        """Returns the field of an opened leaf, with its original type if it is known."""
+        now = leaf_at(schema.field(target.column), target.path)
+        nullable = now.nullable or self.forged == "null"
+        try:
+            if target.as_type is not None:
+                return pa.field(now.name, target.as_type, nullable, unsealed_metadata(now))
+            if origin is not None:
+                return unpacked_field(origin["arrow"]).with_name(now.name).with_nullable(nullable)
+            name = named_type(now)
+        except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
+            problem = error if type(error) is ValueError else "the original type in its metadata is damaged"
+            raise self.refuse(target, problem) from None
+        kind = pa.binary() if name is None else type_named(name, self.keyset)
+        if kind is None:
+            raise self.refuse(target, f"the type {name!r} in its metadata is unknown; use --as-type")
+        return pa.field(now.name, kind, nullable, unsealed_metadata(now))
+
+
+def encoded(context: str) -> bytes:
+    return context.encode("utf-8", "surrogateescape")
+
+
+def type_named(name: str, keyset: Keyset) -> pa.DataType | None:
+    """Returns the type with a name of pyarrow, Spark or SQL, or ``None`` if there is none."""
+    try:
+        return open_column(pa.array([], pa.binary()), keyset, as_type=name).type
+    except ValueError:
+        return None
+
+
+# ---- values as text
+
+
+def read_text(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Reads values of a type from their text.
+
+    Raises:
+        pyarrow.ArrowException: A text is not a value of the type.
+    """
+    text = values.cast(pa.string())
+    if pa.types.is_decimal(kind) or kind == pa.binary():
+        return values.cast(kind)
+    return text.cast(kind)
+
+
+def is_readable(values: pa.Array, kind: pa.DataType) -> bool:
+    try:
+        read_text(values, kind)
+    except (pa.ArrowException, ValueError, NotImplementedError):
+        return False
+    return True
+
+
+def as_text(values: pa.Array) -> pa.Array:
+    """Returns the text of values, as CSV has it; bytes stay bytes."""
+    kind = plain_type(values.type)
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+        return values
+    return plain_values(values).cast(pa.string())

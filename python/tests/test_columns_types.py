@@ -1,0 +1,467 @@
+"""The command ``sealcomb-columns`` with numbers, dates, nested columns, types given by name, and metadata."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sealcomb import Keyset, _metadata, columns, open_column, seal_column
+
+CONTEXT = ("--context", "people.{column}")
+DAY = datetime.date(2026, 1, 2)
+MOMENT = datetime.datetime(2026, 1, 2, 3, 4, 5, 6000)
+
+NUMBERS = {
+    "null": (pa.null(), None),
+    "bool": (pa.bool_(), True),
+    "int8": (pa.int8(), -7),
+    "uint16": (pa.uint16(), 65535),
+    "int64": (pa.int64(), -(1 << 62)),
+    "half": (pa.float16(), 1.5),
+    "float": (pa.float32(), -0.25),
+    "double": (pa.float64(), 1e300),
+    "decimal9": (pa.decimal128(9, 2), decimal.Decimal("-1.25")),
+    "decimal38": (pa.decimal128(38, 2), decimal.Decimal("123456789012345678901234567890.25")),
+    "decimal76": (pa.decimal256(76, 2), decimal.Decimal("-1.25")),
+    "date32": (pa.date32(), DAY),
+    "date64": (pa.date64(), DAY),
+    "time32": (pa.time32("ms"), datetime.time(1, 2, 3)),
+    "time64": (pa.time64("us"), datetime.time(1, 2, 3, 4)),
+    "stamp": (pa.timestamp("us"), MOMENT),
+    "zone": (pa.timestamp("ms", "Europe/Berlin"), MOMENT.replace(tzinfo=datetime.UTC)),
+    "duration": (pa.duration("us"), datetime.timedelta(seconds=5)),
+    "numbers": (pa.dictionary(pa.int32(), pa.int64()), 5),
+    "bool8": (pa.bool8(), 1),
+}
+ONLY_ARROW = {
+    "runs": (pa.run_end_encoded(pa.int32(), pa.string()), "a"),
+    "months": (pa.month_day_nano_interval(), (1, 2, 3)),
+    "decimal32": (pa.decimal32(9, 2), decimal.Decimal("-1.25")),
+}
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    path = tmp_path / "keys.json"
+    path.touch(mode=0o600)
+    path.write_text(Keyset.generate("deterministic").secret_tink_json())
+    return path
+
+
+@pytest.fixture
+def run(tmp_path: Path, keys: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Returns a function that runs the command on files in the folder, and returns what it printed as errors."""
+
+    def call(verb: str, source: str, out: str, *options: str, status: int = 0) -> str:
+        given = [
+            verb,
+            str(tmp_path / source),
+            str(tmp_path / out),
+            "--keyset",
+            str(keys),
+            "--force",
+            *options,
+        ]
+        got = columns.main(given)
+        error = capsys.readouterr().err
+        assert got == status, error
+        return error
+
+    return call
+
+
+def array_of(kind: pa.DataType, value: object) -> pa.Array:
+    if isinstance(kind, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(kind, pa.array([value, None, value] * 10, kind.storage_type))
+    return pa.array([value, None, value] * 10, kind)
+
+
+def write(table: pa.Table, path: Path, **options: object) -> None:
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, row_group_size=12, **options)
+    else:
+        with pa.ipc.new_file(str(path), table.schema) as file:
+            file.write_table(table, max_chunksize=12)
+
+
+def load(path: Path) -> pa.Table:
+    return pq.read_table(path) if path.suffix == ".parquet" else pa.ipc.open_file(str(path)).read_all()
+
+
+# ---- types
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+@pytest.mark.parametrize("name", [*NUMBERS, *ONLY_ARROW])
+def test_a_column_of_any_type_opens_with_its_type(
+    name: str, form: str, tmp_path: Path, run: Callable[..., str], keys: Path
+) -> None:
+    if form == "parquet" and name in ONLY_ARROW:
+        pytest.skip("Parquet does not have this type")
+    kind, value = (NUMBERS | ONLY_ARROW)[name]
+    table = pa.table({"n": pa.array(range(30)), "x": array_of(kind, value)})
+    write(table, tmp_path / f"in.{form}")
+    assert run("seal", f"in.{form}", f"sealed.{form}", "--column", "x", *CONTEXT) == ""
+    assert run("open", f"sealed.{form}", f"opened.{form}", "--column", "x", *CONTEXT) == ""
+    sealed, opened = load(tmp_path / f"sealed.{form}"), load(tmp_path / f"opened.{form}")
+    before = load(tmp_path / f"in.{form}")
+    assert opened.schema.equals(before.schema, check_metadata=True)
+    assert opened["x"].to_pylist() == before["x"].to_pylist()
+    assert sealed.schema.field("x").type == pa.binary()
+    assert sealed.schema.field("x").metadata[_metadata.VERSION_KEY] == b"1"
+    if name != "bool8":
+        keyset = Keyset.from_tink_json(keys.read_text())
+        again = seal_column(before["x"], keyset, context="people.x")
+        assert sealed["x"].to_pylist() == again.to_pylist()
+    if name not in ("null", "numbers", "runs"):
+        assert open_column(
+            sealed["x"], Keyset.from_tink_json(keys.read_text()), context="people.x",
+            as_type=sealed.schema.field("x").metadata[_metadata.TYPE_KEY].decode(),
+        ).null_count == 10  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"use_deprecated_int96_timestamps": True}, {"store_decimal_as_integer": True}, {"store_schema": False}],
+    ids=str,
+)
+def test_the_forms_of_parquet_are_restored(
+    options: dict[str, bool], tmp_path: Path, run: Callable[..., str]
+) -> None:
+    table = pa.table({name: array_of(*NUMBERS[name]) for name in ("decimal9", "stamp", "int8", "date32")})
+    write(table, tmp_path / "in.parquet", **options)
+    assert run("seal", "in.parquet", "sealed.parquet", "--all", *CONTEXT) == ""
+    assert run("open", "sealed.parquet", "opened.parquet", "--all", *CONTEXT) == ""
+    before, after = (pq.ParquetFile(tmp_path / f"{name}.parquet") for name in ("in", "opened"))
+    assert after.schema.equals(before.schema)
+    assert after.read().equals(before.read())
+    assert all(kind == pa.binary() for kind in load(tmp_path / "sealed.parquet").schema.types)
+
+
+def test_the_metadata_of_the_library_restores_types(
+    tmp_path: Path, run: Callable[..., str], keys: Path
+) -> None:
+    """These files do not come from the command."""
+    keyset = Keyset.from_tink_json(keys.read_text())
+    sealed = seal_column(pa.array([1, None, 3], pa.int32()), keyset, context="people.x")
+    field = pa.field(
+        "x", pa.binary(), metadata={"sealcomb.type": "int32", "sealcomb.version": "1", "kept": "so"}
+    )
+    write(pa.table([sealed], pa.schema([field])), tmp_path / "sealed.parquet")
+    assert run("open", "sealed.parquet", "opened.parquet", "--all", *CONTEXT) == ""
+    opened = load(tmp_path / "opened.parquet")
+    assert opened["x"].to_pylist() == [1, None, 3]
+    assert opened.schema.field("x").type == pa.int32()
+    assert opened.schema.field("x").metadata == {b"kept": b"so"}
+    for changes, problem in (
+        ({b"sealcomb.version": "2"}, "version '2'"),
+        ({b"sealcomb.type": "complex"}, "type 'complex'"),
+    ):
+        bad = field.with_metadata({**field.metadata, **changes})
+        write(pa.table([sealed], pa.schema([bad])), tmp_path / "bad.parquet")
+        error = run("open", "bad.parquet", "out.parquet", "--all", *CONTEXT, status=1)
+        assert "column 'x'" in error
+        assert problem in error
+        assert run("open", "bad.parquet", "out.parquet", "--all", *CONTEXT, "--as-type", "int") == ""
+
+
+def test_types_can_be_given_where_there_is_no_metadata(
+    tmp_path: Path, run: Callable[..., str], keys: Path
+) -> None:
+    keyset = Keyset.from_tink_json(keys.read_text())
+    table = pa.table({name: seal_column(array_of(*NUMBERS[name]), keyset, context=f"people.{name}")
+                      for name in ("int64", "date32")})  # fmt: skip
+    write(table, tmp_path / "sealed.parquet")
+    types = ("--as-type", "bigint", "--as-type", "date*=DATE")
+    assert run("open", "sealed.parquet", "opened.arrow", "--column", "*", *CONTEXT, *types) == ""
+    assert load(tmp_path / "opened.arrow").schema.types == [pa.int64(), pa.date32()]
+    assert run("open", "sealed.parquet", "opened.parquet", "--column", "*", *CONTEXT, *types) == ""
+    assert load(tmp_path / "opened.parquet")["date32"][0].as_py() == DAY
+    error = run(
+        "open", "sealed.parquet", "out.parquet", "--column", "*", *CONTEXT, "--as-type", "int", status=1
+    )
+    assert "row group 0, column 'int64'" in error
+    error = run(
+        "open", "sealed.parquet", "out.parquet", "--column", "*", *CONTEXT, "--as-type", "x=?", status=2
+    )
+    assert "unknown type '?'" in error
+
+
+# ---- CSV
+
+
+def test_csv_cells_are_sealed_as_text_or_as_a_given_type(
+    tmp_path: Path, run: Callable[..., str], keys: Path
+) -> None:
+    text = "n,day,note\n7,2026-01-02,a\n,,\n-8,1969-12-31,b\n"
+    (tmp_path / "in.csv").write_text(text)
+    for types in ((), ("--as-type", "n=int64", "--as-type", "day=date")):
+        assert run("seal", "in.csv", "sealed.csv", "--all", *CONTEXT, *types) == ""
+        assert run("open", "sealed.csv", "opened.csv", "--all", *CONTEXT, *types) == ""
+        assert (tmp_path / "opened.csv").read_text() == text
+    assert run("open", "sealed.csv", "opened.parquet", "--all", *CONTEXT, *types) == ""
+    opened = load(tmp_path / "opened.parquet")
+    assert opened.schema.types == [pa.int64(), pa.date32(), pa.string()]
+    assert opened["n"].to_pylist() == [7, None, -8]
+    assert run("seal", "in.csv", "sealed.parquet", "--column", "n", *CONTEXT, *types) == ""
+    keyset = Keyset.from_tink_json(keys.read_text())
+    same = seal_column(pa.array([7, None, -8]), keyset, context="people.n")
+    assert load(tmp_path / "sealed.parquet")["n"].to_pylist() == same.to_pylist()
+
+
+@pytest.mark.parametrize("out", ["csv", "parquet"])
+def test_a_cell_of_another_type_is_reported_by_row_without_its_text(
+    out: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    (tmp_path / "in.csv").write_text("n\n7\n8\nsecret\n")
+    error = run("seal", "in.csv", f"out.{out}", "--all", "--context", "", "--as-type", "int64", status=1)
+    assert "in.csv: column 'n', row 2: not a value of type int64" in error
+    assert "secret" not in error
+    assert not (tmp_path / f"out.{out}").exists()
+
+
+def test_csv_does_not_keep_a_type_and_the_command_says_how_to_open_it(
+    tmp_path: Path, run: Callable[..., str]
+) -> None:
+    write(pa.table({"x": array_of(*NUMBERS["decimal9"])}), tmp_path / "in.parquet")
+    note = run("seal", "in.parquet", "sealed.csv", "--all", *CONTEXT)
+    assert "--as-type 'x=decimal128(9, 2)'" in note
+    assert run("open", "sealed.csv", "opened.csv", "--all", *CONTEXT, "--as-type", "x=decimal128(9, 2)") == ""
+    assert (tmp_path / "opened.csv").read_text().splitlines()[1].strip('"') == "-1.25"
+
+
+# ---- nested columns
+
+PEOPLE = [
+    {"id": 1, "addr": {"street": "Elm", "zip": 501}, "tags": ["a", None], "scores": [("x", 1.5)],
+     "jobs": [{"name": "chef", "pay": [1, 2]}, None], "pair": [1, 2]},
+    {"id": 2, "addr": None, "tags": None, "scores": None, "jobs": None, "pair": None},
+    {"id": 3, "addr": {"street": None, "zip": 2}, "tags": [], "scores": [],
+     "jobs": [{"name": None, "pay": None}, {"name": "cook", "pay": [None, 3]}], "pair": [3, None]},
+]  # fmt: skip
+NESTED = pa.schema(
+    [
+        ("id", pa.int64()),
+        ("addr", pa.struct([("street", pa.string()), ("zip", pa.int32())])),
+        ("tags", pa.list_(pa.string())),
+        ("scores", pa.map_(pa.string(), pa.float64())),
+        ("jobs", pa.large_list(pa.struct([("name", pa.string()), ("pay", pa.list_(pa.int64()))]))),
+        ("pair", pa.list_(pa.int16(), 2)),
+    ]
+)
+LEAVES = [
+    "addr.street", "addr.zip", "tags.element", "scores.key", "scores.value", "jobs.element.name",
+    "jobs.element.pay.element", "pair.element",
+]  # fmt: skip
+
+
+def people(times: int = 9) -> pa.Table:
+    return pa.Table.from_pylist(
+        [{**row, "id": number * 3 + row["id"]} for number in range(times) for row in PEOPLE], NESTED
+    )
+
+
+def leaf_types(kind: pa.DataType) -> list[pa.DataType]:
+    return [kind] if not kind.num_fields else [
+        leaf for at in range(kind.num_fields) for leaf in leaf_types(kind.field(at).type)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+@pytest.mark.parametrize("ids", [(), ("--row-id", "id")], ids=["columns", "rows"])
+@pytest.mark.parametrize("name", [*LEAVES, "addr", "jobs", "tags", "scores"])
+def test_nested_leaves_are_those_of_the_library(
+    name: str, ids: tuple[str, ...], form: str, tmp_path: Path, run: Callable[..., str], keys: Path
+) -> None:
+    table = people()
+    write(table, tmp_path / f"in.{form}")
+    assert run("seal", f"in.{form}", f"sealed.{form}", "--column", name, *CONTEXT, *ids) == ""
+    assert run("open", f"sealed.{form}", f"opened.{form}", "--column", name, *CONTEXT, *ids) == ""
+    before, sealed, opened = (load(tmp_path / f"{which}.{form}") for which in ("in", "sealed", "opened"))
+    assert opened.schema.equals(before.schema, check_metadata=True)
+    assert opened.equals(before)
+    column = name.partition(".")[0]
+    keyset = Keyset.from_tink_json(keys.read_text())
+    row_ids = table["id"] if ids else None
+    whole = seal_column(table[column], keyset, context=f"people.{column}", row_ids=row_ids).to_pylist()
+    for other in table.column_names:
+        if other != column:
+            assert sealed[other].equals(before[other])
+    if name == column:
+        assert sealed[column].to_pylist() == whole
+        assert set(leaf_types(sealed.schema.field(column).type)) == {pa.binary()}
+    else:
+        assert picked(sealed[column].to_pylist(), name) == picked(whole, name)
+        assert sorted(leaf_types(sealed.schema.field(column).type), key=str).count(pa.binary()) == 1
+
+
+def picked(value: object, name: str) -> list[object]:
+    """Returns the values of a leaf in nested Python values."""
+    _, *path = name.split(".")
+    found = [] if not isinstance(value, list) else [item for item in value if item is not None]
+    for step in path:
+        match step:
+            case "element":
+                found = [item for items in found for item in items]
+            case "key" | "value":
+                found = [pair[step == "value"] for pairs in found for pair in pairs]
+            case _:
+                found = [item[step] for item in found]
+        found = [item for item in found if item is not None]
+    return found
+
+
+def test_a_moved_element_does_not_open(tmp_path: Path, run: Callable[..., str]) -> None:
+    write(people(), tmp_path / "in.arrow")
+    how = ("--column", "jobs.element.name", *CONTEXT, "--row-id", "id")
+    assert run("seal", "in.arrow", "sealed.arrow", *how) == ""
+    sealed = load(tmp_path / "sealed.arrow")
+    jobs = sealed["jobs"].to_pylist()
+    jobs[2][0], jobs[2][1] = jobs[2][1], jobs[2][0]
+    at = sealed.schema.get_field_index("jobs")
+    field = sealed.schema.field("jobs")
+    write(sealed.set_column(at, field, pa.array(jobs, field.type)), tmp_path / "moved.arrow")
+    error = run("open", "moved.arrow", "out.arrow", *how, status=1)
+    assert "record batch 0, column 'jobs.element.name', row 2: " in error
+
+
+def test_patterns_and_all_select_leaves(tmp_path: Path, run: Callable[..., str]) -> None:
+    write(people(), tmp_path / "in.parquet")
+
+    def sealed() -> int:
+        assert run("open", "sealed.parquet", "opened.parquet", "--all", *CONTEXT, *row_id) == ""
+        assert load(tmp_path / "opened.parquet").equals(load(tmp_path / "in.parquet"))
+        types = [leaf for kind in load(tmp_path / "sealed.parquet").schema.types for leaf in leaf_types(kind)]
+        return types.count(pa.binary())
+
+    for row_id, options, count in (
+        ((), ("--column", "addr.*"), 2),
+        ((), ("--column", "*.element", "--column", "addr.zip"), 4),
+        ((), ("--column", "a*", "--column", "addr.street", "--column", "addr"), 2),
+        ((), ("--all",), len(LEAVES) + 1),
+        (("--row-id", "id"), ("--all",), len(LEAVES)),
+        (("--row-id", "id"), ("--column", "*"), len(LEAVES)),
+    ):
+        assert run("seal", "in.parquet", "sealed.parquet", *options, *CONTEXT, *row_id) == ""
+        assert sealed() == count, options
+
+
+def test_selections_without_columns_are_refused(tmp_path: Path, run: Callable[..., str]) -> None:
+    write(people(), tmp_path / "in.parquet")
+    for name in ("addr.city", "addr.str", "x*", "street"):
+        error = run("seal", "in.parquet", "out.parquet", "--column", name, *CONTEXT, status=1)
+        assert f"no columns are named '{name}'" in error
+    assert "no columns that are sealed" in run(
+        "open", "in.parquet", "out.parquet", "--all", *CONTEXT, status=1
+    )
+    assert "--all" in run("seal", "in.parquet", "out.parquet", *CONTEXT, status=2)
+    assert "--all" in run("seal", "in.parquet", "out.parquet", "--all", "--column", "id", *CONTEXT, status=2)
+    assert "{column}" in run("seal", "in.parquet", "out.parquet", "--all", "--context", "x", status=2)
+    assert run("seal", "in.parquet", "out.parquet", "--column", "addr.zip", *CONTEXT) == ""
+    assert "already sealed" in run("seal", "out.parquet", "x.parquet", "--column", "addr", *CONTEXT, status=1)
+    assert run("seal", "out.parquet", "x.parquet", "--all", *CONTEXT) == ""
+
+
+def test_leaves_that_are_not_nullable_round_trip_below_nulls(tmp_path: Path, run: Callable[..., str]) -> None:
+    inner = pa.struct([pa.field("n", pa.int32(), nullable=False), pa.field("t", pa.string(), nullable=False)])
+    table = pa.table({"s": pa.array([{"n": 1, "t": "a"}, None, {"n": 2, "t": ""}], inner)})
+    pq.write_table(table, tmp_path / "in.parquet")
+    for form in ("parquet", "arrow"):
+        assert run("seal", "in.parquet", f"sealed.{form}", "--all", *CONTEXT) == ""
+        assert run("open", f"sealed.{form}", "opened.parquet", "--all", *CONTEXT) == ""
+        assert load(tmp_path / "opened.parquet").equals(load(tmp_path / "in.parquet"))
+
+
+def test_lists_of_an_old_form_are_refused(tmp_path: Path, run: Callable[..., str]) -> None:
+    """Files of parquet-avro have lists of two levels, which pyarrow reads but does not write."""
+    table = pa.table({"tags": [["a"], None]})
+    pq.write_table(table, tmp_path / "in.parquet", use_compliant_nested_type=False)
+    assert run("seal", "in.parquet", "sealed.parquet", "--all", *CONTEXT) == ""
+    assert run("open", "sealed.parquet", "opened.parquet", "--all", *CONTEXT) == ""
+    assert load(tmp_path / "opened.parquet").equals(load(tmp_path / "in.parquet"))
+
+
+SPARK_NOTE = {
+    "type": "struct",
+    "fields": [
+        {"name": "addr", "nullable": True, "metadata": {}, "type": {"type": "struct", "fields": [
+            {"name": "street", "type": "string", "nullable": True, "metadata": {}},
+            {"name": "zip", "type": "integer", "nullable": True, "metadata": {}}]}},
+        {"name": "tags", "nullable": True, "metadata": {}, "type":
+            {"type": "array", "elementType": "string", "containsNull": True}},
+        {"name": "scores", "nullable": True, "metadata": {}, "type":
+            {"type": "map", "keyType": "string", "valueType": "double", "valueContainsNull": True}},
+    ],
+}  # fmt: skip
+
+
+def test_sparks_description_of_nested_columns_is_changed_and_restored(
+    tmp_path: Path, run: Callable[..., str]
+) -> None:
+    note = json.dumps(SPARK_NOTE, separators=(",", ":"))
+    table = people().select(["addr", "tags", "scores"])
+    table = table.replace_schema_metadata({_metadata.SPARK_KEY: note})
+    write(table, tmp_path / "in.parquet")
+    assert run("seal", "in.parquet", "sealed.parquet", "--all", *CONTEXT) == ""
+    sealed = pq.read_schema(tmp_path / "sealed.parquet").metadata[_metadata.SPARK_KEY]
+    assert sealed.count(b'"binary"') == 5
+    assert not {b'"integer"', b'"string"', b'"double"'} & set(sealed.split(b":"))
+    assert run("open", "sealed.parquet", "half.parquet", "--column", "addr.zip", *CONTEXT) == ""
+    assert b'"integer"' in pq.read_schema(tmp_path / "half.parquet").metadata[_metadata.SPARK_KEY]
+    assert run("open", "half.parquet", "opened.parquet", "--all", *CONTEXT) == ""
+    assert pq.read_schema(tmp_path / "opened.parquet").metadata == {_metadata.SPARK_KEY: note.encode()}
+
+
+def test_nested_columns_that_icebergs_metadata_describes_are_refused(
+    tmp_path: Path, run: Callable[..., str]
+) -> None:
+    note = json.dumps({"type": "struct", "fields": [{"id": 1, "name": "tags", "type": {"type": "list"}}]})
+    table = people().select(["id", "tags"]).replace_schema_metadata({"iceberg.schema": note})
+    for form in ("parquet", "arrow"):
+        write(table, tmp_path / f"in.{form}")
+        error = run("seal", f"in.{form}", f"out.{form}", "--column", "tags", *CONTEXT, status=1)
+        assert "'iceberg.schema'" in error
+
+
+# ---- the default context
+
+
+def test_the_default_context_is_empty_as_in_the_library(
+    tmp_path: Path, run: Callable[..., str], keys: Path
+) -> None:
+    write(people(), tmp_path / "in.parquet")
+    assert "warning: no --context" in run("seal", "in.parquet", "sealed.parquet", "--column", "id")
+    sealed = load(tmp_path / "sealed.parquet")["id"]
+    keyset = Keyset.from_tink_json(keys.read_text())
+    assert open_column(sealed, keyset, as_type="int64").to_pylist() == people()["id"].to_pylist()
+    assert run("open", "sealed.parquet", "opened.parquet", "--all") == ""
+    assert run("seal", "in.parquet", "sealed.parquet", "--column", "id", "--context", "") == ""
+    error = run("seal", "in.parquet", "out.parquet", "--column", "id", "--column", "tags", status=2)
+    assert "{column}" in error
+
+
+@pytest.mark.parametrize("ids", [(), ("--row-id", "id")], ids=["columns", "rows"])
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_the_former_default_context_opens_with_a_warning(
+    form: str, ids: tuple[str, ...], tmp_path: Path, run: Callable[..., str]
+) -> None:
+    """Earlier releases bound values to the column's name unless they got a context."""
+    table = pa.table({"id": range(30), "x": [None, "a", "b"] * 10, "y": ["c", None, "d"] * 10})
+    write(table, tmp_path / f"in.{form}")
+    both = ("--column", "x", "--column", "y", *ids)
+    assert run("seal", f"in.{form}", f"sealed.{form}", *both, "--context", "{column}") == ""
+    warnings = run("open", f"sealed.{form}", f"opened.{form}", *both)
+    assert warnings.count("warning: ") == 2
+    assert "column 'x' is bound to its name" in warnings
+    assert load(tmp_path / f"opened.{form}").equals(load(tmp_path / f"in.{form}"))
+    assert run("reseal", f"sealed.{form}", f"fresh.{form}", *both).count("warning: ") == 2
+    assert run("open", f"fresh.{form}", f"opened.{form}", *both, "--context", "{column}") == ""
+    assert run("seal", f"in.{form}", f"sealed.{form}", *both, *CONTEXT) == ""
+    assert "column 'x', row 1: " in run("open", f"sealed.{form}", "out.arrow", *both, status=1)
