@@ -1,6 +1,6 @@
-"""Measures columns and messages against loops over pyca, and prints the table in docs/columns.md.
+"""Measures columns and messages against loops over pyca, and prints the table in docs/columns-numbers.md.
 
-    python bench/columns.py [--quick] [--write ../docs/columns.md]
+    python bench/columns.py [--quick] [--write ../docs/columns-numbers.md]
 
 Each time is the median of interleaved rounds. Loops over pyca process a twentieth of a column's values, and
 their times are scaled.

@@ -1,6 +1,6 @@
 """Measures the time and peak memory of `sealcomb-columns` on a large file.
 
-    python bench/command.py [--bytes 2000000000] [--write ../docs/columns.md]
+    python bench/command.py [--bytes 2000000000] [--write ../docs/columns-numbers.md]
 
 The file is Parquet with a million rows per row group, pyarrow's default. It has a column of integers and two
 text columns of 64 and 300 bytes per value. Both text columns are sealed.

@@ -88,7 +88,7 @@ def with_leaf(field: pa.Field, path: Path, leaf: pa.Field, *, alone: bool = Fals
         return field.with_type(pa.struct([changed] if alone else fields))
     if pa.types.is_map(kind):
         if alone:
-            # As a Parquet file yields it if only the keys or the values are read.
+            # A Parquet file yields this type if only the keys or the values are read.
             entries = pa.struct([changed.with_name(path[0])])
             return field.with_type(pa.list_(pa.field(field.name, entries, nullable=False)))
         pair = [changed if path[0] == name else child for name, child in children(kind)]
@@ -144,7 +144,7 @@ def _replaced_in_list(
     def place(index: int) -> int:
         return row(parents[index].as_py())
 
-    # Of a map, a Parquet file yields a list of structs if only keys or values are read.
+    # A Parquet file yields a list of structs for a map if only keys or values are read.
     inner = path[1:] if path[0] == ELEMENT else path
     required = not pa.types.is_map(kind) and not kind.value_field.nullable
     values = replaced(values, inner, ids, change, place, required)

@@ -1,4 +1,4 @@
-"""Which columns the command ``sealcomb-columns`` processes, as its options name them."""
+"""The columns that the command ``sealcomb-columns`` processes, as its options name them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Rewindable(io.RawIOBase):
         return self
 
     def forget(self) -> None:
-        """Stops recording what is read. What has been recorded can be read once more."""
+        """Stops recording what is read. What has been recorded can be read again."""
         self.keeps = False
 
     def read(self, size: int | None = -1) -> bytes:

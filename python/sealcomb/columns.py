@@ -92,7 +92,7 @@ exit status:
 """
 
 STREAM = Path("-")
-# Shows the progress of some work as it goes on. The second argument is the share of the whole, from 0 to 1.
+# Shows the progress of some work. The second argument is the share of the whole, from 0 to 1.
 Show = Callable[[Iterable[float], float], None]
 
 # ---- seal, open and reseal
@@ -147,7 +147,7 @@ def change(options: argparse.Namespace) -> int:
     if options.verb == "seal" and options.context is None:
         print(
             "warning: no --context: values are bound to no column, and can be exchanged with those of other "
-            "columns; earlier releases bound them to the column's name. Use --context 'people.{column}', for example",
+            "columns; earlier releases bound them to the column's name. Use --context 'people.{column}'",
             file=sys.stderr,
         )
     with progress_bar(options.verb) as show:
@@ -486,7 +486,7 @@ def add_change_options(one: argparse.ArgumentParser, verb: str) -> None:
     one.add_argument(
         "--context",
         metavar="TEXT",
-        help=f"{binds} this text; {{column}} is the column's name (default: the empty text, only for one column)",
+        help=f"{binds} this text; {{column}} is the column's name (default: empty, only for one column)",
     )
     one.add_argument("--row-id", metavar="NAME", help=f"a column of ids; {binds} the id in its row, too")
     one.add_argument(
@@ -540,7 +540,7 @@ def add_keyset(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     keyset = verbs.add_parser(
         "keyset",
         help="creates, rotates and shows keysets",
-        description="Creates, rotates and shows keysets in Tink's JSON format. Only you can access the files.",
+        description="Creates, rotates and shows keysets in Tink's JSON format, in files only you can access.",
     )
     does = keyset.add_subparsers(dest="keyset_verb", required=True, metavar="VERB")
     for name, run, text in (

@@ -57,7 +57,7 @@ def keys(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(tmp_path: Path, keys: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Returns a function that runs the command on files in the folder, and returns what it printed as errors."""
+    """Returns a function that runs the command on files in the folder, and returns its messages."""
 
     def call(verb: str, source: str, out: str, *options: str, status: int = 0) -> str:
         given = [
