@@ -4,6 +4,7 @@ use std::ffi::c_char;
 use std::ptr;
 
 use sealcomb::Key;
+use zeroize::Zeroize;
 
 use crate::sealcomb_status::{
     SEALCOMB_ERROR_KEY_LENGTH, SEALCOMB_ERROR_POINTER, SEALCOMB_ERROR_UNKNOWN_ALGORITHM, SEALCOMB_OK,
@@ -158,11 +159,13 @@ pub unsafe extern "C" fn sealcomb_keys_new_many(
             Ok(Key::new_many(algorithm, &secrets)?)
         };
         match expand() {
-            Ok(expanded) => {
-                for (index, key) in expanded.into_iter().enumerate() {
+            Ok(mut expanded) => {
+                for (index, key) in expanded.drain(..).enumerate() {
                     // SAFETY: `keys` has `count` entries, guaranteed by the caller.
                     unsafe { keys.add(index).write(Box::into_raw(Box::new(sealcomb_key(key)))) };
                 }
+                // The keys were moved, which leaves copies in the vector.
+                expanded.spare_capacity_mut().zeroize();
                 SEALCOMB_OK
             }
             Err(status) => status,
