@@ -101,6 +101,15 @@ install_capi() {
         <(nm --dynamic --defined-only "$CAPI_PREFIX/lib/libsealcomb.so" | awk '$2 == "T" { print $3 }' | sort)
 }
 
+# Type-checks the library for macOS, where it is not tested.
+check_macos() {
+    rustup target add aarch64-apple-darwin >"$CAPI/rustup.log" 2>&1 || {
+        cat "$CAPI/rustup.log"
+        return 1
+    }
+    cargo check --quiet --target aarch64-apple-darwin -p sealcomb-capi
+}
+
 # test_capi NAME CC CXX OPTION...: builds the C tests and the examples with these compilers and CMake options, and
 # runs them.
 test_capi() {
