@@ -1,6 +1,6 @@
 """Measures Spark jobs that seal a column with sealcomb, with Spark's aes_encrypt, and without encryption.
 
-    python bench/spark.py [--rows 20000000] [--executors 1 2] [--rounds 3] [--write ../docs/columns-numbers.md]
+    python bench/spark.py [--rows 20000000] [--executors 1 2] [--rounds 3] [--write PAGE]
 
 Every job reads Parquet rows with a 64-byte text and discards its result. The cluster is local; its executors
 are JVMs with one core each.

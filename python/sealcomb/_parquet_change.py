@@ -70,6 +70,16 @@ def leaf_numbers(schema: pa.Schema) -> dict[str, int]:
     return numbers
 
 
+def is_raw(kind: pa.DataType, element: Struct) -> bool:
+    """Returns whether the values of a leaf are read and written as bytes, without regard to their annotation.
+
+    A column of bytes can be annotated as one of nulls only.
+    """
+    return is_bytes(kind) or (
+        pa.types.is_null(plain_type(kind)) and _parquet.storage_or_none(element) is not None
+    )
+
+
 class ParquetChange:
     """The changes to a Parquet file's footer."""
 
@@ -120,7 +130,8 @@ class ParquetChange:
         else:
             element, codec, dictionary = before, "NONE", False
         nullable = get(element, _parquet.ELEMENT_REPETITION) == _parquet.OPTIONAL
-        values = plain_type(kind) if kind is not None and not is_bytes(kind) else _parquet.storage(element)
+        typed = kind is not None and not is_raw(kind, element)
+        values = plain_type(kind) if typed else _parquet.storage(element)
         top = work.source.schema.field(target.column).remove_metadata()
         name = leaf_at(top, target.path).name
         field = with_leaf(top, target.path, pa.field(name, values, nullable), alone=True)
@@ -193,7 +204,7 @@ class ParquetChange:
 
     def check_restorable(self, target: Target, kind: pa.DataType, before: Struct) -> None:
         """Refuses a type that pyarrow can read but not write in the form that the file has."""
-        if is_bytes(kind):
+        if is_raw(kind, before):
             _parquet.storage(before)
             return
         after = _parquet.element_of(pa.field("x", plain_type(kind)), **_parquet.options_for(before))
@@ -255,7 +266,7 @@ class ParquetChange:
                 return _parquet.element_of(field.remove_metadata()), {}
             element = parse(b64decode(origin["parquet"], validate=True))[0]
             options = _parquet.options_for(element)
-            if is_bytes(field.type):
+            if is_raw(field.type, element):
                 _parquet.storage(element)
             elif _parquet.form(_parquet.element_of(plain, **options)) != _parquet.form(element):
                 raise ValueError("another type")
