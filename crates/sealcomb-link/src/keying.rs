@@ -49,15 +49,19 @@ pub(crate) struct Keying {
     log: Log,
     /// When the sockets to a dead peer are connected again; `None` while it is not dead.
     next_connect: Option<Instant>,
+    /// Whether the sockets are connected to the peer. Without a route, as while an interface is down, they are not.
+    is_connected: bool,
     started: Instant,
     had_key: bool,
 }
 
-/// Connects the sockets of all packet threads to the peer. Without a route, they are connected later.
-fn connect(lanes: &[Lane], address: SocketAddr) {
-    for (number, lane) in (0..).zip(lanes) {
-        let _ = reconnect(&lane.socket, with_port_offset(address, number));
-    }
+/// Connects the sockets of all packet threads to the peer. Returns whether all are connected: there may be no route.
+fn connect(lanes: &[Lane], address: SocketAddr) -> bool {
+    let numbered = (0..).zip(lanes);
+    // Each socket is tried, even if another fails.
+    numbered.fold(true, |all, (number, lane)| {
+        reconnect(&lane.socket, with_port_offset(address, number)).is_ok() && all
+    })
 }
 
 fn count(counter: &AtomicU64) {
@@ -85,6 +89,7 @@ impl Keying {
             keepalives,
             log,
             next_connect: None,
+            is_connected: false,
             started,
             had_key: false,
         })
@@ -228,6 +233,11 @@ impl Keying {
         const INTERVAL: Duration = Duration::from_secs(1);
         if !machine.is_peer_dead(now) {
             self.next_connect = None;
+            if !self.is_connected
+                && let Some(address) = machine.address()
+            {
+                self.is_connected = connect(&self.lanes, address);
+            }
             return;
         }
         if self.next_connect.is_some_and(|next| now < next) {
@@ -239,7 +249,7 @@ impl Keying {
             machine.set_address(address, now);
         }
         if let Some(address) = machine.address() {
-            connect(&self.lanes, address);
+            self.is_connected = connect(&self.lanes, address);
         }
     }
 
@@ -285,7 +295,7 @@ impl Keying {
     }
 
     fn execute(&mut self, machine: &mut Control, ids: &mpsc::Sender<String>, now: Instant) {
-        let Self { config, associations, counters, lanes, log, .. } = self;
+        let Self { config, associations, counters, lanes, log, is_connected, .. } = self;
         for action in machine.actions() {
             match action {
                 // A message that cannot be sent now is retransmitted.
@@ -294,7 +304,7 @@ impl Keying {
                     lanes[0].activity.note_sent(now);
                 }
                 Action::Move(address) => {
-                    connect(lanes, address);
+                    *is_connected = connect(lanes, address);
                     log.moved(&config.peer, address, now);
                 }
                 Action::Receive(association) => associations.receive(association, config, now),

@@ -8,7 +8,7 @@ use crate::derive::Root;
 
 const CONTROL_KEY: [u8; 32] = [5; 32];
 const LIVENESS: Liveness =
-    Liveness { interval: Duration::from_millis(200), dead: Duration::from_millis(1000), nat_keepalive: None };
+    Liveness { interval: Duration::from_millis(200), dead: Duration::from_secs(1), nat_keepalive: None };
 const TICK: Duration = Duration::from_millis(20);
 const PEER: Id = Id([8; 16]);
 const ADDRESS: SocketAddr =
