@@ -196,6 +196,18 @@ pub(crate) fn array(sql: &SqlType, vector: Vector<'_>, rows: &Rows<'_>) -> Resul
                 Arc::new(arrow_array::LargeBinaryArray::new(offsets, bytes, nulls))
             }
             SqlType::Enum(texts) => enums(texts, &source),
+            nested => self::nested(nested, vector, source)?,
+        }
+    })
+}
+
+/// # Safety
+/// The vector's values have this type.
+unsafe fn nested(sql: &SqlType, vector: Vector<'_>, source: Source<'_>) -> Result<ArrayRef> {
+    let rows = source.rows;
+    // SAFETY: the caller guarantees the type.
+    Ok(unsafe {
+        match sql {
             SqlType::List(element) => {
                 let (offsets, values) = list(element, vector, &source)?;
                 Arc::new(LargeListArray::new(element.field("element"), offsets, values, source.nulls))
@@ -222,6 +234,7 @@ pub(crate) fn array(sql: &SqlType, vector: Vector<'_>, rows: &Rows<'_>) -> Resul
                 Arc::new(array.map_err(|error| error.to_string())?)
             }
             SqlType::Map(children) => map(sql, &children[..], vector, source)?,
+            other => unreachable!("{} is not nested", other.sql()),
         }
     })
 }

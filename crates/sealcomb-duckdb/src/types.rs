@@ -7,15 +7,51 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, TimeUnit};
-use libduckdb_sys::v2::DUCKDB_V2_LOGICAL_TYPE_ID as Id;
-
 use crate::ffi::{Context, Failure, LogicalType, Result};
+use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, TimeUnit};
 
-/// The kind of a string literal, before DuckDB gives it a type.
-const STRING_LITERAL: u32 = 37;
-/// The kind of an integer literal, before DuckDB gives it a type.
-const INTEGER_LITERAL: u32 = 38;
+/// The numbers of the kinds of types, to match the one of a type, which may be none that the API declares.
+mod kind {
+    use libduckdb_sys::v2::DUCKDB_V2_LOGICAL_TYPE_ID as Id;
+
+    pub(super) const SQLNULL: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_SQLNULL as u32;
+    pub(super) const BOOLEAN: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_BOOLEAN as u32;
+    pub(super) const TINYINT: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_TINYINT as u32;
+    pub(super) const SMALLINT: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_SMALLINT as u32;
+    pub(super) const INTEGER: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_INTEGER as u32;
+    pub(super) const BIGINT: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_BIGINT as u32;
+    pub(super) const UTINYINT: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_UTINYINT as u32;
+    pub(super) const USMALLINT: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_USMALLINT as u32;
+    pub(super) const UINTEGER: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_UINTEGER as u32;
+    pub(super) const UBIGINT: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_UBIGINT as u32;
+    pub(super) const HUGEINT: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_HUGEINT as u32;
+    pub(super) const UHUGEINT: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_UHUGEINT as u32;
+    pub(super) const FLOAT: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_FLOAT as u32;
+    pub(super) const DOUBLE: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_DOUBLE as u32;
+    pub(super) const DECIMAL: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_DECIMAL as u32;
+    pub(super) const DATE: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_DATE as u32;
+    pub(super) const TIME: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_TIME as u32;
+    pub(super) const TIME_NS: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_TIME_NS as u32;
+    pub(super) const TIMESTAMP_S: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_SEC as u32;
+    pub(super) const TIMESTAMP_MS: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_MS as u32;
+    pub(super) const TIMESTAMP: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP as u32;
+    pub(super) const TIMESTAMP_NS: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_NS as u32;
+    pub(super) const TIMESTAMP_TZ: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_TZ as u32;
+    pub(super) const TIMESTAMP_TZ_NS: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_TZ_NS as u32;
+    pub(super) const INTERVAL: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_INTERVAL as u32;
+    pub(super) const UUID: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_UUID as u32;
+    pub(super) const VARCHAR: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_VARCHAR as u32;
+    pub(super) const BLOB: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_BLOB as u32;
+    pub(super) const ENUM: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_ENUM as u32;
+    pub(super) const LIST: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_LIST as u32;
+    pub(super) const ARRAY: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_ARRAY as u32;
+    pub(super) const STRUCT: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_STRUCT as u32;
+    pub(super) const MAP: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_MAP as u32;
+    /// A string literal, before DuckDB gives it a type.
+    pub(super) const STRING_LITERAL: u32 = 37;
+    /// An integer literal, before DuckDB gives it a type.
+    pub(super) const INTEGER_LITERAL: u32 = 38;
+}
 
 /// A type that can be sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,71 +91,44 @@ impl SqlType {
     /// # Errors
     /// The type cannot be sealed.
     pub(crate) fn of(logical: &LogicalType) -> Result<Self> {
-        const fn id(id: Id) -> u32 {
-            id as u32
-        }
-        macro_rules! id {
-            ($($name:ident = $kind:ident),* $(,)?) => { $(const $name: u32 = id(Id::$kind);)* };
-        }
-        id! {
-            SQLNULL = DUCKDB_V2_LOGICAL_TYPE_ID_SQLNULL, BOOLEAN = DUCKDB_V2_LOGICAL_TYPE_ID_BOOLEAN,
-            TINYINT = DUCKDB_V2_LOGICAL_TYPE_ID_TINYINT, SMALLINT = DUCKDB_V2_LOGICAL_TYPE_ID_SMALLINT,
-            INTEGER = DUCKDB_V2_LOGICAL_TYPE_ID_INTEGER, BIGINT = DUCKDB_V2_LOGICAL_TYPE_ID_BIGINT,
-            UTINYINT = DUCKDB_V2_LOGICAL_TYPE_ID_UTINYINT, USMALLINT = DUCKDB_V2_LOGICAL_TYPE_ID_USMALLINT,
-            UINTEGER = DUCKDB_V2_LOGICAL_TYPE_ID_UINTEGER, UBIGINT = DUCKDB_V2_LOGICAL_TYPE_ID_UBIGINT,
-            HUGEINT = DUCKDB_V2_LOGICAL_TYPE_ID_HUGEINT, UHUGEINT = DUCKDB_V2_LOGICAL_TYPE_ID_UHUGEINT,
-            FLOAT = DUCKDB_V2_LOGICAL_TYPE_ID_FLOAT, DOUBLE = DUCKDB_V2_LOGICAL_TYPE_ID_DOUBLE,
-            DECIMAL = DUCKDB_V2_LOGICAL_TYPE_ID_DECIMAL, DATE = DUCKDB_V2_LOGICAL_TYPE_ID_DATE,
-            TIME = DUCKDB_V2_LOGICAL_TYPE_ID_TIME, TIME_NS = DUCKDB_V2_LOGICAL_TYPE_ID_TIME_NS,
-            TIMESTAMP_S = DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_SEC,
-            TIMESTAMP_MS = DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_MS,
-            TIMESTAMP = DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP, TIMESTAMP_NS = DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_NS,
-            TIMESTAMP_TZ = DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_TZ,
-            TIMESTAMP_TZ_NS = DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_TZ_NS,
-            INTERVAL = DUCKDB_V2_LOGICAL_TYPE_ID_INTERVAL, UUID = DUCKDB_V2_LOGICAL_TYPE_ID_UUID,
-            VARCHAR = DUCKDB_V2_LOGICAL_TYPE_ID_VARCHAR, BLOB = DUCKDB_V2_LOGICAL_TYPE_ID_BLOB,
-            ENUM = DUCKDB_V2_LOGICAL_TYPE_ID_ENUM, LIST = DUCKDB_V2_LOGICAL_TYPE_ID_LIST,
-            ARRAY = DUCKDB_V2_LOGICAL_TYPE_ID_ARRAY, STRUCT = DUCKDB_V2_LOGICAL_TYPE_ID_STRUCT,
-            MAP = DUCKDB_V2_LOGICAL_TYPE_ID_MAP,
-        }
         Ok(match logical.id()? {
-            SQLNULL => Self::Null,
-            BOOLEAN => Self::Boolean,
-            TINYINT => Self::Number(DataType::Int8),
-            SMALLINT => Self::Number(DataType::Int16),
-            INTEGER => Self::Number(DataType::Int32),
-            BIGINT | INTEGER_LITERAL => Self::Number(DataType::Int64),
-            UTINYINT => Self::Number(DataType::UInt8),
-            USMALLINT => Self::Number(DataType::UInt16),
-            UINTEGER => Self::Number(DataType::UInt32),
-            UBIGINT => Self::Number(DataType::UInt64),
-            FLOAT => Self::Number(DataType::Float32),
-            DOUBLE => Self::Number(DataType::Float64),
-            HUGEINT => Self::HugeInt,
-            UHUGEINT => Self::UHugeInt,
-            DECIMAL => Self::decimal(logical)?,
-            DATE => Self::Date,
-            TIME => Self::Time(TimeUnit::Microsecond),
-            TIME_NS => Self::Time(TimeUnit::Nanosecond),
-            TIMESTAMP_S => Self::Timestamp(TimeUnit::Second),
-            TIMESTAMP_MS => Self::Timestamp(TimeUnit::Millisecond),
-            TIMESTAMP => Self::Timestamp(TimeUnit::Microsecond),
-            TIMESTAMP_NS => Self::Timestamp(TimeUnit::Nanosecond),
-            TIMESTAMP_TZ => Self::TimestampTz(TimeUnit::Microsecond),
-            TIMESTAMP_TZ_NS => Self::TimestampTz(TimeUnit::Nanosecond),
-            INTERVAL => Self::Interval,
-            UUID => Self::Uuid,
-            VARCHAR | STRING_LITERAL => Self::Text,
-            BLOB => Self::Blob,
-            ENUM => {
+            kind::SQLNULL => Self::Null,
+            kind::BOOLEAN => Self::Boolean,
+            kind::TINYINT => Self::Number(DataType::Int8),
+            kind::SMALLINT => Self::Number(DataType::Int16),
+            kind::INTEGER => Self::Number(DataType::Int32),
+            kind::BIGINT | kind::INTEGER_LITERAL => Self::Number(DataType::Int64),
+            kind::UTINYINT => Self::Number(DataType::UInt8),
+            kind::USMALLINT => Self::Number(DataType::UInt16),
+            kind::UINTEGER => Self::Number(DataType::UInt32),
+            kind::UBIGINT => Self::Number(DataType::UInt64),
+            kind::FLOAT => Self::Number(DataType::Float32),
+            kind::DOUBLE => Self::Number(DataType::Float64),
+            kind::HUGEINT => Self::HugeInt,
+            kind::UHUGEINT => Self::UHugeInt,
+            kind::DECIMAL => Self::decimal(logical)?,
+            kind::DATE => Self::Date,
+            kind::TIME => Self::Time(TimeUnit::Microsecond),
+            kind::TIME_NS => Self::Time(TimeUnit::Nanosecond),
+            kind::TIMESTAMP_S => Self::Timestamp(TimeUnit::Second),
+            kind::TIMESTAMP_MS => Self::Timestamp(TimeUnit::Millisecond),
+            kind::TIMESTAMP => Self::Timestamp(TimeUnit::Microsecond),
+            kind::TIMESTAMP_NS => Self::Timestamp(TimeUnit::Nanosecond),
+            kind::TIMESTAMP_TZ => Self::TimestampTz(TimeUnit::Microsecond),
+            kind::TIMESTAMP_TZ_NS => Self::TimestampTz(TimeUnit::Nanosecond),
+            kind::INTERVAL => Self::Interval,
+            kind::UUID => Self::Uuid,
+            kind::VARCHAR | kind::STRING_LITERAL => Self::Text,
+            kind::BLOB => Self::Blob,
+            kind::ENUM => {
                 let texts = logical.parameters()?;
                 let texts = texts.iter().map(|(_, text)| text.text()).collect::<Result<Vec<_>>>()?;
                 Self::Enum(Arc::new(texts))
             }
-            LIST => Self::List(Box::new(Self::children(logical)?.remove(0).1)),
-            ARRAY => Self::array(logical)?,
-            STRUCT => Self::Struct(Self::children(logical)?),
-            MAP => {
+            kind::LIST => Self::List(Box::new(Self::children(logical)?.remove(0).1)),
+            kind::ARRAY => Self::array(logical)?,
+            kind::STRUCT => Self::Struct(Self::children(logical)?),
+            kind::MAP => {
                 let children = Self::children(logical)?.into_iter().map(|(_, child)| child);
                 let children: Vec<_> = children.collect();
                 Self::Map(Box::new(
