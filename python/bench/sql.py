@@ -99,7 +99,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="a tenth of 5 million values, 3 rounds instead of 5")
+    parser.add_argument(
+        "--quick", action="store_true", help="a tenth of 5 million values, 3 rounds instead of 5"
+    )
     parser.add_argument("--rounds", type=int, help="the number of rounds")
     parser.add_argument(
         "--write", metavar="FILE", type=Path, help="write the table between the markers in this page"
