@@ -719,6 +719,8 @@ class Roaming(OnALink):
             self.b.run("ip", "addr", "add", f"{new}/24", "dev", "wire")
             self.b.run("ip", "addr", "del", f"{old}/24", "dev", "wire")
             until(f"the peer at {new}", lambda new=new: a.status()["peer_address"] == f"{new}:4500")
+            # The new address alone is no sign of life: the peer may count as dead until its next answer.
+            time.sleep(1.5)
             for link in (a, b):
                 until("the peer", lambda link=link: link.status()["met"])
             self.assert_traffic()
