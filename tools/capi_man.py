@@ -10,7 +10,9 @@ import re
 import sys
 from pathlib import Path
 
-FUNCTION = re.compile(r"/\*\*\n(?P<comment>(?: \*.*\n)*?) \*/\n(?P<declaration>[^;{}#]*?\b(?P<name>sealcomb_\w+)\([^;]*\);)")
+FUNCTION = re.compile(
+    r"/\*\*\n(?P<comment>(?: \*.*\n)*?) \*/\n(?P<declaration>[^;{}#]*?\b(?P<name>sealcomb_\w+)\([^;]*\);)"
+)
 
 
 def roff(text: str) -> str:
@@ -74,10 +76,12 @@ def page(name: str, comment: str, declaration: str, version: str) -> str:
 
 def main() -> int:
     """Write the pages, and return the exit status."""
-    if len(sys.argv) != 3:
+    try:
+        source, target = sys.argv[1:]
+    except ValueError:
         print(__doc__, file=sys.stderr)
         return 2
-    header, folder = Path(sys.argv[1]).read_text(), Path(sys.argv[2])
+    header, folder = Path(source).read_text(), Path(target)
     version = ".".join(re.findall(r"#define SEALCOMB_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header))
     found = {
         match["name"]: page(match["name"], match["comment"], match["declaration"].strip(), version)

@@ -4,9 +4,9 @@
 usage: check_layers.py [--root FOLDER] [--layers FILE | --unsafe-only]
 
 Reads every file under FOLDER (default: crates/sealcomb/src), resolves each `crate::`, `super::` and
-`self::` path, and compares the layers of both modules in FILE (default: tools/layers.toml). Unit tests (`#[cfg(test)]`)
-are exempt. With --unsafe-only, checks only that no file uses `unsafe`. Prints one line per finding and
-exits with status 1.
+`self::` path, and compares the layers of both modules in FILE (default: tools/layers.toml). Unit tests
+(`#[cfg(test)]`) are exempt. With --unsafe-only, checks only that no file uses `unsafe`. Prints one line
+per finding and exits with status 1.
 """
 
 import argparse

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 BLOCK = 4 << 20
 MAX_RECORD = 256 << 20
@@ -82,7 +82,13 @@ def written(value: bytes | None, *, quote: bool) -> bytes:
     return value
 
 
-def header(file: BinaryIO) -> Header:
+class Readable(Protocol):
+    """A binary file, as far as the header requires."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+def header(file: Readable) -> Header:
     """Reads the first record.
 
     Raises:
