@@ -205,18 +205,20 @@ test_provider() {
     crates/sealcomb-provider/tests/nginx.sh "$CAPI/nginx/usr/sbin/nginx" "$CAPI/modules"
 }
 
-# Builds the newest OpenSSL, once for each version of the crate that contains it.
-OPENSSL=$CAPI/openssl-$(sed -n 's/^openssl-src = "\(.*\)"/\1/p' crates/sealcomb-provider/tests/openssl/Cargo.toml)
-readonly OPENSSL
+readonly OPENSSL=$CAPI/openssl
 
+# Builds the newest OpenSSL, once for each version of the crate that contains it.
 build_openssl() {
-    [[ -e $OPENSSL/install/lib/libcrypto.a ]] && return
+    local lock=crates/sealcomb-provider/tests/openssl/Cargo.lock
+    cmp -s "$lock" "$OPENSSL/Cargo.lock" && return
+    rm -rf "$OPENSSL"
     OPT_LEVEL=2 CARGO_TARGET_DIR=$CAPI/tool cargo run --quiet --locked \
         --manifest-path crates/sealcomb-provider/tests/openssl/Cargo.toml -- "$OPENSSL" >"$CAPI/openssl.log" 2>&1 || {
         tail -40 "$CAPI/openssl.log"
         return 1
     }
     rm -rf "$CAPI/tool"
+    cp "$lock" "$OPENSSL/"
 }
 
 # compile_with_newest PROGRAM: compiles a test program of the provider for the newest OpenSSL.
