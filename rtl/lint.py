@@ -133,13 +133,14 @@ def findings(command: list[str]) -> str:
     return output or ("" if answer.returncode == 0 else f"exit status {answer.returncode}\n")
 
 
-def unrefused(top: str, parameter: str, verilator: str) -> str:
-    """Reports a parameter out of range that Verilator accepts, or refuses without its name."""
-    command = [verilator, *FLAGS, f"-G{parameter}", "--top-module", top, *sources_of(f"{top}.f")]
+def unrefused(top: str, parameters: tuple[str, ...], verilator: str) -> str:
+    """Reports the parameters out of range that Verilator accepts, or refuses without their names."""
+    values = [f"-G{parameter}" for parameter in parameters]
+    command = [verilator, *FLAGS, *values, "--top-module", top, *sources_of(f"{top}.f")]
     answer = subprocess.run(command, cwd=RTL, capture_output=True, text=True, check=False)
-    name = parameter.partition("=")[0].lower()
-    refused = answer.returncode != 0 and re.search(rf"module.*\b{name}_must_be_", answer.stderr)
-    return "" if refused else f"{top}: {parameter} not refused with a message\n"
+    refused = set(re.findall(r"module.*\b(\w+)_must_be_", answer.stderr)) if answer.returncode else set()
+    lost = [each for each in parameters if each.partition("=")[0].lower() not in refused]
+    return "".join(f"{top}: {parameter} not refused with a message\n" for parameter in lost)
 
 
 def main() -> int:
@@ -188,9 +189,8 @@ def main() -> int:
         for output in pool.map(lint, wanted):
             print(output, end="")
             failed += bool(output)
-    out_of_range = [(top, value) for top, values in REFUSED.items() for value in values]
     out_of_range = [
-        (top, value) for top, value in out_of_range if any(top in names for names in wanted.values())
+        (top, values) for top, values in REFUSED.items() if any(top in names for names in wanted.values())
     ]
     with ThreadPoolExecutor(arguments.jobs) as pool:
         for output in pool.map(lambda pair: unrefused(*pair, verilators[0]), out_of_range):

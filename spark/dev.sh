@@ -26,10 +26,10 @@ build_spark_library() {
     place_spark_library "$TARGET/release/libsealcomb_jni.so" "$(uname -m)"
 }
 
-# In CI, the library comes from the profile and features of the tests, which are compiled already.
+# In CI, the library is the one that Cargo built for the crate's tests.
 build_spark_test_library() {
-    cargo build --quiet --workspace --all-features --lib
-    place_spark_library "$TARGET/debug/libsealcomb_jni.so" "$(uname -m)"
+    build_tests
+    place_spark_library "$TARGET/debug/deps/libsealcomb_jni.so" "$(uname -m)"
 }
 
 build_spark_aarch64() {
