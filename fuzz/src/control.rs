@@ -339,7 +339,6 @@ impl Wire {
 
     fn perform(&mut self, which: usize, action: Action) {
         match action {
-            Action::Move(_) => {}
             Action::Send(datagram, _) => {
                 assert!(datagram.len() <= LONGEST, "a message of {} bytes", datagram.len());
                 if self.see(which, &datagram) && !self.repeats && self.challenges.len() < CHALLENGES {
@@ -380,7 +379,7 @@ impl Wire {
                 let found = if self.source_is_empty { Err("none".to_owned()) } else { Ok(key(&id).key) };
                 self.ends[which].fetched(&id, found);
             }
-            Action::Report(_) => {}
+            Action::Move(_) | Action::Report(_) => {}
         }
     }
 

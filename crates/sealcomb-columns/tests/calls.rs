@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use arrow_array::builder::{Int32Builder, ListBuilder, StringBuilder, StructBuilder};
-use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, StringArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Fields};
 use proptest::prelude::*;
 use sealcomb_columns::{
@@ -70,7 +70,7 @@ proptest! {
         let array = array_of(&rows);
         let cut = cut.index(array.len() + 1);
         let chunks = vec![array.slice(0, cut), array.slice(cut, array.len() - cut)];
-        let ids: Vec<ArrayRef> = vec![Arc::new(Int64Array::from_iter_values(0..array.len() as i64))];
+        let ids: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from_iter_values(0..array.len() as u64))];
         let binding = Binding { context: b"context", row_ids: with_ids.then_some(&ids) };
         let keyset = keyset(policy);
         let sealed = seal(&column(chunks.clone()), &keyset, binding, Threads::default()).unwrap();
@@ -87,7 +87,7 @@ proptest! {
 #[test]
 fn the_number_of_threads_does_not_change_the_result() {
     let values: ArrayRef =
-        Arc::new(Int64Array::from_iter((0..30_000).map(|row| (row % 7 != 0).then_some(row))));
+        Arc::new((0..30_000).map(|row| (row % 7 != 0).then_some(row)).collect::<Int64Array>());
     let keyset = keyset("deterministic");
     let column = column(vec![values.clone(), values.slice(5, 100), values.slice(0, 0)]);
     let one = seal(&column, &keyset, Binding::default(), threads(1)).unwrap();
