@@ -20,7 +20,7 @@ use crate::values::Values;
 
 /// The key of the field metadata that contains the type of a sealed field, as [`type_name`] writes it.
 pub const TYPE_KEY: &str = "sealcomb.type";
-/// The key of the field metadata that contains the version of the encoding: [`VERSION`].
+/// The key of the field metadata that contains the version of the encoding: `1`.
 pub const VERSION_KEY: &str = "sealcomb.version";
 /// The version of the encoding of values.
 pub(crate) const VERSION: &str = "1";
