@@ -12,7 +12,13 @@ from typing import Any
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = ["columns.md", "columns-python.md", "columns-files.md", "columns-format.md", "columns-numbers.md"]
+PAGES = [
+    "columns.md",
+    "columns-python.md",
+    "columns-files.md",
+    "columns-format.md",
+    "columns-numbers.md",
+]
 # Spark's examples run in test_spark.py, with its cluster; those of Ray in test_engines.py.
 ELSEWHERE = {"Spark", "Ray Data"}
 
@@ -20,7 +26,7 @@ ELSEWHERE = {"Spark", "Ray Data"}
 def blocks(page: str) -> list[tuple[str, str, str]]:
     """Returns the headings, languages and texts of a page's blocks."""
     found, heading = [], ""
-    pattern = r"^## (.+)$|^```(\w+)\n(.*?)^```$"
+    pattern = r"^## ([^\n]+)$|^```(\w+)\n(.*?)^```$"
     for match in re.finditer(pattern, (DOCS / page).read_text("utf-8"), re.MULTILINE | re.DOTALL):
         if match[1]:
             heading = match[1]
@@ -55,6 +61,12 @@ def test_the_blocks_run_in_order(page: str, tmp_path: Path, monkeypatch: pytest.
     if "db" in names:
         # The connection and its registered functions refer to each other.
         names["db"].close()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_of_a_page_is_found(page: str) -> None:
+    fences = re.findall(r"^```", (DOCS / page).read_text("utf-8"), re.MULTILINE)
+    assert 2 * len(blocks(page)) == len(fences)
 
 
 @pytest.mark.parametrize("page", PAGES)
