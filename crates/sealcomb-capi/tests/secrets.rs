@@ -205,11 +205,13 @@ fn burst(algorithm: &Algorithm, number: u64, count: usize, several_keys: bool) {
     let secrets: Vec<u8> =
         (0..2).flat_map(|i| secret(number + i, algorithm.key_bytes, true).to_vec()).collect();
     let mut keys = [ptr::null_mut(); 2];
+    // Allocations that live as long as the process must not be in the arena.
     sealcomb::Backend::selected().unwrap();
-    // SAFETY: a NUL-terminated id, two keys, and space for two pointers.
+    // SAFETY: a NUL-terminated id.
+    let entry = unsafe { sealcomb_algorithm_by_id(id.as_ptr()) };
+    // SAFETY: two keys, and space for two pointers.
     let status = in_arena(|| unsafe {
-        let algorithm_entry = sealcomb_algorithm_by_id(id.as_ptr());
-        sealcomb_keys_new_many(algorithm_entry, secrets.as_ptr(), algorithm.key_bytes, 2, keys.as_mut_ptr())
+        sealcomb_keys_new_many(entry, secrets.as_ptr(), algorithm.key_bytes, 2, keys.as_mut_ptr())
     });
     assert_eq!(status, SEALCOMB_OK);
     let key_of: Vec<_> = (0..count).map(|i| keys[i % 2].cast_const()).collect();
