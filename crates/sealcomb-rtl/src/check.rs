@@ -66,7 +66,7 @@ pub fn longest(mode: &Mode) {
     let key = Key::new(mode.algorithm, &key).expect("a key of the algorithm");
     let max_ad_bytes = if mode.max_random_ad_bytes == 0 { 0 } else { mode.max_bytes };
     for (ad, message) in [(17, 16_385), (17, mode.max_bytes), (max_ad_bytes, 17)] {
-        let message = mode.algorithm.padded_bytes(message.min(mode.max_bytes));
+        let message = longest_message(mode, message);
         // The ciphertext of an expanding mode may be longer than the message.
         let fitting = if mode.is_flagged() { message - message % 16 } else { message };
         let nonce = bytes(&mut random, mode.nonce_bytes);
@@ -76,6 +76,12 @@ pub fn longest(mode: &Mode) {
         let opened = mode.open(&key, 0, &nonce, &ad, &message[..fitting]);
         bench.run(vec![Action::Send(sealed), Action::Send(opened)], Flow::FULL);
     }
+}
+
+/// Returns the largest size up to `bytes` that the top takes, for modes with whole blocks only as well.
+fn longest_message(mode: &Mode, bytes: usize) -> usize {
+    let padded = mode.algorithm.padded_bytes(bytes.min(mode.max_bytes));
+    if padded > mode.max_bytes { mode.max_bytes - mode.max_bytes % 16 } else { padded }
 }
 
 /// Returns the seed of all random choices of a test program: `SEALCOMB_SEED`, or a random number, so that repeated
@@ -203,7 +209,7 @@ impl<'a> Workload<'a> {
         let other = (key + random.random_range(1..keys.len())) % keys.len();
         let slot = slots.of(mode, &keys[key], actions);
         let mut nonce = bytes(random, mode.nonce_bytes);
-        let ad = bytes(random, 20);
+        let ad = bytes(random, mode.max_random_ad_bytes.min(20));
         let message = bytes(random, mode.algorithm.padded_bytes(40));
         actions.push(Action::Send(mode.seal(&expanded[key], slot, &nonce, &ad, &message)));
         slots.put(mode, slot, &keys[other], actions);
