@@ -117,7 +117,7 @@ fn the_user_and_the_folder_of_the_unit_can_be_created() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("etc")).unwrap();
     let root = format!("--root={}", folder.path().display());
-    let source = |kind: &str| format!("{}/sealcomb-link.{kind}", env!("CARGO_MANIFEST_DIR"));
+    let source = |kind: &str| format!("{}/{kind}.d/sealcomb-link.conf", env!("CARGO_MANIFEST_DIR"));
     let Some(output) = systemd("systemd-sysusers", &[&root, &source("sysusers")]) else { return };
     assert!(output.status.success(), "{output:?}");
     let users = fs::read_to_string(folder.path().join("etc/passwd")).unwrap();

@@ -438,7 +438,10 @@ static void finish(void) {
     if (it.mode == CCM) {
         if (r[1] && !it.ended) return differs(EMPTY);
         if (r[0] && !r[1]) return differs(refused == NONE ? STALE_TAG : refused);
-        return (void)outcome("final", r[0], r[1], NONE);
+        outcome("final", r[0], r[1], NONE);
+        /* This provider has tried to open an empty message. It depends on its version whether OpenSSL has, too. */
+        if (!it.ended) restart(below(2));
+        return;
     }
     if (it.mode == SIV) {
         if (r[1] && !r[0] && !it.ended) return differs(EMPTY);
