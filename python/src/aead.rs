@@ -71,7 +71,8 @@ pub(crate) fn unlocked<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce(
     if is_long(bytes) { py.detach(work) } else { work() }
 }
 
-/// A key of an AEAD, or of XTS or HCTR2, whose tags are empty. The tag precedes the ciphertext in SIV and follows it otherwise.
+/// A key of an AEAD, or of XTS or HCTR2, whose tags are empty. The tag precedes the ciphertext in SIV and follows it
+/// otherwise.
 pub(crate) struct Aead {
     pub(crate) key: Key,
     pub(crate) tag_first: bool,

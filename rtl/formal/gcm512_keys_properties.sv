@@ -3,8 +3,8 @@
 //     written.
 //   - A key that is taken for the slot of such a packet is refused two clocks later.
 //
-// The slot, of two, is symbolic. Messages have up to 255 bytes. The cipher and GHASH are stand-ins with short latencies, and GHASH reads the powers of the
-// packet's slot until `finish`.
+// The slot, of two, is symbolic. Messages have up to 255 bytes. The cipher and GHASH are stand-ins with short latencies,
+// and GHASH reads the powers of the packet's slot until `finish`.
 module gcm512_keys_properties (
     input logic clk,
     input logic rst,

@@ -3,7 +3,8 @@
 //     is not written.
 //   - A key that is taken for the slot of such a packet is refused two clocks later.
 //
-// The slot, of two, is symbolic. Messages have up to 255 bytes. The engine seals, and the cipher is a stand-in with a short latency.
+// The slot, of two, is symbolic. Messages have up to 255 bytes. The engine seals, and the cipher is a stand-in with a
+// short latency.
 module ocb512_keys_properties (
     input logic clk,
     input logic rst,

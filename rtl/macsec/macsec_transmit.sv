@@ -691,7 +691,7 @@ module macsec_transmit #(
         .popped(unused_clears_popped[0])
     );
 
-    // As many entries as `headers` at most.
+    // It has at most as many entries as `headers`.
     stream_fifo #(
         .WIDTH(1),
         .DEPTH(64)

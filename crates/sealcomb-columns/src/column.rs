@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 
 use crate::binding::{Binding, Context, Ids};
 use crate::envelope::{self, SealError};
-use crate::error::{Error, Reason, UnopenedRow};
+use crate::error::{Error, Reason, UnopenedRow, place};
 use crate::keyset::{Keyset, NamedKey};
 use crate::nested;
 use crate::slots::{Slots, fill, large, slot};
@@ -113,30 +113,33 @@ struct Parts {
     leaves: Vec<Leaf>,
 }
 
+/// Returns the leaves of plain chunks.
+fn leaves(field: &Field, chunks: &[ArrayRef], row_ids: Option<&[ArrayRef]>) -> Result<Vec<Leaf>, Error> {
+    let ids = ids_of(row_ids, chunks)?;
+    let leaf = |(path, field)| Leaf {
+        path,
+        field,
+        chunks: Vec::with_capacity(chunks.len()),
+        ids: ids.as_ref().map(|ids| Vec::with_capacity(ids.len())),
+    };
+    let mut leaves: Vec<Leaf> = nested::leaves(field).into_iter().map(leaf).collect();
+    for (chunk, array) in chunks.iter().enumerate() {
+        let mut parts = Vec::with_capacity(leaves.len());
+        nested::take_apart(array, ids.as_ref().map(|ids| &ids[chunk]), &mut parts)?;
+        for (leaf, (array, ids)) in leaves.iter_mut().zip(parts) {
+            leaf.chunks.push(array);
+            if let (Some(all), Some(ids)) = (&mut leaf.ids, ids) {
+                all.push(ids);
+            }
+        }
+    }
+    Ok(leaves)
+}
+
 impl Parts {
     fn new(column: &Column, row_ids: Option<&[ArrayRef]>) -> Result<Self, Error> {
         let chunks = column.chunks.iter().map(nested::plain).collect::<Result<Vec<_>, _>>()?;
-        let ids = ids_of(row_ids, &chunks)?;
-        let fields = nested::leaves(&column.field);
-        let mut leaves: Vec<Leaf> = fields
-            .into_iter()
-            .map(|(path, field)| Leaf {
-                path,
-                field,
-                chunks: Vec::with_capacity(chunks.len()),
-                ids: ids.as_ref().map(|ids| Vec::with_capacity(ids.len())),
-            })
-            .collect();
-        for (chunk, array) in chunks.iter().enumerate() {
-            let mut parts = Vec::with_capacity(leaves.len());
-            nested::take_apart(array, ids.as_ref().map(|ids| &ids[chunk]), &mut parts)?;
-            for (leaf, (array, ids)) in leaves.iter_mut().zip(parts) {
-                leaf.chunks.push(array);
-                if let (Some(all), Some(ids)) = (&mut leaf.ids, ids) {
-                    all.push(ids);
-                }
-            }
-        }
+        let leaves = leaves(&column.field, &chunks, row_ids)?;
         Ok(Self { chunks, leaves })
     }
 
@@ -186,7 +189,7 @@ pub fn seal(
 /// Seals like [`seal`], but only the leaves for whose path `selected` returns true ([`leaf_paths`](crate::leaf_paths)).
 ///
 /// # Errors
-/// As for [`seal`].
+/// The same as those of [`seal`].
 pub fn seal_leaves(
     column: &Column,
     keyset: &Keyset,
@@ -263,8 +266,7 @@ impl SealError {
 }
 
 fn misuse(path: &str, chunk: usize, start: usize, BatchError { index, error }: BatchError) -> Error {
-    let path = if path.is_empty() { String::new() } else { format!(", {path}") };
-    Error::Invalid(format!("chunk {chunk}, row {}{path}: {error}", start + index))
+    Error::Invalid(format!("{}: {error}", place(chunk, start + index, path)))
 }
 
 /// Opens every sealed value of a column.
@@ -391,11 +393,7 @@ impl OpenedLeaf<'_> {
         slots: Slots<O>,
         nulls: Option<NullBuffer>,
     ) -> Result<ArrayRef, Error> {
-        let place = |row| {
-            let path =
-                if self.leaf.path.is_empty() { String::new() } else { format!(", {}", self.leaf.path) };
-            format!("chunk {chunk}, row {row}{path}")
-        };
+        let place = |row| place(chunk, row, &self.leaf.path);
         match &self.storage {
             Storage::Bytes { .. } | Storage::Null => Ok(slots.binary(nulls)),
             Storage::Text { .. } => slots.text(nulls).map_err(|row| {
@@ -489,7 +487,7 @@ fn message(keyset: &Keyset, reason: Reason) -> String {
 /// Types and metadata stay. Values are in memory in between, a batch at a time, and zeroized.
 ///
 /// # Errors
-/// As for [`open`] and [`seal`].
+/// The same as those of [`open`] and [`seal`].
 pub fn reseal(
     column: &Column,
     keyset: &Keyset,
@@ -498,7 +496,7 @@ pub fn reseal(
     threads: Threads<'_>,
 ) -> Result<Opened, Error> {
     let parts = Parts::new(column, old.row_ids)?;
-    let new_parts = Parts::new(column, new.row_ids)?;
+    let new_leaves = leaves(&column.field, &parts.chunks, new.row_ids)?;
     let is_sealed = sealed_leaves(&parts.leaves)?;
     let key = keyset.primary_key();
     key.count(parts.leaves.iter().filter(|leaf| is_sealed(leaf)).map(|leaf| values(&leaf.chunks)).sum())?;
@@ -526,7 +524,7 @@ pub fn reseal(
         let data_type = if is_large { DataType::LargeBinary } else { DataType::Binary };
         Ok((leaf.field.clone().with_data_type(data_type), arrays))
     };
-    let leaves = parts.leaves.iter().zip(&new_parts.leaves);
+    let leaves = parts.leaves.iter().zip(&new_leaves);
     let results = leaves.map(reseal).collect::<Result<_, Error>>()?;
     Ok(Opened { column: parts.column(column, results)?, unopened: count })
 }

@@ -67,15 +67,17 @@ impl fmt::Display for Error {
             | Self::Memory(text)
             | Self::Random(text) => f.write_str(text),
             Self::Unopened(UnopenedRow { chunk, row, path, message, .. }) => {
-                write!(f, "chunk {chunk}, row {row}")?;
-                if !path.is_empty() {
-                    write!(f, ", {path}")?;
-                }
-                write!(f, ": {message}")
+                write!(f, "{}: {message}", place(*chunk, *row, path))
             }
             Self::Interrupted => f.write_str("interrupted"),
         }
     }
+}
+
+/// Says where a value is. `path` is empty unless the column is nested.
+pub(crate) fn place(chunk: usize, row: usize, path: &str) -> String {
+    let path = if path.is_empty() { String::new() } else { format!(", {path}") };
+    format!("chunk {chunk}, row {row}{path}")
 }
 
 impl error::Error for Error {}

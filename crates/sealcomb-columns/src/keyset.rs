@@ -100,7 +100,7 @@ impl Keyset {
     /// Reads a Tink keyset in Protocol Buffers.
     ///
     /// # Errors
-    /// As for [`from_tink_json`](Self::from_tink_json).
+    /// The same as those of [`from_tink_json`](Self::from_tink_json).
     pub fn from_tink_binary(bytes: &[u8]) -> Result<Self, Error> {
         Self::new(TinkKeyset::from_binary(bytes)?)
     }
