@@ -14,6 +14,7 @@ mod keyset;
 mod many;
 mod pyca;
 mod threads;
+mod tweaked;
 mod xts;
 
 use pyo3::prelude::*;

@@ -8,10 +8,7 @@ use crate::aead::{self, Aead, NonceRule};
 use crate::arguments::{Bytes, Output};
 use crate::errors::misuse;
 use crate::many::{self, Nonces};
-
-/// AES-XTS.
-#[pyclass(frozen, name = "AESXTS", module = "sealcomb")]
-pub(crate) struct AesXts(Aead);
+use crate::tweaked::{Split, SplitMany, tweak_class};
 
 /// Messages are those of pyca.
 const KEY_SIZES: &str =
@@ -19,8 +16,14 @@ const KEY_SIZES: &str =
 const TWEAK: NonceRule =
     NonceRule { lengths: 16..=16, text: "tweak must be 128-bits (16 bytes)", repeats: true };
 
-fn no_aad() -> Aad<'static> {
-    Aad::from(&b""[..])
+/// The library takes the tweak as the nonce.
+fn split(tweak: &[u8]) -> PyResult<Split<'_>> {
+    TWEAK.check(tweak)?;
+    Ok((tweak, Aad::from(&b""[..])))
+}
+
+fn split_many<'a, 'py>(tweaks: &'a Bound<'py, PyAny>) -> SplitMany<'a, 'py> {
+    (Nonces::Each(&TWEAK, tweaks), None)
 }
 
 impl AesXts {
@@ -44,104 +47,44 @@ impl AesXts {
     }
 }
 
-#[pymethods]
-impl AesXts {
-    #[new]
-    fn new(key: Bytes<'_>) -> PyResult<Self> {
-        let key = aead::key("xts", &key, &[32, 64], KEY_SIZES)?;
-        Ok(Self(Aead { key, tag_first: false }))
-    }
+tweak_class! {
+    /// AES-XTS.
+    AesXts = "AESXTS",
+    split split, split_many,
+    {
+        #[new]
+        fn new(key: Bytes<'_>) -> PyResult<Self> {
+            let key = aead::key("xts", &key, &[32, 64], KEY_SIZES)?;
+            Ok(Self(Aead { key, tag_first: false }))
+        }
 
-    #[staticmethod]
-    fn generate_key(py: Python<'_>, bit_length: usize) -> PyResult<Bound<'_, PyBytes>> {
-        aead::generate_key(py, bit_length, &[256, 512], "bit_length must be 256 or 512")
-    }
+        #[staticmethod]
+        fn generate_key(py: Python<'_>, bit_length: usize) -> PyResult<Bound<'_, PyBytes>> {
+            aead::generate_key(py, bit_length, &[256, 512], "bit_length must be 256 or 512")
+        }
 
-    fn encrypt<'py>(
-        &self,
-        py: Python<'py>,
-        tweak: Bytes<'_>,
-        data: Bytes<'_>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        TWEAK.check(&tweak)?;
-        self.0.encrypt(py, &tweak, &data, no_aad())
-    }
+        #[pyo3(signature = (first, data, sector_size = 512, *, step = 1))]
+        fn encrypt_sectors<'py>(
+            &self,
+            py: Python<'py>,
+            first: u64,
+            data: Bytes<'_>,
+            sector_size: usize,
+            step: u64,
+        ) -> PyResult<Bound<'py, PyBytes>> {
+            self.run(py, &data, sector_size, step, |sectors, run| sectors.seal(first, run))
+        }
 
-    fn encrypt_into(
-        &self,
-        py: Python<'_>,
-        tweak: Bytes<'_>,
-        data: Bytes<'_>,
-        buf: Output,
-    ) -> PyResult<usize> {
-        TWEAK.check(&tweak)?;
-        self.0.encrypt_into(py, &tweak, &data, no_aad(), &buf)
-    }
-
-    fn decrypt<'py>(
-        &self,
-        py: Python<'py>,
-        tweak: Bytes<'_>,
-        data: Bytes<'_>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        TWEAK.check(&tweak)?;
-        self.0.decrypt(py, &tweak, &data, no_aad())
-    }
-
-    fn decrypt_into(
-        &self,
-        py: Python<'_>,
-        tweak: Bytes<'_>,
-        data: Bytes<'_>,
-        buf: Output,
-    ) -> PyResult<usize> {
-        TWEAK.check(&tweak)?;
-        self.0.decrypt_into(py, &tweak, &data, no_aad(), &buf)
-    }
-
-    #[pyo3(signature = (first, data, sector_size = 512, *, step = 1))]
-    fn encrypt_sectors<'py>(
-        &self,
-        py: Python<'py>,
-        first: u64,
-        data: Bytes<'_>,
-        sector_size: usize,
-        step: u64,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        self.run(py, &data, sector_size, step, |sectors, run| sectors.seal(first, run))
-    }
-
-    #[pyo3(signature = (first, data, sector_size = 512, *, step = 1))]
-    fn decrypt_sectors<'py>(
-        &self,
-        py: Python<'py>,
-        first: u64,
-        data: Bytes<'_>,
-        sector_size: usize,
-        step: u64,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        self.run(py, &data, sector_size, step, |sectors, run| sectors.open(first, run))
-    }
-
-    #[pyo3(signature = (tweaks, data, *, threads = None))]
-    fn encrypt_many<'py>(
-        &self,
-        py: Python<'py>,
-        tweaks: &Bound<'py, PyAny>,
-        data: &Bound<'py, PyAny>,
-        threads: Option<usize>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        many::encrypt(py, &self.0, Nonces::Each(&TWEAK, tweaks), data, None, threads)
-    }
-
-    #[pyo3(signature = (tweaks, data, *, threads = None))]
-    fn decrypt_many<'py>(
-        &self,
-        py: Python<'py>,
-        tweaks: &Bound<'py, PyAny>,
-        data: &Bound<'py, PyAny>,
-        threads: Option<usize>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        many::decrypt(py, &self.0, Nonces::Each(&TWEAK, tweaks), data, None, "raise", threads)
+        #[pyo3(signature = (first, data, sector_size = 512, *, step = 1))]
+        fn decrypt_sectors<'py>(
+            &self,
+            py: Python<'py>,
+            first: u64,
+            data: Bytes<'_>,
+            sector_size: usize,
+            step: u64,
+        ) -> PyResult<Bound<'py, PyBytes>> {
+            self.run(py, &data, sector_size, step, |sectors, run| sectors.open(first, run))
+        }
     }
 }
