@@ -101,13 +101,30 @@ GROUP = Shape(
     {
         **dict.fromkeys((GROUP_BYTES, GROUP_ROWS, GROUP_OFFSET, GROUP_COMPRESSED), I64),
         GROUP_COLUMNS: [CHUNK],
-        GROUP_SORTING: [Shape({1: I32, 2: FALSE, 3: FALSE})],
+        GROUP_SORTING: [Shape({1: I32, 2: FALSE, 3: FALSE}, (1, 2, 3))],
     },
     (GROUP_COLUMNS, GROUP_ROWS),
 )
 FILE = Shape(
     {FILE_SCHEMA: [ELEMENT], FILE_ROW_GROUPS: [GROUP], FILE_NOTES: [NOTE]}, (FILE_SCHEMA, FILE_ROW_GROUPS)
 )
+
+# The fields of the structs outside the footer that this module uses.
+DATA_HEADER = Shape({1: I32}, (1,))
+PAGE = Shape(
+    {
+        **dict.fromkeys((PAGE_TYPE, PAGE_BYTES, PAGE_CRC), I32),
+        **dict.fromkeys(DATA_HEADERS.values(), DATA_HEADER),
+    },
+    (PAGE_TYPE, PAGE_BYTES),
+)
+LOCATION_OFFSET, LOCATION_BYTES, LOCATION_ROW = 1, 2, 3
+LOCATION = Shape(
+    {LOCATION_OFFSET: I64, LOCATION_BYTES: I32, LOCATION_ROW: I64},
+    (LOCATION_OFFSET, LOCATION_BYTES, LOCATION_ROW),
+)
+OFFSET_INDEX = Shape({1: [LOCATION]}, (1,))
+BLOOM = Shape({1: I32}, (1,))
 
 CODECS = {0: "NONE", 1: "SNAPPY", 2: "GZIP", 4: "BROTLI", 5: "LZ4", 6: "ZSTD", 7: "LZ4"}
 
@@ -273,7 +290,12 @@ def has_dictionary(meta: Struct) -> bool:
 def page_values(header: Struct) -> int:
     """Returns the number of values in a page, 0 for a dictionary page."""
     number = DATA_HEADERS.get(header[PAGE_TYPE][1])
-    return int(header[number][1][1][1]) if number else 0
+    if number is None:
+        return 0
+    if number not in header:
+        raise ThriftError(f"field {number} is missing")
+    values: int = header[number][1][1][1]
+    return values
 
 
 # ---- elements of the schema
@@ -427,7 +449,7 @@ class Rewriter:
             trailers = self.indexes(chunk, meta, moved)
         except PageError as error:
             raise ParquetError(self.damage(group, leaf, error.row, error)) from None
-        except (ThriftError, KeyError, TypeError, AttributeError) as error:
+        except ThriftError as error:
             raise ParquetError(self.damage(group, leaf, 0, error)) from None
         before, end = extent(meta)
         grown = self.at - start - (end - before)
@@ -451,21 +473,29 @@ class Rewriter:
         """Returns a chunk's page indexes, updated to the new offsets, and its Bloom filter."""
         found = []
         if get(chunk, CHUNK_COLUMN_INDEX):
-            place = chunk[CHUNK_COLUMN_INDEX][1], chunk[CHUNK_COLUMN_INDEX + 1][1]
-            found.append((CHUNK_COLUMN_INDEX, self.read(*place)))
+            found.append((CHUNK_COLUMN_INDEX, self.index(chunk, CHUNK_COLUMN_INDEX)))
         if get(chunk, CHUNK_OFFSET_INDEX):
-            place = chunk[CHUNK_OFFSET_INDEX][1], chunk[CHUNK_OFFSET_INDEX + 1][1]
-            index = parse(self.read(*place))[0]
+            index = parse(self.index(chunk, CHUNK_OFFSET_INDEX))[0]
+            OFFSET_INDEX.check(index)
             for location in index[1][1].items:
-                offset, grown = moved[location[1][1]]
-                location[1] = (I64, offset)
-                location[2] = (I32, location[2][1] + grown)
+                before = location[LOCATION_OFFSET][1]
+                if before not in moved:
+                    raise ThriftError(f"the offset index names a page at {before}, where no page begins")
+                offset, grown = moved[before]
+                location[LOCATION_OFFSET] = (I64, offset)
+                location[LOCATION_BYTES] = (I32, location[LOCATION_BYTES][1] + grown)
             found.append((CHUNK_OFFSET_INDEX, serialize(index)))
         if get(meta, META_BLOOM):
             offset = meta[META_BLOOM][1]
-            header, length = self.header(offset, self.footer.end)
+            header, length = self.header(offset, self.footer.end, BLOOM)
             found.append((META_BLOOM, self.read(offset, length - offset + header[1][1])))
         return found
+
+    def index(self, chunk: Struct, key: int) -> bytes:
+        """Reads a page index, whose offset is the field ``key``, which is followed by that of its size."""
+        if key + 1 not in chunk:
+            raise ThriftError(f"field {key + 1} is missing")
+        return self.read(chunk[key][1], chunk[key + 1][1])
 
     def read(self, offset: int, size: int) -> bytes:
         if offset < 0 or size < 0 or offset + size > self.footer.end:
@@ -473,8 +503,12 @@ class Rewriter:
         self.file.seek(offset)
         return self.file.read(size)
 
-    def header(self, offset: int, end: int) -> tuple[Struct, int]:
-        """Parses the struct at an offset, and returns it with the offset after it."""
+    def header(self, offset: int, end: int, shape: Shape) -> tuple[Struct, int]:
+        """Parses the struct at an offset, and returns it with the offset after it.
+
+        Raises:
+            ThriftError: There is no struct of this shape.
+        """
         size = 256
         while True:
             size = min(size, end - offset)
@@ -484,6 +518,7 @@ class Rewriter:
                 if size in (end - offset, MAX_HEADER):
                     raise
             else:
+                shape.check(struct)
                 return struct, offset + length
             size = min(size * 16, MAX_HEADER)
 
@@ -494,11 +529,11 @@ class Rewriter:
         values = 0
         while at < end:
             try:
-                header, body = self.header(at, end)
+                header, body = self.header(at, end, PAGE)
                 size, count = header[PAGE_BYTES][1], page_values(header)
                 if not 0 <= size <= end - body or count < 0:
                     raise ThriftError("a page exceeds its column chunk")
-            except (ThriftError, KeyError, TypeError) as error:
+            except ThriftError as error:
                 raise PageError(values, f"invalid page header: {error}") from None
             crc = 0
             for block in self.blocks(body, size):
@@ -590,8 +625,8 @@ class Rewriter:
         file.seek(chunk[CHUNK_OFFSET_INDEX][1])
         index = parse(file.read(chunk[CHUNK_OFFSET_INDEX + 1][1]))[0]
         for location in index[1][1].items:
-            location[1] = (I64, location[1][1] + shift)
-            location[3] = (I64, location[3][1] + new.rows)
+            location[LOCATION_OFFSET] = (I64, location[LOCATION_OFFSET][1] + shift)
+            location[LOCATION_ROW] = (I64, location[LOCATION_ROW][1] + new.rows)
             new.locations.append(location)
         if new.pieces:
             total = new.meta
