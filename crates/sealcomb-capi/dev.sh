@@ -231,12 +231,13 @@ compile_with_newest() {
 test_pipelines() {
     local program
     build_openssl
-    for program in pipelines evp; do compile_with_newest "$program"; done
+    for program in pipelines pipelines-plain evp; do compile_with_newest "$program"; done
     # The manual's function compiles.
     # shellcheck disable=SC2016  # Backticks of the manual.
     awk '/^```c openssl$/ { on = 1; next } /^```$/ { on = 0 } on' docs/c.md >"$CAPI/pipeline.c"
     gcc -c -Wall -Wextra -Werror "-I$OPENSSL/install/include" "$CAPI/pipeline.c" -o "$CAPI/pipeline.o"
     OPENSSL_MODULES=$CAPI/modules "$CAPI/pipelines-newest" 200
+    OPENSSL_MODULES=$CAPI/modules "$CAPI/pipelines-plain-newest" 200
     if fetch_evp_data; then
         OPENSSL_MODULES=$CAPI/modules "$CAPI/evp-newest" "$CAPI"/openssl/data/evp{ciph_aes_{common,ccm_cavs,ocb,siv},mac_common}.txt
     else

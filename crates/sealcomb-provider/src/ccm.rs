@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use sealcomb::Key;
 
+use crate::aead_pipeline::Mode;
 use crate::cipher::{self, Base, Cipher};
 use crate::context::Context;
 use crate::data::{Buffers, Data};
 use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
-use crate::pipeline::Mode;
-use crate::{tls, whole};
+use crate::{params, tls, whole};
 
 /// Maximum size of an IV in bytes.
 const IV_BYTES: usize = 13;
@@ -143,7 +143,10 @@ impl Ccm {
 }
 
 impl Cipher for Ccm {
-    const INFO: cipher::Info = cipher::Info { mode: 0x7, block_bytes: 1, iv_bytes: 12, is_aead: true };
+    const INFO: cipher::Info =
+        cipher::Info { mode: 0x7, block_bytes: 1, iv_bytes: 12, is_aead: true, has_own_iv: true };
+    const GETTABLE: &'static [Param] = &params::PIPELINED_GETTABLE;
+    const SETTABLE: &'static [Param] = &params::PIPELINED_SETTABLE;
 
     fn new(key_bytes: usize) -> Self {
         Self {

@@ -21,11 +21,17 @@ pub(crate) struct Info {
     /// Default size of an IV in bytes.
     pub(crate) iv_bytes: usize,
     pub(crate) is_aead: bool,
+    /// Whether libcrypto leaves IVs to the provider. It does in any case; the flag tells programs.
+    pub(crate) has_own_iv: bool,
 }
 
 /// A cipher context of one mode.
 pub(crate) trait Cipher: Context {
     const INFO: Info;
+    /// The parameters of contexts that can be read, terminated.
+    const GETTABLE: &'static [Param];
+    /// The parameters of contexts that can be set, terminated.
+    const SETTABLE: &'static [Param];
 
     fn new(key_bytes: usize) -> Self;
 
@@ -238,7 +244,7 @@ unsafe extern "C" fn get_cipher_params<C: Cipher, const KEY_BYTES: usize>(params
         b"ivlen" => param.set_number(C::INFO.iv_bytes),
         b"blocksize" => param.set_number(C::INFO.block_bytes),
         b"aead" => param.set_number(C::INFO.is_aead.into()),
-        b"custom-iv" => param.set_number(1),
+        b"custom-iv" => param.set_number(C::INFO.has_own_iv.into()),
         b"cts" | b"tls-multi" | b"has-randkey" | b"encrypt-then-mac" => param.set_number(0),
         _ => true,
     }))
@@ -257,32 +263,12 @@ extern "C" fn gettable_params(_: *mut c_void, _: *mut c_void) -> *const Param {
     LIST.as_ptr()
 }
 
-extern "C" fn gettable_context_params(_: *mut c_void, _: *mut c_void) -> *const Param {
-    static LIST: [Param; 9] = [
-        Param::number(c"keylen"),
-        Param::number(c"ivlen"),
-        Param::number(c"taglen"),
-        Param::bytes(c"iv"),
-        Param::bytes(c"updated-iv"),
-        Param::bytes(c"tag"),
-        Param::number(c"tlsaadpad"),
-        Param::bytes(c"tlsivgen"),
-        Param::END,
-    ];
-    LIST.as_ptr()
+extern "C" fn gettable_context_params<C: Cipher>(_: *mut c_void, _: *mut c_void) -> *const Param {
+    C::GETTABLE.as_ptr()
 }
 
-extern "C" fn settable_context_params(_: *mut c_void, _: *mut c_void) -> *const Param {
-    static LIST: [Param; 7] = [
-        Param::number(c"keylen"),
-        Param::number(c"ivlen"),
-        Param::bytes(c"tag"),
-        Param::bytes(c"tlsaad"),
-        Param::bytes(c"tlsivfixed"),
-        Param::bytes(c"tlsivinv"),
-        Param::END,
-    ];
-    LIST.as_ptr()
+extern "C" fn settable_context_params<C: Cipher>(_: *mut c_void, _: *mut c_void) -> *const Param {
+    C::SETTABLE.as_ptr()
 }
 
 /// Length of a cipher's dispatch table, with or without pipelines.
@@ -303,8 +289,8 @@ pub(crate) const fn functions<C: Cipher, const KEY_BYTES: usize>() -> [Dispatch;
         entry!(10, get_params::<C> as Params),
         entry!(11, set_params::<C> as Params),
         entry!(12, gettable_params as List),
-        entry!(13, gettable_context_params as List),
-        entry!(14, settable_context_params as List),
+        entry!(13, gettable_context_params::<C> as List),
+        entry!(14, settable_context_params::<C> as List),
         END,
         END,
         END,

@@ -79,7 +79,49 @@ impl Buffers {
     }
 }
 
+impl<'a> Data<'a> {
+    /// Returns the first `count` bytes and the others.
+    pub(crate) fn split_at(self, count: usize) -> (Self, Self) {
+        match self {
+            Self::InPlace(data) => {
+                let (first, rest) = data.split_at_mut(count);
+                (Self::InPlace(first), Self::InPlace(rest))
+            }
+            Self::Apart(input, output) => {
+                let (first_output, output) = output.split_at_mut(count);
+                let (first_input, input) = input.split_at(count);
+                (Self::Apart(first_input, first_output), Self::Apart(input, output))
+            }
+        }
+    }
+
+    /// Copies the input to the output, unless it is there, and returns the output.
+    pub(crate) fn move_in_place(self) -> &'a mut [u8] {
+        match self {
+            Self::InPlace(data) => data,
+            Self::Apart(input, output) => {
+                output.copy_from_slice(input);
+                output
+            }
+        }
+    }
+}
+
 impl Data<'_> {
+    pub(crate) fn reborrow(&mut self) -> Data<'_> {
+        match self {
+            Self::InPlace(data) => Data::InPlace(data),
+            Self::Apart(input, output) => Data::Apart(input, output),
+        }
+    }
+
+    pub(crate) fn output(&self) -> &[u8] {
+        match self {
+            Self::InPlace(data) => data,
+            Self::Apart(_, output) => output,
+        }
+    }
+
     /// Returns the input, which in place is the output as well.
     pub(crate) fn input(&self) -> &[u8] {
         match self {

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use ctutils::CtEq;
 use sealcomb::{Direction, Key, Stream};
 
+use crate::aead_pipeline::Mode;
 use crate::cipher::{self, Base, Cipher};
 use crate::context::Context;
 use crate::data::{Buffers, Data};
 use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
-use crate::pipeline::Mode;
+use crate::params;
 use crate::tls;
 
 /// Maximum size of an IV in bytes, as in OpenSSL.
@@ -222,7 +223,10 @@ impl Gcm {
 }
 
 impl Cipher for Gcm {
-    const INFO: cipher::Info = cipher::Info { mode: 0x6, block_bytes: 1, iv_bytes: 12, is_aead: true };
+    const INFO: cipher::Info =
+        cipher::Info { mode: 0x6, block_bytes: 1, iv_bytes: 12, is_aead: true, has_own_iv: true };
+    const GETTABLE: &'static [Param] = &params::PIPELINED_GETTABLE;
+    const SETTABLE: &'static [Param] = &params::PIPELINED_SETTABLE;
 
     fn new(key_bytes: usize) -> Self {
         Self {

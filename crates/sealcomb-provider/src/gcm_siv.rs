@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use sealcomb::Key;
 
+use crate::aead_pipeline::Mode;
 use crate::cipher::{self, Base, Cipher};
 use crate::context::Context;
 use crate::data::{Buffers, Data};
 use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
-use crate::pipeline::Mode;
+use crate::params;
 use crate::whole;
 
 const IV_BYTES: usize = 12;
@@ -44,7 +45,9 @@ impl GcmSiv {
 
 impl Cipher for GcmSiv {
     const INFO: cipher::Info =
-        cipher::Info { mode: 0x10005, block_bytes: 1, iv_bytes: IV_BYTES, is_aead: true };
+        cipher::Info { mode: 0x10005, block_bytes: 1, iv_bytes: IV_BYTES, is_aead: true, has_own_iv: true };
+    const GETTABLE: &'static [Param] = &params::PIPELINED_GETTABLE;
+    const SETTABLE: &'static [Param] = &params::PIPELINED_SETTABLE;
 
     fn new(key_bytes: usize) -> Self {
         Self { base: Base::new(key_bytes, IV_BYTES), key: None }

@@ -1,5 +1,5 @@
-//! An OpenSSL 3 provider of AES-GCM, -CCM, -OCB, -SIV, -GCM-SIV, -XTS and CMAC. `docs/c.md` shows how to configure
-//! programs to use it.
+//! An OpenSSL 3 provider of AES-GCM, -CCM, -OCB, -SIV, -GCM-SIV, -CBC, -CTR, -XTS and CMAC. `docs/c.md` shows how to
+//! configure programs to use it.
 //!
 //! | file | |
 //! |---|---|
@@ -7,21 +7,30 @@
 //! | `context.rs` | contexts of ciphers and MACs |
 //! | `data.rs` | the buffers of a call |
 //! | `iv.rs` | the states of a context's IV and tag |
-//! | `tls.rs` | TLS 1.2 records |
+//! | `partial.rs` | buffered bytes |
+//! | `params.rs` | the lists of parameters |
+//! | `tls.rs`, `tls_cbc.rs` | TLS 1.2 records of AEADs and of CBC |
 //! | `cipher.rs` | the cipher functions, generic over the mode |
 //! | `gcm.rs`, `ocb.rs` | modes that process a message in pieces, with the library's streams |
 //! | `ccm.rs`, `siv.rs`, `gcm_siv.rs`, `whole.rs` | modes that need the message in one piece |
 //! | `xts.rs` | XTS |
-//! | `pipeline.rs` | pipelines: many messages per call |
+//! | `plain.rs`, `cbc.rs`, `ctr.rs` | CBC and CTR |
+//! | `pipeline.rs` | the functions of pipelines: many messages per call |
+//! | `columns.rs` | the arrays of such a call |
+//! | `aead_pipeline.rs`, `plain_pipeline.rs` | pipelines of AEADs, and of CBC and CTR |
 //! | `cmac.rs` | CMAC |
 //! | `list.rs` | the list of algorithms |
 // provider-cipher(7) and provider-mac(7) document OpenSSL's guarantees for the pointers of all functions.
 #![allow(clippy::missing_safety_doc)]
 
+mod aead_pipeline;
+mod cbc;
 mod ccm;
 mod cipher;
 mod cmac;
+mod columns;
 mod context;
+mod ctr;
 mod data;
 mod gcm;
 mod gcm_siv;
@@ -29,9 +38,14 @@ mod iv;
 mod list;
 mod ocb;
 mod openssl;
+mod params;
+mod partial;
 mod pipeline;
+mod plain;
+mod plain_pipeline;
 mod siv;
 mod tls;
+mod tls_cbc;
 mod whole;
 mod xts;
 

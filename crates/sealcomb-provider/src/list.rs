@@ -1,11 +1,14 @@
 //! The algorithms, with all of OpenSSL's names for them. Those of `pipeline` process many messages per call.
 
+use crate::cbc::Cbc;
 use crate::ccm::Ccm;
 use crate::cipher::{self, TABLE};
+use crate::ctr::Ctr;
 use crate::gcm::Gcm;
 use crate::gcm_siv::GcmSiv;
 use crate::ocb::Ocb;
 use crate::openssl::{Algorithm, Dispatch};
+use crate::plain::Plain;
 use crate::siv::Siv;
 use crate::xts::Xts;
 use crate::{cmac, pipeline};
@@ -37,6 +40,12 @@ ciphers! {
     c"AES-256-SIV": cipher Siv, 64;
     c"AES-128-GCM-SIV": pipeline GcmSiv, 16;
     c"AES-256-GCM-SIV": pipeline GcmSiv, 32;
+    c"AES-128-CBC:AES128:2.16.840.1.101.3.4.1.2": pipeline Plain<Cbc>, 16;
+    c"AES-192-CBC:AES192:2.16.840.1.101.3.4.1.22": pipeline Plain<Cbc>, 24;
+    c"AES-256-CBC:AES256:2.16.840.1.101.3.4.1.42": pipeline Plain<Cbc>, 32;
+    c"AES-128-CTR": pipeline Plain<Ctr>, 16;
+    c"AES-192-CTR": pipeline Plain<Ctr>, 24;
+    c"AES-256-CTR": pipeline Plain<Ctr>, 32;
     c"AES-128-XTS:1.3.111.2.1619.0.1.1": cipher Xts, 32;
     c"AES-256-XTS:1.3.111.2.1619.0.1.2": cipher Xts, 64;
 }

@@ -1,21 +1,21 @@
 //! OCB, for messages and additional data in any number of pieces. A piece returns the whole blocks so far, and the
 //! end returns the final partial block.
 
+use std::slice;
 use std::sync::Arc;
-use std::{ptr, slice};
 
 use ctutils::CtEq;
 use sealcomb::{Direction, Key, Stream};
-use zeroize::Zeroizing;
 
+use crate::aead_pipeline::Mode;
 use crate::cipher::{self, Base, Cipher};
 use crate::context::Context;
 use crate::data::Buffers;
 use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
-use crate::pipeline::Mode;
+use crate::params;
+use crate::partial::{BLOCK, Partial};
 
-const BLOCK: usize = 16;
 /// Maximum size of an IV in bytes.
 const IV_BYTES: usize = 15;
 
@@ -34,44 +34,6 @@ struct Message {
     partial: Partial,
     /// Size of the additional data in bytes; only its remainder modulo [`BLOCK`] is significant.
     aad_bytes: usize,
-}
-
-/// Buffered message bytes that do not yet fill a block.
-#[derive(Clone, Default)]
-struct Partial {
-    block: Zeroizing<[u8; BLOCK]>,
-    count: usize,
-}
-
-impl Partial {
-    /// Moves the buffered bytes and the input to the output as whole blocks, and buffers the remainder. Returns the
-    /// blocks; `None` if a buffer is NULL or the output is too small.
-    ///
-    /// # Safety
-    /// See [`Buffers::data`].
-    unsafe fn join<'a>(&mut self, buffers: Buffers) -> Option<&'a mut [u8]> {
-        let Buffers { input, count, output, room } = buffers;
-        let whole = self.count.checked_add(count)? / BLOCK * BLOCK;
-        if whole > room || input.is_null() || output.is_null() || isize::try_from(count).is_err() {
-            return None;
-        }
-        // SAFETY: guaranteed by the caller. Fewer bytes than a block are buffered.
-        unsafe {
-            if whole == 0 {
-                ptr::copy_nonoverlapping(input, self.block[self.count..].as_mut_ptr(), count);
-                self.count += count;
-                return Some(&mut []);
-            }
-            let taken = whole - self.count;
-            let left = count - taken;
-            let mut next = Zeroizing::new([0; BLOCK]);
-            ptr::copy_nonoverlapping(input.add(taken), next.as_mut_ptr(), left);
-            ptr::copy(input, output.add(self.count), taken);
-            ptr::copy_nonoverlapping(self.block.as_ptr(), output, self.count);
-            *self = Self { block: next, count: left };
-            Some(slice::from_raw_parts_mut(output, whole))
-        }
-    }
 }
 
 impl Ocb {
@@ -122,7 +84,9 @@ impl Ocb {
 
 impl Cipher for Ocb {
     const INFO: cipher::Info =
-        cipher::Info { mode: 0x10003, block_bytes: BLOCK, iv_bytes: 12, is_aead: true };
+        cipher::Info { mode: 0x10003, block_bytes: BLOCK, iv_bytes: 12, is_aead: true, has_own_iv: true };
+    const GETTABLE: &'static [Param] = &params::PIPELINED_GETTABLE;
+    const SETTABLE: &'static [Param] = &params::PIPELINED_SETTABLE;
 
     fn new(key_bytes: usize) -> Self {
         Self {
@@ -166,8 +130,9 @@ impl Cipher for Ocb {
             // OpenSSL's return value: the bytes in the blocks that are now complete.
             return Some((before + buffers.count) / BLOCK * BLOCK);
         }
+        let whole = message.partial.count.checked_add(buffers.count)? / BLOCK * BLOCK;
         // SAFETY: guaranteed by the caller.
-        let whole = unsafe { message.partial.join(buffers) }?;
+        let whole = unsafe { message.partial.join(buffers, whole) }?;
         stream.update(whole).ok()?;
         Some(whole.len())
     }
@@ -182,7 +147,7 @@ impl Cipher for Ocb {
         // SAFETY: guaranteed by the caller. The slice is no longer than needed, as OpenSSL's `room` can exceed the
         // buffer.
         let output = if count == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(output, count) } };
-        stream.update_to(&partial.block[..count], output).ok()?;
+        stream.update_to(partial.bytes(), output).ok()?;
         let (mut computed, bytes) = ([0; TAG_BYTES], stream.tag_bytes());
         stream.finish(&mut computed[..bytes]).ok()?;
         if self.base.encrypts {

@@ -57,6 +57,7 @@ impl Algorithm {
 
 /// `OSSL_PARAM`: a named parameter, with its value or the space for it.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub(crate) struct Param {
     key: *const c_char,
     kind: c_uint,
@@ -244,10 +245,18 @@ impl Param {
         if self.kind != OCTET_PTR {
             return self.set_bytes(iv);
         }
-        self.return_size = iv.len();
+        self.set_pointer(iv)
+    }
+
+    /// Sets a pointer to bytes of the context. Returns whether the parameter takes one.
+    pub(crate) fn set_pointer(&mut self, bytes: &[u8]) -> bool {
+        if self.kind != OCTET_PTR {
+            return false;
+        }
+        self.return_size = bytes.len();
         if !self.data.is_null() {
             // SAFETY: the data of a pointer parameter is space for a pointer.
-            unsafe { self.data.cast::<*const u8>().write_unaligned(iv.as_ptr()) };
+            unsafe { self.data.cast::<*const u8>().write_unaligned(bytes.as_ptr()) };
         }
         true
     }

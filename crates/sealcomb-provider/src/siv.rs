@@ -10,6 +10,7 @@ use crate::context::Context;
 use crate::data::{Buffers, Data};
 use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
+use crate::params;
 use crate::whole;
 
 #[derive(Clone)]
@@ -34,7 +35,10 @@ impl Siv {
 }
 
 impl Cipher for Siv {
-    const INFO: cipher::Info = cipher::Info { mode: 0x10004, block_bytes: 1, iv_bytes: 0, is_aead: true };
+    const INFO: cipher::Info =
+        cipher::Info { mode: 0x10004, block_bytes: 1, iv_bytes: 0, is_aead: true, has_own_iv: true };
+    const GETTABLE: &'static [Param] = &params::AEAD_GETTABLE;
+    const SETTABLE: &'static [Param] = &params::AEAD_SETTABLE;
 
     fn new(key_bytes: usize) -> Self {
         Self { base: Base::new(key_bytes, 0), key: None }

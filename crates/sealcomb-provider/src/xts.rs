@@ -8,6 +8,7 @@ use crate::cipher::{self, Cipher};
 use crate::context::Context;
 use crate::data::{Buffers, Data};
 use crate::openssl::Param;
+use crate::params;
 use crate::whole;
 
 const TWEAK_BYTES: usize = 16;
@@ -33,8 +34,15 @@ impl Xts {
 }
 
 impl Cipher for Xts {
-    const INFO: cipher::Info =
-        cipher::Info { mode: 0x10001, block_bytes: 1, iv_bytes: TWEAK_BYTES, is_aead: false };
+    const INFO: cipher::Info = cipher::Info {
+        mode: 0x10001,
+        block_bytes: 1,
+        iv_bytes: TWEAK_BYTES,
+        is_aead: false,
+        has_own_iv: true,
+    };
+    const GETTABLE: &'static [Param] = &params::GETTABLE;
+    const SETTABLE: &'static [Param] = &params::SETTABLE;
 
     fn new(key_bytes: usize) -> Self {
         Self { key_bytes, encrypts: true, key: None, tweak: None }

@@ -42,6 +42,8 @@ enum { THEIRS, OURS, MAX_BYTES = 20000, BUFFER = MAX_BYTES + 64, CALLS = 24 };
     X(SIV_LATE, "SIV, rejected: associated data after the message") \
     X(XTS_EQUAL, "XTS, rejected: decrypting under a key with equal halves") \
     X(XTS_DIRECTION, "XTS, rejected: a new direction without a key (OpenSSL continues in the previous one)") \
+    X(CBC_DIRECTION, "CBC, rejected: a new direction without a key (OpenSSL uses the key as expanded for the other one)") \
+    X(PLAIN_NUMBER, "CBC and CTR, rejected: a position within a block (early OpenSSL 3.0 uses keystream that need not exist)") \
     X(MAC_ENDED, "CMAC, rejected: continuing a message that has ended") \
     X(EMPTY, "CCM and SIV, accepted: an empty message without any piece") \
     X(DUPLICATE, "SIV and CMAC, accepted: copying a context without a key")
@@ -925,6 +927,8 @@ static void xts_sequence(void) {
     }
 }
 
+#include "sequences_plain.h"
+
 /* ---- MACs: CMAC, and OpenSSL's GMAC with either provider's GCM. */
 
 static void mac_sequence(void) {
@@ -1038,6 +1042,8 @@ static void sequence(void) {
     int kind = below(20);
     if (kind < 2) mac_sequence();
     else if (kind == 2) xts_sequence();
+    else if (kind < 6) plain_sequence();
+    else if (kind == 6) record_sequence();
     else cipher_sequence();
 }
 
@@ -1061,6 +1067,7 @@ int main(int count, char **arguments) {
         xts[n][OURS] = EVP_CIPHER_fetch(NULL, n ? "1.3.111.2.1619.0.1.2" : "1.3.111.2.1619.0.1.1", "provider=sealcomb");
         if (xts[n][THEIRS] == NULL || xts[n][OURS] == NULL) fail("cannot fetch XTS");
     }
+    plain_fetch();
     if (count > 2) {
         loud = 1;
         number = strtoull(arguments[2], NULL, 10);

@@ -96,7 +96,9 @@ check_records() {
 for suite in "-tls1_3 -ciphersuites TLS_AES_128_GCM_SHA256" "-tls1_3 -ciphersuites TLS_AES_256_GCM_SHA384" \
     "-tls1_3 -ciphersuites TLS_AES_128_CCM_SHA256" "-tls1_3 -ciphersuites TLS_AES_128_CCM_8_SHA256" \
     "-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256" "-tls1_2 -cipher AES256-GCM-SHA384" \
-    "-tls1_2 -cipher AES128-CCM" "-tls1_2 -cipher DHE-RSA-AES256-CCM" "-tls1_2 -cipher AES256-CCM8:@SECLEVEL=0"; do
+    "-tls1_2 -cipher AES128-CCM" "-tls1_2 -cipher DHE-RSA-AES256-CCM" "-tls1_2 -cipher AES256-CCM8:@SECLEVEL=0" \
+    "-tls1_2 -cipher ECDHE-RSA-AES128-SHA256" "-tls1_2 -no_etm -cipher ECDHE-RSA-AES256-SHA384" \
+    "-tls1 -cipher AES256-SHA:@SECLEVEL=0"; do
     read -ra options <<<"$suite"
     for pair in "ours theirs" "theirs ours" "ours ours"; do
         read -r of_server of_client <<<"$pair"
@@ -107,7 +109,8 @@ for suite in "-tls1_3 -ciphersuites TLS_AES_128_GCM_SHA256" "-tls1_3 -ciphersuit
     done
 done
 
-for suite in "-cipher ECDHE-RSA-AES128-GCM-SHA256" "-cipher AES256-GCM-SHA384" "-cipher AES128-CCM" "-cipher AES256-CCM8:@SECLEVEL=0"; do
+for suite in "-cipher ECDHE-RSA-AES128-GCM-SHA256" "-cipher AES256-GCM-SHA384" "-cipher AES128-CCM" "-cipher AES256-CCM8:@SECLEVEL=0" \
+    "-cipher ECDHE-RSA-AES128-SHA256" "-no_etm -cipher ECDHE-RSA-AES256-SHA384"; do
     read -ra options <<<"-tls1_2 $suite"
     check_records ours theirs server "${options[@]}"
     check_records theirs ours client "${options[@]}"

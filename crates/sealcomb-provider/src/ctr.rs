@@ -1,0 +1,115 @@
+//! CTR, whose keystream continues within a block from piece to piece.
+
+use sealcomb::Key;
+use zeroize::Zeroizing;
+
+use crate::cipher::Info;
+use crate::data::{Buffers, Data};
+use crate::partial::{BLOCK, Partial};
+use crate::plain::{self, Progress, Taken, Way};
+
+/// A message in progress.
+#[derive(Clone)]
+pub(crate) struct Ctr {
+    /// The counter block of the next byte.
+    counter: [u8; BLOCK],
+    /// Number of bytes that have used this counter block.
+    used: usize,
+    /// The keystream of this counter block, from the first piece on that begins within it.
+    keystream: Option<Zeroizing<[u8; BLOCK]>>,
+}
+
+impl Ctr {
+    fn count(&mut self, blocks: usize) {
+        self.counter = u128::from_be_bytes(self.counter).wrapping_add(blocks as u128).to_be_bytes();
+        self.used = 0;
+        self.keystream = None;
+    }
+
+    /// Encrypts the bytes that continue a block, and returns the others.
+    fn continue_block<'a>(&mut self, key: &Key, data: Data<'a>) -> Option<Data<'a>> {
+        let count = data.input().len().min((BLOCK - self.used) % BLOCK);
+        if count == 0 {
+            return Some(data);
+        }
+        if self.keystream.is_none() {
+            let mut block = Zeroizing::new([0; BLOCK]);
+            plain::crypt(key, true, &self.counter, Data::InPlace(&mut *block))?;
+            self.keystream = Some(block);
+        }
+        let (first, rest) = data.split_at(count);
+        let output = first.move_in_place();
+        for (byte, key) in output.iter_mut().zip(&self.keystream.as_ref()?[self.used..]) {
+            *byte ^= key;
+        }
+        self.used += count;
+        if self.used == BLOCK {
+            self.count(1);
+        }
+        Some(rest)
+    }
+}
+
+impl AsRef<[u8]> for Ctr {
+    fn as_ref(&self) -> &[u8] {
+        &self.counter
+    }
+}
+
+impl Progress for Ctr {
+    const INFO: Info = Info { mode: 0x5, block_bytes: 1, iv_bytes: BLOCK, is_aead: false, has_own_iv: false };
+    const ID: &'static str = "ctr";
+    const IS_SYMMETRIC: bool = true;
+
+    fn new(iv: [u8; BLOCK]) -> Self {
+        Self { counter: iv, used: 0, keystream: None }
+    }
+
+    /// Continues with the next counter block.
+    fn restart(&mut self, _: Option<[u8; BLOCK]>) {
+        self.skip_block();
+    }
+
+    fn next_iv(&self) -> [u8; BLOCK] {
+        let mut next = self.clone();
+        next.skip_block();
+        next.counter
+    }
+
+    fn used_in_block(&self) -> usize {
+        self.used
+    }
+
+    fn skip_block(&mut self) {
+        if self.used > 0 {
+            self.count(1);
+        }
+    }
+
+    fn can_take(&self, _: Way, buffers: &Buffers) -> bool {
+        buffers.is_possible()
+    }
+
+    unsafe fn take<'a>(&mut self, key: &Key, _: Way, buffers: Buffers) -> Option<Taken<'a>> {
+        // SAFETY: guaranteed by the caller.
+        let data = unsafe { buffers.data() }?;
+        Some(Taken { written: buffers.count, data: self.continue_block(key, data)? })
+    }
+
+    fn look_ahead(&mut self, _: bool, _: &[u8]) {}
+
+    fn advance(&mut self, _: bool, output: &[u8]) {
+        if !output.is_empty() {
+            self.count(output.len() / BLOCK);
+            self.used = output.len() % BLOCK;
+        }
+    }
+
+    fn last(&self, _: Way) -> Option<Partial> {
+        Some(Partial::default())
+    }
+
+    fn end(&mut self, _: Way, last: Partial) -> Option<Partial> {
+        Some(last)
+    }
+}
