@@ -16,9 +16,9 @@ FUNCTION = re.compile(
 
 
 def roff(text: str) -> str:
-    """Return running text as roff: escaped, with code in bold."""
+    """Return running text as roff: escaped, with code and emphasis in bold."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
-    text = re.sub(r"`([^`]*)`", r"\\fB\1\\fR", text)
+    text = re.sub(r"`([^`]*)`|\*\*(.+?)\*\*", r"\\fB\1\2\\fR", text)
     return re.sub(r"^(?=[.'])", r"\\&", text, flags=re.MULTILINE)
 
 

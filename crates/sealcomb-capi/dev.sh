@@ -5,8 +5,8 @@ word capi "" "run_suite capi" \
     "Test the installed C library: C and C++ tests with two compilers, sanitizers and valgrind, examples, ABI, cost \
 per call; then the OpenSSL provider."
 word capi-install "PREFIX [OPTION...]" install_library "Build the C library and install it into PREFIX, or into \
-\$DESTDIR/PREFIX: the header, both libraries, the files for pkg-config and CMake, and manual pages. Options go to cargo, such as \
---features hazmat."
+\$DESTDIR/PREFIX: the header, both libraries, the files for pkg-config and CMake, and manual pages. \$LIBDIR is the folder of \
+the libraries in PREFIX, by default lib. Options go to cargo, such as --features hazmat."
 word capi-header "" write_header "Write the C library's header and the record of its ABI."
 
 readonly CAPI=$TARGET/capi
@@ -45,7 +45,7 @@ install_library() {
         echo "usage: ./dev capi-install PREFIX [OPTION...]: PREFIX is an absolute path, such as /usr/local" >&2
         return 2
     fi
-    local prefix=${1%/} root=${DESTDIR:-}${1%/} log=$NOTES/capi-install.log version private
+    local prefix=${1%/} root=${DESTDIR:-}${1%/} lib=${LIBDIR:-lib} log=$NOTES/capi-install.log version private
     version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
     local soname=libsealcomb.so.${version%.*}
     # A forced link prints the system libraries that the static library needs.
@@ -57,18 +57,18 @@ install_library() {
     }
     # There is no static libgcc_s: libgcc_eh has its unwinder.
     private=$(sed -n 's/-lgcc_s/-lgcc_eh/; s/.*native-static-libs: //p' "$log")
-    install -d "$root"/{include,lib/pkgconfig,share/cmake/sealcomb}
+    install -d "$root"/{include,"$lib/pkgconfig",share/cmake/sealcomb}
     install -m 644 crates/sealcomb-capi/include/sealcomb.h "$root/include"
     install -m 644 crates/sealcomb-capi/cmake/*.cmake "$root/share/cmake/sealcomb"
-    install -m 644 "$TARGET/release/libsealcomb_capi.a" "$root/lib/libsealcomb.a"
-    install -m 755 "$TARGET/release/libsealcomb_capi.so" "$root/lib/libsealcomb.so.$version"
-    ln -sf "libsealcomb.so.$version" "$root/lib/$soname"
-    ln -sf "libsealcomb.so.$version" "$root/lib/libsealcomb.so"
+    install -m 644 "$TARGET/release/libsealcomb_capi.a" "$root/$lib/libsealcomb.a"
+    install -m 755 "$TARGET/release/libsealcomb_capi.so" "$root/$lib/libsealcomb.so.$version"
+    ln -sf "libsealcomb.so.$version" "$root/$lib/$soname"
+    ln -sf "libsealcomb.so.$version" "$root/$lib/libsealcomb.so"
     tools/capi_man.py crates/sealcomb-capi/include/sealcomb.h "$root/share/man/man3" >"$log"
-    cat >"$root/lib/pkgconfig/sealcomb.pc" <<PC
+    cat >"$root/$lib/pkgconfig/sealcomb.pc" <<PC
 prefix=$prefix
 exec_prefix=\${prefix}
-libdir=\${exec_prefix}/lib
+libdir=\${exec_prefix}/$lib
 includedir=\${prefix}/include
 
 Name: sealcomb
@@ -91,11 +91,14 @@ compare_with_cargo_c() {
     # cargo-c has no manual pages.
     diff <(cd "$CAPI/installed" && find . -path '*/share/man*' -prune -o -printf '%y %p %l\n' | sort) <(cd "$CAPI/cargo-c" && find . -printf '%y %p %l\n' | sort)
     diff <(objdump -p "$CAPI_PREFIX/lib/libsealcomb.so" | grep SONAME) <(objdump -p "$CAPI/cargo-c/usr/local/lib/libsealcomb.so" | grep SONAME)
+    # This library has no optional features.
+    LD_LIBRARY_PATH=$CAPI/cargo-c/usr/local/lib "$CAPI/tests/gcc/streams-C" | grep -qx 'streams: not in this build, which has no hazmat'
 }
 
 install_capi() {
     rm -rf "$CAPI/installed"
-    DESTDIR=$CAPI/installed install_library /usr/local
+    # With streams.
+    DESTDIR=$CAPI/installed install_library /usr/local --features hazmat
     # The library must export exactly the header's functions, each with the library's version.
     diff <(sed -n 's/^[^*]*[ *]\(sealcomb_[a-z_]*\)(.*/\1@@libsealcomb.so.0.1/p' "$CAPI_PREFIX/include/sealcomb.h" | sort) \
         <(nm --dynamic --defined-only "$CAPI_PREFIX/lib/libsealcomb.so" | awk '$2 == "T" { print $3 }' | sort)

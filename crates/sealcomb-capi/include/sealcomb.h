@@ -159,6 +159,15 @@ typedef enum sealcomb_status {
      */
     SEALCOMB_ERROR_EQUAL_KEY_HALVES = -17,
     /**
+     * The algorithm has no streams, or the library was built without the feature `hazmat`.
+     */
+    SEALCOMB_ERROR_NO_STREAMS = -18,
+    /**
+     * The calls of a stream are in the wrong order: its message has not begun, has ended, or goes in the other
+     * direction, or additional data of GCM follows the message.
+     */
+    SEALCOMB_ERROR_STREAM_ORDER = -19,
+    /**
      * A bug in the library: please report it. Outputs of messages to open are zeroed; other outputs and tags are
      * unspecified and must be discarded.
      */
@@ -180,6 +189,20 @@ typedef struct sealcomb_algorithm sealcomb_algorithm;
  * `sealcomb_key_free` zeroizes and frees it.
  */
 typedef struct sealcomb_key sealcomb_key;
+
+/**
+ * The state of a message in pieces, under a key of AES-GCM, AES-GMAC, AES-OCB3 or AES-CMAC. Its size does not depend
+ * on the length of the message.
+ *
+ * - GCM: pieces of any size; the additional data before the message.
+ * - OCB3: additional data in pieces of any size at any time; pieces of the message are multiples of 16 bytes, except
+ *   the last one.
+ * - GMAC and CMAC: the data to authenticate, as additional data in pieces of any size.
+ *
+ * A stream may be used by one thread at a time. Streams require a library with the feature `hazmat`; without it,
+ * `sealcomb_stream_new` fails.
+ */
+typedef struct sealcomb_stream sealcomb_stream;
 
 /**
  * A read-only piece of memory.
@@ -738,7 +761,8 @@ enum sealcomb_status sealcomb_keys_new_many(const struct sealcomb_algorithm *alg
                                             struct sealcomb_key **keys);
 
 /**
- * Zeroizes and frees a key. No thread may be using the key during or after this call.
+ * Zeroizes and frees a key, or, if streams use it, leaves that to the last `sealcomb_stream_free`. No other call may
+ * be using the key during or after this call.
  *
  * @param key key from `sealcomb_key_new`, `sealcomb_key_new_with` or `sealcomb_keys_new_many` that has not been
  * freed; NULL does nothing
@@ -914,6 +938,145 @@ enum sealcomb_status sealcomb_mac_verify(const struct sealcomb_key *key,
  * number
  */
 const char *sealcomb_status_text(int32_t status);
+
+/**
+ * Creates a stream, which can process any number of messages under the key, one after the other.
+ *
+ * The stream shares the key: `sealcomb_key_free` may be called before `sealcomb_stream_free`. Begin a message with
+ * `sealcomb_stream_begin_seal` or `sealcomb_stream_begin_open`, pass its pieces to `sealcomb_stream_aad` and
+ * `sealcomb_stream_update`, and end it with `sealcomb_stream_finish` or `sealcomb_stream_verify`.
+ *
+ * @param key the key; must not be NULL
+ * @param stream receives the new stream; set to NULL on failure; must not be NULL
+ * @retval SEALCOMB_OK success
+ * @retval SEALCOMB_ERROR_NO_STREAMS the algorithm has no streams, or the library was built without `hazmat`
+ * @retval SEALCOMB_ERROR_POINTER `key` or `stream` is NULL
+ */
+SEALCOMB_MUST_USE
+enum sealcomb_status sealcomb_stream_new(const struct sealcomb_key *key,
+                                         struct sealcomb_stream **stream);
+
+/**
+ * Begins a message to seal, or for GMAC and CMAC the computation of a tag. A message that has not ended is
+ * abandoned.
+ *
+ * @param stream the stream; must not be NULL
+ * @param nonce the nonce, which must be unique per message, see `sealcomb_algorithm_note`; may be NULL if
+ * `nonce_bytes` is 0
+ * @param nonce_bytes size of the nonce in bytes
+ * @retval SEALCOMB_OK success
+ * @retval SEALCOMB_ERROR_NONCE_LENGTH the algorithm does not take this nonce size; the stream is unchanged
+ * @retval SEALCOMB_ERROR_POINTER `stream` is NULL, or the nonce's pointer or size is invalid
+ */
+SEALCOMB_MUST_USE
+enum sealcomb_status sealcomb_stream_begin_seal(struct sealcomb_stream *stream,
+                                                const uint8_t *nonce,
+                                                size_t nonce_bytes);
+
+/**
+ * Begins a message to open, or for GMAC and CMAC the verification of a tag. A message that has not ended is
+ * abandoned.
+ *
+ * **The pieces of an opened message are released before the tag is verified.** Do not act on them until
+ * `sealcomb_stream_verify` has returned `SEALCOMB_OK`, and destroy them if it returns anything else. An attacker who
+ * changes the ciphertext changes them. `sealcomb_open` releases only authentic messages.
+ *
+ * @param stream the stream; must not be NULL
+ * @param nonce the nonce of the message; may be NULL if `nonce_bytes` is 0
+ * @param nonce_bytes size of the nonce in bytes
+ * @retval SEALCOMB_OK success
+ * @retval SEALCOMB_ERROR_NONCE_LENGTH the algorithm does not take this nonce size; the stream is unchanged
+ * @retval SEALCOMB_ERROR_POINTER `stream` is NULL, or the nonce's pointer or size is invalid
+ */
+SEALCOMB_MUST_USE
+enum sealcomb_status sealcomb_stream_begin_open(struct sealcomb_stream *stream,
+                                                const uint8_t *nonce,
+                                                size_t nonce_bytes);
+
+/**
+ * Authenticates the next bytes of the additional data; for GMAC and CMAC, of the data to authenticate.
+ *
+ * @param stream the stream; must not be NULL
+ * @param aad the next bytes; may be NULL if `aad_bytes` is 0
+ * @param aad_bytes their number
+ * @retval SEALCOMB_OK success
+ * @retval SEALCOMB_ERROR_STREAM_ORDER no message has begun, it has ended, or, for GCM, its text has begun
+ * @retval SEALCOMB_ERROR_AAD_TOO_LONG the additional data exceeds the mode's limit; the stream is unchanged
+ * @retval SEALCOMB_ERROR_POINTER `stream` is NULL, or the pointer or size of the bytes is invalid
+ */
+SEALCOMB_MUST_USE
+enum sealcomb_status sealcomb_stream_aad(struct sealcomb_stream *stream,
+                                         const uint8_t *aad,
+                                         size_t aad_bytes);
+
+/**
+ * Encrypts the next bytes of a message, or decrypts them **without verifying them**, see `sealcomb_stream_begin_open`.
+ *
+ * The result has as many bytes as the input. To work in place, pass the same pointer as `input` and `output`. Otherwise
+ * the two must not overlap. After an error, nothing was written, and the stream is unchanged.
+ *
+ * @param stream the stream; must not be NULL
+ * @param input the next bytes; may be NULL if `bytes` is 0
+ * @param bytes their number
+ * @param output receives the result; may be NULL if `bytes` is 0
+ * @param output_bytes space at `output` in bytes: at least `bytes`
+ * @retval SEALCOMB_OK success
+ * @retval SEALCOMB_ERROR_STREAM_ORDER no message has begun, or it has ended
+ * @retval SEALCOMB_ERROR_MESSAGE_LENGTH for OCB3, the previous piece was not a multiple of 16 bytes
+ * @retval SEALCOMB_ERROR_MESSAGE_TOO_LONG the message exceeds the mode's limit
+ * @retval SEALCOMB_ERROR_TAKES_NO_MESSAGE the algorithm is a MAC
+ * @retval SEALCOMB_ERROR_OUTPUT_TOO_SHORT `output_bytes` is less than `bytes`
+ * @retval SEALCOMB_ERROR_OVERLAP the buffers overlap other than in place
+ * @retval SEALCOMB_ERROR_POINTER `stream` is NULL, or a pointer or size is invalid
+ */
+SEALCOMB_MUST_USE
+enum sealcomb_status sealcomb_stream_update(struct sealcomb_stream *stream,
+                                            const uint8_t *input,
+                                            size_t bytes,
+                                            uint8_t *output,
+                                            size_t output_bytes);
+
+/**
+ * Ends a message to seal, and writes its tag. The next call must begin another message.
+ *
+ * @param stream the stream; must not be NULL
+ * @param tag receives the tag
+ * @param tag_bytes size of the tag in bytes: `sealcomb_key_tag_bytes`
+ * @retval SEALCOMB_OK success
+ * @retval SEALCOMB_ERROR_STREAM_ORDER no message to seal has begun, or it has ended
+ * @retval SEALCOMB_ERROR_TAG_LENGTH `tag_bytes` is not `sealcomb_key_tag_bytes`; the stream is unchanged
+ * @retval SEALCOMB_ERROR_POINTER `stream` or `tag` is NULL
+ */
+SEALCOMB_MUST_USE
+enum sealcomb_status sealcomb_stream_finish(struct sealcomb_stream *stream,
+                                            uint8_t *tag,
+                                            size_t tag_bytes);
+
+/**
+ * Ends a message to open, and compares its tag with the received one, in constant time. The next call must begin
+ * another message.
+ *
+ * @param stream the stream; must not be NULL
+ * @param tag the received tag
+ * @param tag_bytes size of the tag in bytes: `sealcomb_key_tag_bytes`
+ * @retval SEALCOMB_OK the message is authentic
+ * @retval SEALCOMB_FORGED it is not: destroy its pieces
+ * @retval SEALCOMB_ERROR_STREAM_ORDER no message to open has begun, or it has ended
+ * @retval SEALCOMB_ERROR_TAG_LENGTH `tag_bytes` is not `sealcomb_key_tag_bytes`; the stream is unchanged
+ * @retval SEALCOMB_ERROR_POINTER `stream` or `tag` is NULL
+ */
+SEALCOMB_MUST_USE
+enum sealcomb_status sealcomb_stream_verify(struct sealcomb_stream *stream,
+                                            const uint8_t *tag,
+                                            size_t tag_bytes);
+
+/**
+ * Zeroizes and frees a stream, and its key if nothing else uses it. No other call may be using the stream during or
+ * after this call.
+ *
+ * @param stream stream from `sealcomb_stream_new` that has not been freed; NULL does nothing
+ */
+void sealcomb_stream_free(struct sealcomb_stream *stream);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -2,6 +2,7 @@
 
 use std::ffi::c_char;
 use std::ptr;
+use std::sync::Arc;
 
 use sealcomb::Key;
 use zeroize::Zeroize;
@@ -15,7 +16,15 @@ use crate::{algorithm, backend, guard, memory, sealcomb_algorithm, sealcomb_stat
 ///
 /// Keys are immutable. Any number of jobs and threads may use one concurrently, without locks, until
 /// `sealcomb_key_free` zeroizes and frees it.
+// A pointer to it is one of `Arc::into_raw`, so that streams can share the key without another indirection for jobs. The
+// condition is always true: it keeps cbindgen from declaring the type as another name of the field.
+#[cfg_attr(all(), repr(transparent))]
 pub struct sealcomb_key(pub(crate) Key);
+
+/// Moves a key to the heap, for C.
+fn into_pointer(key: Key) -> *mut sealcomb_key {
+    Arc::into_raw(Arc::new(key)).cast::<sealcomb_key>().cast_mut()
+}
 
 /// Expands a key for the algorithm's default tag size and the default backend (`sealcomb_backend_selected`).
 ///
@@ -92,12 +101,12 @@ pub unsafe extern "C" fn sealcomb_key_new_with(
             let backend = unsafe { backend::named(backend) }?;
             let key = Key::with_backend(algorithm, bytes, backend)?;
             let key = if tag_bytes == 0 { key } else { key.with_tag_bytes(tag_bytes)? };
-            Ok(Box::new(sealcomb_key(key)))
+            Ok(key)
         };
         match expand() {
             Ok(expanded) => {
                 // SAFETY: not NULL, and valid for writes, guaranteed by the caller.
-                unsafe { memory::store(key, Box::into_raw(expanded)) };
+                unsafe { memory::store(key, into_pointer(expanded)) };
                 SEALCOMB_OK
             }
             Err(status) => status,
@@ -162,7 +171,7 @@ pub unsafe extern "C" fn sealcomb_keys_new_many(
             Ok(mut expanded) => {
                 for (index, key) in expanded.drain(..).enumerate() {
                     // SAFETY: `keys` has `count` entries, guaranteed by the caller.
-                    unsafe { keys.add(index).write(Box::into_raw(Box::new(sealcomb_key(key)))) };
+                    unsafe { keys.add(index).write(into_pointer(key)) };
                 }
                 // The keys were moved, which leaves copies in the vector.
                 expanded.spare_capacity_mut().zeroize();
@@ -173,7 +182,8 @@ pub unsafe extern "C" fn sealcomb_keys_new_many(
     })
 }
 
-/// Zeroizes and frees a key. No thread may be using the key during or after this call.
+/// Zeroizes and frees a key, or, if streams use it, leaves that to the last `sealcomb_stream_free`. No other call may
+/// be using the key during or after this call.
 ///
 /// @param key key from `sealcomb_key_new`, `sealcomb_key_new_with` or `sealcomb_keys_new_many` that has not been
 /// freed; NULL does nothing
@@ -181,8 +191,8 @@ pub unsafe extern "C" fn sealcomb_keys_new_many(
 pub unsafe extern "C" fn sealcomb_key_free(key: *mut sealcomb_key) {
     guard::or((), || {
         if !key.is_null() {
-            // SAFETY: from `Box::into_raw`; not freed before and not used afterwards, guaranteed by the caller.
-            drop(unsafe { Box::from_raw(key) });
+            // SAFETY: from `into_pointer`; not freed before and not used afterwards, guaranteed by the caller.
+            drop(unsafe { Arc::from_raw(key.cast::<Key>().cast_const()) });
         }
     });
 }

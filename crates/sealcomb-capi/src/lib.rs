@@ -16,9 +16,12 @@ mod guard;
 mod job;
 mod key;
 mod memory;
+#[cfg(not(feature = "hazmat"))]
+mod no_streams;
 mod parts;
 mod single;
 mod status;
+mod stream;
 mod text;
 
 pub use algorithm::*;
@@ -29,6 +32,7 @@ pub use job::*;
 pub use key::*;
 pub use single::*;
 pub use status::*;
+pub use stream::*;
 
 use std::ffi::{CStr, c_char};
 

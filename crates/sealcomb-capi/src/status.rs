@@ -58,6 +58,11 @@ pub enum sealcomb_status {
     SEALCOMB_ERROR_NO_BACKEND = -16,
     /// The key of XTS consists of two equal keys, under which XTS is not secure.
     SEALCOMB_ERROR_EQUAL_KEY_HALVES = -17,
+    /// The algorithm has no streams, or the library was built without the feature `hazmat`.
+    SEALCOMB_ERROR_NO_STREAMS = -18,
+    /// The calls of a stream are in the wrong order: its message has not begun, has ended, or goes in the other
+    /// direction, or additional data of GCM follows the message.
+    SEALCOMB_ERROR_STREAM_ORDER = -19,
     /// A bug in the library: please report it. Outputs of messages to open are zeroed; other outputs and tags are
     /// unspecified and must be discarded.
     SEALCOMB_ERROR_INTERNAL = -100,
@@ -79,6 +84,8 @@ impl From<Error> for sealcomb_status {
             Error::OutputTooShort { .. } => SEALCOMB_ERROR_OUTPUT_TOO_SHORT,
             Error::TakesNoAad => SEALCOMB_ERROR_TAKES_NO_AAD,
             Error::TakesNoMessage => SEALCOMB_ERROR_TAKES_NO_MESSAGE,
+            Error::NotInPieces => SEALCOMB_ERROR_NO_STREAMS,
+            Error::MessageEnded | Error::AadAfterMessage => SEALCOMB_ERROR_STREAM_ORDER,
             Error::UnknownAlgorithm | Error::AlgorithmNotBuilt { .. } => SEALCOMB_ERROR_UNKNOWN_ALGORITHM,
             Error::UnknownBackend => SEALCOMB_ERROR_UNKNOWN_BACKEND,
             Error::BackendUnavailable { .. } | Error::BackendNotBuilt { .. } => SEALCOMB_ERROR_NO_BACKEND,
@@ -101,7 +108,7 @@ impl From<Verdict> for sealcomb_status {
 }
 
 fn text(status: i32) -> &'static CStr {
-    const TEXTS: [(sealcomb_status, &CStr); 21] = [
+    const TEXTS: [(sealcomb_status, &CStr); 23] = [
         (SEALCOMB_OK, c"success"),
         (SEALCOMB_NOT_DONE, c"not processed: another job of the batch is invalid"),
         (SEALCOMB_UNAUTHENTICATED, c"decrypted but not authenticated: the algorithm has no tag"),
@@ -131,6 +138,8 @@ fn text(status: i32) -> &'static CStr {
         (SEALCOMB_ERROR_UNKNOWN_BACKEND, c"unknown backend; expected a name from sealcomb_backend_at"),
         (SEALCOMB_ERROR_NO_BACKEND, c"backend not supported by the CPU, not enabled by the OS, or not in this build"),
         (SEALCOMB_ERROR_EQUAL_KEY_HALVES, c"key with equal halves; XTS requires two different keys"),
+        (SEALCOMB_ERROR_NO_STREAMS, c"no streams: not for this algorithm, or not in this build (feature hazmat)"),
+        (SEALCOMB_ERROR_STREAM_ORDER, c"calls of a stream in the wrong order; see SEALCOMB_ERROR_STREAM_ORDER"),
         (SEALCOMB_ERROR_INTERNAL, c"internal error: please report this bug"),
     ];
     TEXTS.iter().find(|(known, _)| *known as i32 == status).map_or(c"unknown status", |(_, text)| text)
@@ -153,7 +162,7 @@ mod tests {
     #[test]
     fn every_status_has_a_distinct_text() {
         let known: Vec<_> = (-101..=3).map(text).filter(|text| *text != unknown()).collect();
-        assert_eq!(known.len(), 21);
+        assert_eq!(known.len(), 23);
         assert!((1..known.len()).all(|i| !known[..i].contains(&known[i])));
     }
 

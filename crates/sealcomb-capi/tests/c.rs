@@ -5,7 +5,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-const PROGRAMS: [&str; 6] = ["known_answers", "batches", "bursts", "misuse", "threads", "allocations"];
+const PROGRAMS: [&str; 7] =
+    ["known_answers", "batches", "bursts", "streams", "misuse", "threads", "allocations"];
 const LANGUAGES: [(&str, &str, &str); 4] = [
     ("gcc", "c", "-std=c99"),
     ("g++", "c++", "-std=c++17"),

@@ -32,7 +32,7 @@ pub(crate) struct Way {
 pub(crate) struct Taken<'a> {
     /// Number of bytes that the call returns.
     pub(crate) written: usize,
-    /// Those that still have to be encrypted or decrypted.
+    /// The bytes that still have to be encrypted or decrypted.
     pub(crate) data: Data<'a>,
 }
 

@@ -144,7 +144,7 @@ static void plain_compare(void) {
         }
         const unsigned char *inside = EVP_CIPHER_CTX_iv(run.ctx[p]);
         if (inside == NULL || memcmp(inside, iv[p][0], 16) != 0) fail("EVP_CIPHER_CTX_iv returns another IV");
-        if (p == 0) state -= 0x9e3779b97f4a7c15; /* The same key length for both. */
+        if (p == 0) state -= 0x9e3779b97f4a7c15; /* Both get this key length. */
     }
     for (int i = 0; i < 6; i++) {
         if (values[0][i] != values[1][i]) fail("parameter %d: %ld and %ld", i, values[0][i], values[1][i]);
