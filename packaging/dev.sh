@@ -4,8 +4,12 @@
 readonly PACKAGES_OUT=$TARGET/package
 readonly CARGO_DEB=3.8.0
 
-word package "" package "Build Debian packages and a tarball of the commands into target/package, and install, start, \
-remove and purge them in a copy of this system without network (requires root). The first run builds cargo-deb."
+# shellcheck source=packaging/library.sh
+source packaging/library.sh
+
+word package "" package "Build Debian packages of the commands, the C library and the OpenSSL provider, and a tarball of the \
+commands into target/package. Install, use, remove and purge them in a copy of this system without network (requires root). The \
+first run builds cargo-deb."
 
 install_cargo_deb() {
     "$TARGET/tools/bin/cargo-deb" --version 2>/dev/null | grep -qx "$CARGO_DEB" && return
@@ -48,6 +52,7 @@ package() {
     build_commands
     build_debian_packages
     build_tarball
-    packaging/test.sh "$PACKAGES_OUT"
-    (cd "$PACKAGES_OUT" && ls -sh1 ./*.deb ./*.tar.gz)
+    packaging/copy.sh packaging/test.sh "$PACKAGES_OUT"
+    package_library
+    (cd "$PACKAGES_OUT" && ls -sh1 ./*.deb library/*.deb ./*.tar.gz)
 }

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# Installs, starts, removes and purges the Debian packages in a folder, in a copy of this system without network.
+# Installs, starts, removes and purges the Debian packages in a folder. `packaging/copy.sh` runs it in a copy of this
+# system.
 #
-# usage: packaging/test.sh FOLDER
-#
-# The copy is an overlay of the root file system in new namespaces, so nothing of this system changes. Requires root.
+# usage: packaging/copy.sh packaging/test.sh FOLDER
 set -euo pipefail
 
 FOLDER=$(realpath "$1")
@@ -89,49 +88,10 @@ check_purged_without_keys() {
     [[ ! -e /etc/sealcomb ]] || fail "purging left an empty /etc/sealcomb"
 }
 
-# The checks, in the copy.
-in_the_copy() {
-    export PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive
-    ip link set lo up
-    dpkg --install "$FOLDER"/*.deb
-    check_installed
-    check_unit
-    check_link
-    check_removed
-    check_purged_without_keys
-    echo "packages: installed, started, removed and purged"
-}
-
-# make_devices FOLDER: creates the devices that the checks use, with the usual permissions.
-make_devices() {
-    mount -t tmpfs none "$1"
-    mkdir "$1/net"
-    mknod -m 666 "$1/null" c 1 3
-    mknod -m 666 "$1/zero" c 1 5
-    mknod -m 666 "$1/random" c 1 8
-    mknod -m 666 "$1/urandom" c 1 9
-    mknod -m 666 "$1/net/tun" c 10 200
-    ln -s /proc/self/fd "$1/fd"
-}
-
-# Mounts the copy, and runs the checks there.
-make_the_copy() {
-    local copy
-    copy=$(mktemp --directory)
-    mount -t tmpfs none "$copy"
-    mkdir "$copy"/{changes,work,root}
-    mount -t overlay overlay -o "lowerdir=/,upperdir=$copy/changes,workdir=$copy/work" "$copy/root"
-    mount -t tmpfs none "$copy/root/tmp"
-    mkdir -p "$copy/root$FOLDER" "$copy/root$PWD"
-    mount --bind "$FOLDER" "$copy/root$FOLDER"
-    mount -t proc proc "$copy/root/proc"
-    make_devices "$copy/root/dev"
-    cp "$0" "$copy/root/tmp/test.sh"
-    chroot "$copy/root" /bin/bash /tmp/test.sh "$FOLDER" --in-the-copy
-}
-
-case ${2:-} in
-    "") exec unshare --mount --net --pid --fork "$0" "$FOLDER" --make-the-copy ;;
-    --make-the-copy) make_the_copy ;;
-    --in-the-copy) in_the_copy ;;
-esac
+dpkg --install "$FOLDER"/*.deb
+check_installed
+check_unit
+check_link
+check_removed
+check_purged_without_keys
+echo "packages: installed, started, removed and purged"

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Installs, uses, removes and purges the packages of the C library and the OpenSSL provider. `packaging/copy.sh` runs it
+# in a copy of this system.
+#
+# usage: packaging/copy.sh packaging/library/test.sh FOLDER
+set -euo pipefail
+
+readonly FOLDER=$1
+readonly PACKAGES=(libsealcomb-dev libsealcomb0 sealcomb-provider)
+
+fail() {
+    echo "packages: $1" >&2
+    exit 1
+}
+
+# files_of PACKAGE: the files and links that the package installs.
+files_of() { dpkg --listfiles "$1" | while read -r path; do [[ -d $path ]] || echo "$path"; done; }
+
+knows_the_library() { ldconfig -p | grep -q 'libsealcomb\.so\.0\.[0-9]* '; }
+
+check_installed() {
+    local package file
+    for package in "${PACKAGES[@]}"; do
+        while read -r file; do
+            [[ -e $file ]] || fail "$package lacks $file"
+        done < <(files_of "$package")
+        dpkg --verify "$package"
+        files_of "$package" >"/tmp/$package.files"
+    done
+    # The trigger has run ldconfig.
+    knows_the_library || fail "the loader does not know the library"
+    zcat /usr/share/man/man3/sealcomb_burst_seal.3.gz | grep -q '^\.SH SYNOPSIS' || fail "sealcomb_burst_seal has no manual page"
+}
+
+# Compiles the manual's program with the shared and the static library.
+check_library() {
+    cd /tmp
+    # shellcheck disable=SC2046  # Several words.
+    cc -std=c99 -Wall -Wextra -Werror "$FOLDER/manual.c" $(pkg-config --cflags --libs sealcomb) -o shared
+    # shellcheck disable=SC2046  # Several words.
+    cc -static "$FOLDER/manual.c" $(pkg-config --static --cflags --libs sealcomb) -o static
+    ./shared | grep -q ': third$' || fail "the program with the shared library prints something else"
+    ./static | grep -q ': third$' || fail "the program with the static library prints something else"
+    mkdir -p debian
+    printf 'Source: program\n\nPackage: program\nArchitecture: any\n' >debian/control
+    dpkg-shlibdeps -O shared | grep -q 'libsealcomb0 (>= 0\.[0-9.]*), libsealcomb0 (<< 0\.' ||
+        fail "a program's dependencies lack the library: $(dpkg-shlibdeps -O shared)"
+}
+
+# encrypt PROPERTIES OPTION...: encrypts some bytes with OpenSSL.
+encrypt() {
+    head -c 100000 /dev/zero | openssl enc -aes-256-cbc -K "$(printf '%064d' 1)" -iv "$(printf '%032d' 2)" \
+        -propquery "$1" "${@:2}" | sha256sum
+}
+
+check_provider() {
+    local configuration=/usr/share/doc/sealcomb-provider/examples/sealcomb.cnf
+    OPENSSL_CONF=$configuration openssl list -providers >/tmp/providers
+    grep -q '^  sealcomb$' /tmp/providers || fail "OpenSSL does not load the provider: $(</tmp/providers)"
+    [[ $(encrypt provider=sealcomb -provider sealcomb -provider default) == "$(encrypt provider=default)" ]] ||
+        fail "the provider encrypts something else"
+    encrypt provider=sealcomb >/tmp/absent 2>&1 && fail "OpenSSL encrypts with a provider that is not loaded"
+    return 0
+}
+
+check_removed() {
+    local file
+    dpkg --remove libsealcomb0 2>/tmp/refused && fail "the library was removed although libsealcomb-dev needs it"
+    dpkg --purge "${PACKAGES[@]}"
+    while read -r file; do
+        [[ ! -e $file ]] || fail "$file is left"
+    done < <(cat /tmp/*.files)
+    knows_the_library && fail "the loader still knows the library"
+    return 0
+}
+
+dpkg --install "$FOLDER"/*.deb
+check_installed
+check_library
+check_provider
+check_removed
+echo "packages of the library: installed, used and purged"
