@@ -66,9 +66,19 @@ http {
 }
 CONF
 
-# serve [VARIABLE=VALUE...]: starts nginx, which listens once it has moved to the background.
+# The provider's other algorithms that nginx uses: CTR for random numbers, and CBC for session tickets.
+{
+    sed 's/^\[openssl_init\]$/&\nrandom = random/' openssl.cnf
+    printf '[random]\nproperties = provider=default\n'
+} >ciphers.cnf
+sed 's/ listen .*/& ssl_session_tickets off;/' nginx.conf >ciphers.conf
+
+# serve NAME [VARIABLE=VALUE...]: starts nginx with the configurations of this name. It listens once it has moved to the
+# background.
 serve() {
-    env OPENSSL_CONF="$folder/openssl.cnf" "$@" "$nginx" -p "$folder" -c nginx.conf -e logs/error.log || {
+    local name=$1
+    shift
+    env OPENSSL_CONF="$folder/${name/nginx/openssl}.cnf" "$@" "$nginx" -p "$folder" -c "$name.conf" -e logs/error.log || {
         cat logs/error.log >&2
         return 1
     }
@@ -97,9 +107,10 @@ readonly SUITES=(
     "--tls-max 1.2 --ciphers ECDHE-ECDSA-AES256-GCM-SHA384"
     "--tls-max 1.2 --ciphers ECDHE-ECDSA-AES128-CCM"
     "--tls-max 1.2 --ciphers ECDHE-ECDSA-AES256-CCM8"
+    "--tls-max 1.2 --ciphers ECDHE-RSA-AES128-SHA256"
 )
 
-serve
+serve nginx
 for suite in "${SUITES[@]}"; do
     read -ra options <<<"$suite"
     get openssl.cnf "${options[@]}" || { cat curl.log logs/error.log >&2; exit 1; }
@@ -114,9 +125,14 @@ for suite in "${SUITES[@]}"; do
 done
 stop
 
+if serve nginx SEALCOMB_BACKEND=none 2>/dev/null; then
+    echo "nginx did not use the provider for random numbers" >&2
+    exit 1
+fi
+
 # Cipher suites that the provider does not implement still work.
-serve SEALCOMB_BACKEND=none
-get /dev/null --tlsv1.2 --tls-max 1.2 --ciphers ECDHE-RSA-AES128-SHA || { cat curl.log logs/error.log >&2; exit 1; }
+serve ciphers SEALCOMB_BACKEND=none
+get /dev/null --tlsv1.2 --tls-max 1.2 --ciphers ECDHE-RSA-CHACHA20-POLY1305 || { cat curl.log logs/error.log >&2; exit 1; }
 for suite in "${SUITES[@]}"; do
     read -ra options <<<"$suite"
     if get /dev/null "${options[@]}"; then
