@@ -128,7 +128,7 @@ static int init(EVP_CIPHER_CTX *ctx, const mode *mode, int encrypts, size_t coun
                                                                                       m.ivs, mode->iv_bytes);
 }
 
-/* Passes the additional data in up to three pieces. */
+/* Passes the additional data in up to three pieces. There are no outputs, which may have sizes or not. */
 static void pass_aads(EVP_CIPHER_CTX *ctx, size_t count) {
     size_t pieces = below(3) + 1, part[COUNT], done[COUNT] = {0};
     const unsigned char *from[COUNT];
@@ -138,7 +138,7 @@ static void pass_aads(EVP_CIPHER_CTX *ctx, size_t count) {
             from[i] = part[i] == 0 && below(2) ? NULL : m.aad[i] + done[i];
             done[i] += part[i];
         }
-        MUST(EVP_CipherPipelineUpdate(ctx, NULL, m.written, m.rooms, from, part));
+        MUST(EVP_CipherPipelineUpdate(ctx, NULL, m.written, below(2) ? NULL : m.rooms, from, part));
         for (size_t i = 0; i < count; i++) MUST(m.written[i] == part[i]);
     }
 }
