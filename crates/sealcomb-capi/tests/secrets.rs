@@ -20,6 +20,11 @@ use sealcomb_capi::{
     sealcomb_keys_new_many, sealcomb_mac, sealcomb_mac_verify, sealcomb_open, sealcomb_open_batch,
     sealcomb_seal, sealcomb_seal_batch,
 };
+#[cfg(feature = "hazmat")]
+use sealcomb_capi::{
+    sealcomb_stream_aad, sealcomb_stream_begin_open, sealcomb_stream_begin_seal, sealcomb_stream_finish,
+    sealcomb_stream_free, sealcomb_stream_new, sealcomb_stream_update, sealcomb_stream_verify,
+};
 
 /// Returns bytes that depend on the secret's number, next to a guard page.
 fn secret(number: u64, bytes: usize, at_end: bool) -> Guarded {
@@ -251,6 +256,44 @@ fn burst(algorithm: &Algorithm, number: u64, count: usize, several_keys: bool) {
     keys.into_iter().for_each(free);
 }
 
+/// Seals and opens a message in two pieces with a stream that outlives its key, and leaves a third message unfinished.
+#[cfg(feature = "hazmat")]
+fn stream(algorithm: &Algorithm, number: u64, at_end: bool) {
+    let key = new_key(algorithm, &secret(number, algorithm.key_bytes, at_end), None);
+    let (nonce, aad) = (public(algorithm.nonce_bytes, at_end), secret(number, 40, at_end));
+    let mut pieces = [32, 21].map(|bytes| secret(number, bytes, at_end));
+    let mut tag = public(algorithm.tag_bytes, at_end);
+    let mut stream = ptr::null_mut();
+    // SAFETY: a live key, and space for the pointer.
+    assert_eq!(
+        in_arena(|| unsafe { sealcomb_stream_new(key, &raw mut stream) }),
+        SEALCOMB_OK,
+        "{algorithm:?}"
+    );
+    free(key);
+    for turn in 0..3 {
+        // SAFETY: a live stream, and live buffers with their lengths.
+        let status = in_arena(|| unsafe {
+            let begin = if turn == 0 { sealcomb_stream_begin_seal } else { sealcomb_stream_begin_open };
+            let mut statuses = vec![begin(stream, nonce.as_ptr(), nonce.len())];
+            statuses.push(sealcomb_stream_aad(stream, aad.as_ptr(), aad.len()));
+            for piece in pieces.iter_mut().filter(|_| algorithm.kind == Kind::Aead) {
+                let (data, bytes) = (piece.as_mut_ptr(), piece.len());
+                statuses.push(sealcomb_stream_update(stream, data, bytes, data, bytes));
+            }
+            statuses.push(match turn {
+                0 => sealcomb_stream_finish(stream, tag.as_mut_ptr(), algorithm.tag_bytes),
+                1 => sealcomb_stream_verify(stream, tag.as_ptr(), algorithm.tag_bytes),
+                _ => SEALCOMB_OK,
+            });
+            statuses.into_iter().find(|status| *status != SEALCOMB_OK)
+        });
+        assert_eq!(status, None, "{algorithm:?}");
+    }
+    // SAFETY: a live stream, which is not used afterwards.
+    in_arena(|| unsafe { sealcomb_stream_free(stream) });
+}
+
 /// Fails with the list of algorithms that leave secrets in freed memory.
 fn must_leave_nothing(what: &str, works: impl Fn(&Algorithm) -> bool, work: impl Fn(&Algorithm, u64)) {
     let mut leaks = Vec::new();
@@ -291,4 +334,16 @@ fn macs_leave_nothing_and_touch_nothing_else() {
 fn batches_leave_nothing_and_touch_nothing_else() {
     let work = |algorithm: &Algorithm, number| batch(algorithm, number, 7);
     must_leave_nothing("a batch", |algorithm| algorithm.kind != Kind::Mac, work);
+}
+
+#[test]
+#[cfg(feature = "hazmat")]
+fn streams_leave_nothing_and_touch_nothing_else() {
+    let has_streams = |algorithm: &Algorithm| {
+        let modes = ["-gcm", "-gmac", "-ocb3-t64", "-ocb3-t96", "-ocb3-t128", "-cmac"];
+        algorithm.id.starts_with("aes") && modes.iter().any(|mode| algorithm.id.ends_with(mode))
+    };
+    for at_end in [true, false] {
+        must_leave_nothing("a stream", has_streams, |algorithm, number| stream(algorithm, number, at_end));
+    }
 }
