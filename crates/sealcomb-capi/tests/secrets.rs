@@ -265,11 +265,8 @@ fn stream(algorithm: &Algorithm, number: u64, at_end: bool) {
     let mut tag = public(algorithm.tag_bytes, at_end);
     let mut stream = ptr::null_mut();
     // SAFETY: a live key, and space for the pointer.
-    assert_eq!(
-        in_arena(|| unsafe { sealcomb_stream_new(key, &raw mut stream) }),
-        SEALCOMB_OK,
-        "{algorithm:?}"
-    );
+    let status = in_arena(|| unsafe { sealcomb_stream_new(key, &raw mut stream) });
+    assert_eq!(status, SEALCOMB_OK, "{algorithm:?}");
     free(key);
     for turn in 0..3 {
         // SAFETY: a live stream, and live buffers with their lengths.

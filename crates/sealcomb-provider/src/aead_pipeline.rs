@@ -99,6 +99,35 @@ impl AsMut<[u8]> for Part {
     }
 }
 
+/// A [`Part`] of `N` bytes. Compared with parts of any size, the compiler knows theirs.
+#[repr(transparent)]
+struct Exact<const N: usize>(Part);
+
+impl<const N: usize> Exact<N> {
+    /// Returns the parts if all of them have `N` bytes.
+    fn all(parts: &mut [Part]) -> Option<&mut [Self]> {
+        if parts.iter().any(|part| part.count != N) {
+            return None;
+        }
+        // SAFETY: the types have the same layout.
+        Some(unsafe { &mut *(std::ptr::from_mut(parts) as *mut [Self]) })
+    }
+}
+
+impl<const N: usize> AsRef<[u8]> for Exact<N> {
+    #[inline(always)]
+    fn as_ref(&self) -> &[u8] {
+        &self.0.bytes[..N]
+    }
+}
+
+impl<const N: usize> AsMut<[u8]> for Exact<N> {
+    #[inline(always)]
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.0.bytes[..N]
+    }
+}
+
 /// The additional data of a message: in `short` as long as it fits, and then in `long`.
 #[derive(Clone)]
 struct Aad {
@@ -163,15 +192,23 @@ impl Sealed {
     /// Appends to the additional data.
     ///
     /// # Safety
-    /// See [`Columns::at`] and [`Buffers::aad`].
+    /// There are an input and its size for each message, and the inputs are valid for reads, with no concurrent writes.
     unsafe fn add_aads(&mut self, columns: Columns) -> Option<()> {
+        let Columns { count, inputs, input_bytes, .. } = columns;
         // SAFETY: guaranteed by the caller.
-        unsafe {
-            if (0..columns.count).any(|index| columns.at(index).aad().is_none()) {
-                return None;
-            }
-            for (index, all) in self.aads.iter_mut().enumerate() {
-                all.append(columns.at(index).aad()?);
+        let (inputs, sizes) =
+            unsafe { (slice::from_raw_parts(inputs, count), slice::from_raw_parts(input_bytes, count)) };
+        let mut all = true;
+        for (input, &count) in inputs.iter().zip(sizes) {
+            all &= count == 0 || (!input.is_null() && isize::try_from(count).is_ok());
+        }
+        if !all {
+            return None;
+        }
+        for ((aad, &input), &count) in self.aads.iter_mut().zip(inputs).zip(sizes) {
+            if count > 0 {
+                // SAFETY: guaranteed by the caller.
+                aad.append(unsafe { slice::from_raw_parts(input, count) });
             }
         }
         Some(())
@@ -191,16 +228,22 @@ impl Sealed {
         unsafe { columns.fill(&mut messages) }?;
         // After a panic, the IVs may have been used.
         self.state = State::Unset;
-        let burst = Burst::new(&key, &self.ivs).aads(&self.aads);
-        let processed = if self.encrypts {
+        if self.encrypts {
             self.tags.resize(columns.count, Part { count: key.tag_bytes(), ..Part::EMPTY });
-            burst.seal(&mut messages, &mut self.tags)
         } else {
             self.verdicts.resize(columns.count, Verdict::Pending);
-            burst.open(&mut messages, &self.tags, &mut self.verdicts).map(|_| ())
+        }
+        // The usual sizes.
+        let usual = (Exact::<12>::all(&mut self.ivs), Exact::<16>::all(&mut self.tags));
+        let processed = if let (Some(ivs), Some(tags)) = usual {
+            let burst = Burst::new(&key, ivs).aads(&self.aads);
+            run(&burst, self.encrypts, &mut messages, tags, &mut self.verdicts)
+        } else {
+            let burst = Burst::new(&key, &self.ivs).aads(&self.aads);
+            run(&burst, self.encrypts, &mut messages, &mut self.tags, &mut self.verdicts)
         };
-        self.state = if processed.is_ok() { State::Processed } else { State::Ready };
-        processed.ok()?;
+        self.state = if processed.is_some() { State::Processed } else { State::Ready };
+        processed?;
         for (index, (message, size)) in messages.iter().zip(sizes).enumerate() {
             let is_forged = self.verdicts.get(index) == Some(&Verdict::Forged);
             *size = if is_forged { 0 } else { message.len() };
@@ -252,6 +295,21 @@ impl Sealed {
             tag.set(unsafe { bytes(*buffer, size) }?);
         }
         Some(())
+    }
+}
+
+/// Seals or opens all messages.
+fn run<N: AsRef<[u8]>, T: AsRef<[u8]> + AsMut<[u8]>>(
+    burst: &Burst<'_, N, Aad>,
+    encrypts: bool,
+    messages: &mut [&mut [u8]],
+    tags: &mut [T],
+    verdicts: &mut [Verdict],
+) -> Option<()> {
+    if encrypts {
+        burst.seal(messages, tags).ok()
+    } else {
+        burst.open(messages, tags, verdicts).ok().map(|_| ())
     }
 }
 

@@ -64,6 +64,12 @@ impl Columns {
     /// the slices are used, with no other use.
     #[inline(always)]
     pub(crate) unsafe fn fill(&self, messages: &mut ArrayVec<&mut [u8], MESSAGES>) -> Option<()> {
+        // In place, with all arrays: the usual case, without a branch per array and message.
+        // SAFETY: guaranteed by the caller.
+        if let Some(outputs) = unsafe { self.in_place() } {
+            messages.extend(outputs);
+            return Some(());
+        }
         // SAFETY: guaranteed by the caller. The slice of an empty message is valid for any pointer.
         unsafe {
             if !(0..self.count).all(|index| self.at(index).is_possible()) {
@@ -78,5 +84,38 @@ impl Columns {
             }
         }
         Some(())
+    }
+
+    /// Returns the outputs if every message is in place and not empty, and fits.
+    ///
+    /// # Safety
+    /// See [`Columns::fill`].
+    #[inline(always)]
+    unsafe fn in_place<'a>(&self) -> Option<impl Iterator<Item = &'a mut [u8]> + use<'a>> {
+        let Self { count, inputs, input_bytes, outputs, rooms } = *self;
+        if inputs.is_null() || input_bytes.is_null() || outputs.is_null() || rooms.is_null() {
+            return None;
+        }
+        // SAFETY: guaranteed by the caller.
+        let (inputs, sizes, outputs, rooms) = unsafe {
+            (
+                slice::from_raw_parts(inputs, count),
+                slice::from_raw_parts(input_bytes, count),
+                slice::from_raw_parts(outputs, count),
+                slice::from_raw_parts(rooms, count),
+            )
+        };
+        let mut all = true;
+        for (((input, bytes), output), room) in inputs.iter().zip(sizes).zip(outputs).zip(rooms) {
+            all &= ptr::eq(*input, *output);
+            all &= !output.is_null();
+            all &= *bytes > 0;
+            all &= bytes <= room;
+            all &= isize::try_from(*bytes).is_ok();
+        }
+        // SAFETY: guaranteed by the caller.
+        let slice =
+            |(output, bytes): (&*mut u8, &usize)| unsafe { slice::from_raw_parts_mut(*output, *bytes) };
+        all.then(|| outputs.iter().zip(sizes).map(slice))
     }
 }

@@ -29,6 +29,9 @@ impl<P: Progress> Unsealed<P> {
     /// Encrypts or decrypts the next bytes of all messages.
     fn process(&mut self, texts: &mut [impl AsRef<[u8]> + AsMut<[u8]>]) -> Option<()> {
         let (key, encrypts) = (self.key.as_ref()?, self.encrypts);
+        if texts.iter().all(|text| text.as_ref().is_empty()) {
+            return Some(());
+        }
         for (message, text) in self.messages.iter_mut().zip(&*texts) {
             message.look_ahead(encrypts, text.as_ref());
         }

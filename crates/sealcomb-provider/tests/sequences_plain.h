@@ -214,6 +214,7 @@ static int crypt_record(EVP_CIPHER *const *cipher, int encrypts, unsigned versio
         int same = memcmp(macs[0], macs[1], mac_bytes) == 0;
         if (same != (n[0] < whole)) fail("the MACs %s", same ? "are equal after wrong padding" : "differ");
         if (same && memcmp(macs[1], record + (version == 0x301 ? 0 : 16) + n[1], mac_bytes) != 0) fail("the MAC is not that of the record");
+        if (!same && memcmp(macs[1], record + count - mac_bytes, mac_bytes) == 0) fail("the MAC is not random after wrong padding");
     }
     for (int p = 0; p < 2; p++) r[p] = EVP_CipherFinal_ex(ctx[p], last[p], &end);
     if (r[0] || r[1]) fail("a record has an end: %d and %d", r[0], r[1]);
