@@ -4,9 +4,6 @@
 readonly PACKAGES_OUT=$TARGET/package
 readonly CARGO_DEB=3.8.0
 
-# shellcheck source=packaging/library.sh
-source packaging/library.sh
-
 word package "" package "Build Debian packages of the commands, the C library and the OpenSSL provider, and a tarball of the \
 commands into target/package. Install, use, remove and purge them in a copy of this system without network (requires root). The \
 first run builds cargo-deb."
