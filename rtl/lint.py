@@ -7,9 +7,9 @@ verible checks all files. Verilator -Wall and slang elaborate every file list, e
 crates/sealcomb-rtl, and the variants of MACsec. slang, the strictest about the language, also checks the
 remaining files: properties, testbenches and models.
 
-Three further checks: the tops refuse parameters out of range, with a message; each memory has the Quartus
-attribute that matches its `ram_style`; and no `always_comb` calls a package function, since Icarus 11 does
-not terminate on those.
+Four further checks: the tops refuse parameters out of range, with a message; the cores have no memory outside
+the files that another technology replaces; each memory has the Quartus attribute that matches its
+`ram_style`; and no `always_comb` calls a package function, since Icarus 11 does not terminate on those.
 
 --verilator COMMAND  a Verilator to use, repeatable; `verilator` by default
 NAME                 only the tops whose name contains one of these
@@ -30,6 +30,8 @@ TOOLS = Path(sys.executable).parent  # where pip puts commands
 LISTS = [RTL.parent / "crates" / "sealcomb-rtl" / name for name in ("tops.list", "variants.list")]
 # MACsec has no model in the crate, so its variants are listed here.
 VARIANTS = [("macsec100g", f"SUITE={suite}") for suite in (1, 2, 3, 4)] + [("macsec100g", "CHANNELS=64")]
+# No model has parity either.
+VARIANTS += [(top, "PARITY=1") for top in ("gcm512_aes", "ocb512_aes", "ocb512_serpent")]
 # Parameters out of range, by top. Verilator must refuse each, and name it.
 REFUSED = {
     "gcm": ("SLOTS=3", "KEYS=3", "SBOX=3", "SPLIT=2", "STAGES=5"),
@@ -37,9 +39,17 @@ REFUSED = {
     "elmd": ("ROUNDS=8", "SLOTS=0", "KEYS=3", "SBOX=3", "SPLIT=2", "NONCE_BYTES=12"),
     "copa": ("SLOTS=5", "KEYS=3", "SBOX=3"),
     "eme2": ("SLOTS=5", "KEYS=3", "SBOX=3"),
-    "gcm512_aes": ("KEY_BITS=192", "DIRECTION=5", "SBOX=3", "SPLIT=2", "STAGES=3", "TAG_BESIDE=2"),
+    "gcm512_aes": (
+        "KEY_BITS=192",
+        "DIRECTION=5",
+        "SBOX=3",
+        "SPLIT=2",
+        "STAGES=3",
+        "TAG_BESIDE=2",
+        "PARITY=2",
+    ),
     "gcm512_serpent": ("DIRECTION=3", "STAGES=1"),
-    "ocb512_aes": ("DIRECTION=5", "AUX=2", "SBOX=3", "TAG_BESIDE=2"),
+    "ocb512_aes": ("DIRECTION=5", "AUX=2", "SBOX=3", "TAG_BESIDE=2", "PARITY=-1"),
     "ocb512_serpent": ("DIRECTION=-1", "AUX=-1"),
     "macsec_transmit": ("SUITE=7", "CHANNELS=3", "SBOX=3", "SPLIT=2", "DEPTH=1024"),
     "macsec_receive": ("SUITE=7", "CHANNELS=1", "SBOX=3", "DEPTH=100"),
@@ -61,6 +71,7 @@ SLANG_FLAGS = (
     # Packages are shared by several tops.
     "-Wno-unused-package-parameter",
     "-Wno-unused-package-subroutine",
+    "-Wno-unused-package-typedef",
     # Unused output ports are left open.
     "-Wno-empty-output-connection",
     # Some casts are redundant for some parameters only.
@@ -68,6 +79,9 @@ SLANG_FLAGS = (
     # The formal models initialize registers in `initial`.
     "--allow-dup-initial-drivers",
 )
+# The only files of these folders with a memory.
+MEMORIES = ("common/ram_1r1w.sv", "common/ram_lut.sv", "aes/aes_sbox_ram.sv")
+WITHOUT_MEMORIES = ("aes", "common", "engine", "gf128", "modes", "serpent")
 # The Quartus `ramstyle` that each `ram_style` requires.
 STYLES = {"block": "M20K", "distributed": "MLAB"}
 
@@ -109,6 +123,16 @@ def style_mismatches(file: str) -> str:
         if style and f', ramstyle = "{STYLES[style[1]]}"' not in line:
             found += f'{file}:{number}: ram_style = "{style[1]}" requires ramstyle = "{STYLES[style[1]]}"\n'
     return found
+
+
+def loose_memories(file: str) -> str:
+    """Reports arrays of a core that are no instance of the files that another technology replaces."""
+    if file in MEMORIES or not file.startswith(tuple(f"{folder}/" for folder in WITHOUT_MEMORIES)):
+        return ""
+    text = (RTL / file).read_text()
+    arrays = re.findall(r"^ *logic *(?:\[[^]]*\])? *(\w+) *\[", text, re.MULTILINE)
+    loose = [name for name in arrays if re.search(rf"\b{name}\[.*\] *<=", text)]
+    return "".join(f"{file}: {name} is a memory; use an instance of ram_1r1w or ram_lut\n" for name in loose)
 
 
 def package_calls(file: str) -> str:
@@ -154,6 +178,7 @@ def main() -> int:
     files = sorted(str(path.relative_to(RTL)) for path in RTL.rglob("*.sv"))
     output = findings([str(TOOLS / "verible-verilog-lint"), "--rules_config", "verible.rules", *files])
     output += "".join(map(style_mismatches, files))
+    output += "".join(map(loose_memories, files))
     output += "".join(map(package_calls, files))
     print(output, end="")
     failed = int(bool(output))

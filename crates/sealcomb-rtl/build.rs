@@ -30,10 +30,11 @@ const OPTIMIZED: &str = "-O1";
 /// The optimization level of code that Verilator calls slow. It runs once, and is half of the code.
 const NOT_OPTIMIZED: &str = "-O0";
 
-/// Unknown values are random, to reveal registers without a reset. The output is split into few files, because each
+/// Unknown values are random, to reveal registers without a reset. An assertion of the hardware that fails ends the
+/// process, with its message. The output is split into few files, because each
 /// reads all headers.
 const VERILATOR_FLAGS: &[&str] =
-    &["--cc", "-O3", "--x-assign", "unique", "--x-initial", "unique", "--output-split", "200000"];
+    &["--cc", "-O3", "--assert", "--x-assign", "unique", "--x-initial", "unique", "--output-split", "200000"];
 
 /// Verilator's runtime, compiled once for all models.
 const RUNTIME: &[&str] = &["verilated.cpp", "verilated_threads.cpp"];

@@ -35,4 +35,15 @@ module credit_counter #(
         end
     end
 
+`ifndef SYNTHESIS
+    always @(posedge clk) begin
+        if (take && !available && !rst)
+            assert (1'b0)
+            else $fatal(1, "%m: a credit was taken that is not there");
+        if (give && count == BITS'(CREDITS) && !rst)
+            assert (1'b0)
+            else $fatal(1, "%m: a credit was given that nobody took");
+    end
+`endif
+
 endmodule

@@ -35,9 +35,6 @@ module packet_release #(
     localparam int ADDRESS = $clog2(DEPTH);
     localparam logic [ADDRESS:0] FULL = {1'b1, {ADDRESS{1'b0}}};
 
-    (* ram_style = "block", ramstyle = "M20K" *)
-    logic [9*BYTES:0] memory[0:DEPTH-1];
-
     // Pointers have one bit more than addresses, which distinguishes a full memory from an empty one. Verified packets
     // are from read_at to release_at, and the packet that is still arriving is from release_at to write_at.
     logic [ADDRESS:0] read_at;
@@ -57,9 +54,20 @@ module packet_release #(
     assign push = s_axis_tvalid && s_axis_tready;
     assign fetch = read_at != release_at && (!m_axis_tvalid || m_axis_tready);
 
+    ram_1r1w #(
+        .WIDTH(9 * BYTES + 1),
+        .DEPTH(DEPTH)
+    ) ram (
+        .clk,
+        .write(push),
+        .write_at(write_at[ADDRESS-1:0]),
+        .write_data({s_axis_tlast, s_axis_tkeep, s_axis_tdata}),
+        .read(fetch),
+        .read_at(read_at[ADDRESS-1:0]),
+        .read_data({m_axis_tlast, m_axis_tkeep, m_axis_tdata})
+    );
+
     always_ff @(posedge clk) begin
-        if (push) memory[write_at[ADDRESS-1:0]] <= {s_axis_tlast, s_axis_tkeep, s_axis_tdata};
-        if (fetch) {m_axis_tlast, m_axis_tkeep, m_axis_tdata} <= memory[read_at[ADDRESS-1:0]];
         if (rst) begin
             read_at <= '0;
             release_at <= '0;

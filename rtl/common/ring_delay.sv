@@ -15,14 +15,24 @@ module ring_delay #(
     localparam int ADDRESS = $clog2(CLOCKS);
     localparam logic [ADDRESS-1:0] LAST = ADDRESS'(CLOCKS - 1);
 
-    (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [WIDTH-1:0] memory[0:(1<<ADDRESS)-1];
+    logic [WIDTH-1:0] oldest;
     logic [ADDRESS-1:0] at;
     logic [ADDRESS-1:0] next;  // the following address
 
+    ram_lut #(
+        .WIDTH(WIDTH),
+        .DEPTH(1 << ADDRESS)
+    ) ram (
+        .clk,
+        .write(1'b1),
+        .write_at(at),
+        .write_data(in_data),
+        .read_at(next),
+        .read_data(oldest)
+    );
+
     always_ff @(posedge clk) begin
-        memory[at] <= in_data;
-        out_data <= memory[next];
+        out_data <= oldest;
         if (rst) begin
             at   <= '0;
             next <= ADDRESS'(1);

@@ -21,13 +21,10 @@
 //   credit_*       there is room for a message beat, for a packet
 //   emit_*         the clock before beat_*: an internal beat is formed, of this slot (to address memories); one with
 //                  a partial block of AD or message
-//   beat_data      four blocks, the first in bits 127:0, byte 0 of each highest; bytes beyond beat_bytes zero
-//   beat_*         as in engine_plan
-//   beat_partial   which of the beat's blocks is partial, if one is; of a tag none is
-//   beat_ones      trailing ones of beat_index
-//   beat_blocks    which of the beat's blocks have a byte
+//   beat, beat_place, beat_sizes   records of engine_pkg about the beat and its packet
+//   beat_data      four blocks, the first in bits 127:0, byte 0 of each highest; bytes beyond the beat's are zero
 //   beat_error     a clock after the others: the command was illegal or the stream did not fit, as far as known:
-//                  complete with beat_final
+//                  complete with the packet's last beat
 //   beat_nonce     the first NONCE_BITS bits of the nonce
 //   beat_tag       with TAG_BESIDE and a packet's last beat: the tag that came, byte 0 highest; of a sealed packet zero
 module engine_front #(
@@ -82,34 +79,31 @@ module engine_front #(
     output logic                 emit_partial,
     output logic [SLOT_BITS-1:0] emit_slot,
 
-    output logic                  beat_valid,
-    output logic [         511:0] beat_data,
-    output logic [           6:0] beat_bytes,
-    output logic [           3:0] beat_partial,
-    output logic [           1:0] beat_kind,
-    output logic [           9:0] beat_index,
-    output logic [           3:0] beat_ones,
-    output logic                  beat_first,
-    output logic                  beat_part_last,
-    output logic [           1:0] beat_lane,
-    output logic                  beat_step,
-    output logic                  beat_start,
-    output logic                  beat_final,
-    output logic                  beat_open,
-    output logic [ SLOT_BITS-1:0] beat_slot,
-    output logic                  beat_error,
-    output logic                  beat_has_message,
-    output logic [          15:0] beat_ad_bytes,
-    output logic [          15:0] beat_message_bytes,
-    output logic [           3:0] beat_blocks,
-    output logic [           1:0] beat_ad_spare,
-    output logic [           1:0] beat_message_spare,
-    output logic [          13:0] beat_hash_blocks,
-    output logic [NONCE_BITS-1:0] beat_nonce,
-    output logic [         127:0] beat_tag
+    output logic                              beat_valid,
+    output logic [ engine_pkg::BEAT_BITS-1:0] beat,
+    output logic [engine_pkg::PLACE_BITS-1:0] beat_place,
+    output logic [engine_pkg::SIZES_BITS-1:0] beat_sizes,
+    output logic [             SLOT_BITS-1:0] beat_slot,
+    output logic [                     511:0] beat_data,
+    output logic                              beat_error,
+    output logic [            NONCE_BITS-1:0] beat_nonce,
+    output logic [                     127:0] beat_tag
 );
 
+`ifdef YOSYS
+    typedef engine_pkg::job_t job_t;
+    typedef engine_pkg::beat_t beat_t;
+    typedef engine_pkg::place_t place_t;
+    typedef engine_pkg::stream_t stream_t;
+`else
+    import engine_pkg::job_t;
+    import engine_pkg::beat_t;
+    import engine_pkg::place_t;
+    import engine_pkg::stream_t;
+`endif
+
     // Commands.
+    job_t job;
     logic [95:0] nonce;  // byte 0 highest
     logic [127:0] tag;  // likewise
     logic illegal;
@@ -129,34 +123,19 @@ module engine_front #(
     assign prepare_slot = s_cmd_slot;
     assign prepare_nonce = nonce;
     assign prepare_illegal = illegal;
+    assign job.illegal = illegal;
+    assign job.open = s_cmd_open;
+    assign job.ad_bytes = s_cmd_ad_bytes;
+    assign job.message_bytes = s_cmd_message_bytes;
 
     // The next internal beat.
     logic plan_valid;
-    logic [1:0] kind;
-    logic [6:0] bytes;
-    logic [3:0] full;
-    logic [3:0] partial;
-    logic [9:0] index;
-    logic first;
-    logic part_last;
-    logic [1:0] lane;
-    logic step;
-    logic start;
-    logic final_beat;
-    logic wants_tag;
-    logic stream_last;
-    logic reads;
-    logic has_stream;
-    logic packet_illegal;
-    logic open;
-    logic [SLOT_BITS-1:0] slot;
-    logic has_message;
-    logic [15:0] ad_bytes;
-    logic [15:0] message_bytes;
-    logic [1:0] ad_spare;
-    logic [1:0] message_spare;
-    logic [13:0] hash_blocks;
-    logic [NONCE_BITS-1:0] packet_nonce;
+    beat_t planned;
+    place_t planned_place;
+    stream_t stream;
+    logic [engine_pkg::SIZES_BITS-1:0] planned_sizes;
+    logic [SLOT_BITS-1:0] planned_slot;
+    logic [NONCE_BITS-1:0] planned_nonce;
 
     engine_plan #(
         .SLOT_BITS(SLOT_BITS),
@@ -170,39 +149,17 @@ module engine_front #(
         .rst,
         .s_valid(s_cmd_tvalid && s_cmd_tready),
         .s_ready(fifo_ready),
-        .s_illegal(illegal),
-        .s_open(s_cmd_open),
+        .s_job(job),
         .s_slot(s_cmd_slot),
-        .s_ad_bytes(s_cmd_ad_bytes),
-        .s_message_bytes(s_cmd_message_bytes),
         .s_nonce(nonce[95-:NONCE_BITS]),
         .valid(plan_valid),
         .take(emit),
-        .kind,
-        .bytes,
-        .full,
-        .partial,
-        .index,
-        .first,
-        .part_last,
-        .lane,
-        .step,
-        .start,
-        .final_beat,
-        .wants_tag,
-        .stream_last,
-        .reads,
-        .has_stream,
-        .illegal(packet_illegal),
-        .open,
-        .slot,
-        .has_message,
-        .ad_bytes,
-        .message_bytes,
-        .ad_spare,
-        .message_spare,
-        .hash_blocks,
-        .nonce(packet_nonce)
+        .beat(planned),
+        .place(planned_place),
+        .sizes(planned_sizes),
+        .stream,
+        .slot(planned_slot),
+        .nonce(planned_nonce)
     );
 
     // The stream beside it, and the tag.
@@ -215,25 +172,25 @@ module engine_front #(
     logic has_input;
     logic consume;
 
-    assign wants_input = reads && !fill;
+    assign wants_input = stream.reads && !fill;
     assign has_input = !wants_input || s_axis_tvalid;
     assign may_go = plan_valid && packet_ready && !swallow && !swallow_tag
         && !hold && credit_beat && credit_packet;
-    assign go = may_go && (!wants_tag || s_tag_tvalid);
+    assign go = may_go && (!stream.wants_tag || s_tag_tvalid);
     assign emit = go && has_input;
-    assign emit_message = emit && kind == engine_pkg::MESSAGE;
-    assign emit_ad = emit && kind == engine_pkg::AD;
-    assign emit_partial = emit && partial != '0;
-    assign emit_slot = slot;
-    assign packet_done = emit && final_beat;
-    assign s_axis_tready = swallow || (go && wants_input && step);
-    assign s_tag_tready = swallow_tag || (may_go && wants_tag && has_input);
-    assign consume = s_axis_tvalid && go && wants_input && step;
+    assign emit_message = emit && planned.kind == engine_pkg::MESSAGE;
+    assign emit_ad = emit && planned.kind == engine_pkg::AD;
+    assign emit_partial = emit && planned.partial != '0;
+    assign emit_slot = planned_slot;
+    assign packet_done = emit && planned.final_beat;
+    assign s_axis_tready = swallow || (go && wants_input && planned_place.step);
+    assign s_tag_tready = swallow_tag || (may_go && stream.wants_tag && has_input);
+    assign consume = s_axis_tvalid && go && wants_input && planned_place.step;
 
     always_ff @(posedge clk) begin
         if (rst) swallow_tag <= 1'b0;
         else if (swallow_tag) swallow_tag <= !s_tag_tvalid;
-        else if (emit) swallow_tag <= TAG_BESIDE == 1 && open && packet_illegal;
+        else if (emit) swallow_tag <= TAG_BESIDE == 1 && planned.open && stream.illegal;
     end
 
     always_ff @(posedge clk) begin
@@ -243,12 +200,15 @@ module engine_front #(
         end else if (swallow) begin
             swallow <= !(s_axis_tvalid && s_axis_tlast);
         end else if (emit) begin
-            fill <= !final_beat && (fill || (consume && s_axis_tlast && !stream_last));
-            swallow <= packet_illegal ? has_stream : consume && stream_last && !s_axis_tlast;
+            fill <= !planned.final_beat && (fill || (consume && s_axis_tlast && !stream.last));
+            swallow <= stream.illegal ? stream.any : consume && stream.last && !s_axis_tlast;
         end
     end
 
     // The internal beat. That the stream fits is seen in two clocks: three bits of tkeep together first.
+    beat_t given;
+    logic [ 3:0] full;
+    logic [ 3:0] partial;
     logic [63:0] keep;
     logic [22:0] differs;
     logic beat_consumed;
@@ -256,47 +216,35 @@ module engine_front #(
     logic misfit;
     logic bad;  // some beat of the packet before this one did not fit
 
+    assign full = stream.full;
+    assign partial = planned.partial;
     always_comb begin
-        for (int i = 0; i < 64; i = i + 1) keep[i] = full[i/16] || (partial[i/16] && bytes[3:0] > 4'(i % 16));
+        for (int i = 0; i < 64; i = i + 1)
+        keep[i] = full[i/16] || (partial[i/16] && planned.bytes[3:0] > 4'(i % 16));
     end
+    assign beat = given;
     assign misfit = beat_consumed && differs != '0;
 
     always_ff @(posedge clk) begin
         beat_valid <= emit && !rst;
-        beat_bytes <= bytes;
-        beat_kind <= kind;
-        beat_index <= index;
-        beat_ones <= engine_pkg::trailing_ones(index);
-        beat_partial <= partial;
-        beat_first <= first;
-        beat_part_last <= part_last;
-        beat_lane <= lane;
-        beat_step <= step;
-        beat_start <= start;
-        beat_final <= final_beat;
-        beat_open <= open;
-        beat_slot <= slot;
-        beat_has_message <= has_message;
-        beat_ad_bytes <= ad_bytes;
-        beat_message_bytes <= message_bytes;
-        beat_blocks <= full | partial;
-        beat_ad_spare <= ad_spare;
-        beat_message_spare <= message_spare;
-        beat_hash_blocks <= hash_blocks;
-        beat_nonce <= packet_nonce;
-        beat_tag <= TAG_BESIDE == 1 && open ? tag : '0;
+        given <= planned;
+        beat_place <= planned_place;
+        beat_sizes <= planned_sizes;
+        beat_slot <= planned_slot;
+        beat_nonce <= planned_nonce;
+        beat_tag <= TAG_BESIDE == 1 && planned.open ? tag : '0;
         beat_consumed <= consume;
-        beat_illegal <= packet_illegal;
+        beat_illegal <= stream.illegal;
         for (int i = 0; i < 64; i = i + 1) begin
             beat_data[128*(i/16)+8*(15-i%16)+:8] <= keep[i] && !fill ? s_axis_tdata[8*i+:8] : 8'd0;
         end
         for (int i = 0; i < 21; i = i + 1) differs[i] <= s_axis_tkeep[3*i+:3] != keep[3*i+:3];
         differs[21] <= s_axis_tkeep[63] != keep[63];
-        differs[22] <= s_axis_tuser != kind || s_axis_tlast != stream_last;
+        differs[22] <= s_axis_tuser != planned.kind || s_axis_tlast != stream.last;
 
         beat_error <= beat_illegal || bad || misfit;
         if (rst) bad <= 1'b0;
-        else if (beat_valid) bad <= !beat_final && (bad || misfit);
+        else if (beat_valid) bad <= !given.final_beat && (bad || misfit);
     end
 
 endmodule

@@ -5,9 +5,10 @@
 //
 //   take_beat, take_packet      a message beat, the last beat of a packet enters the engine
 //   credit_beat, credit_packet  there is room for another one
-//   beat_*     message beats, blocks as in engine_front; beat_last: the packet's last one; beat_error with it
-//   done_*     packets, in order: the tag when sealing; when opening the difference of the computed and
-//   received tag m_axis, m_tag   as the modes' ports; tuser of m_tag: 0 did not verify, 1 error, 2 unused
+//   beat_*     message beats (result_t), blocks as in engine_front; `error` with the packet's last one
+//   done_*     packets (end_t), in order. value: the tag when sealing, when opening the difference of the computed and the
+//              received tag
+//   m_axis, m_tag   as the modes' ports; tuser of m_tag: 0 did not verify, 1 error, 2 unused
 module engine_output #(
     parameter int BEATS = 64,
     parameter int PACKETS = 64
@@ -20,18 +21,10 @@ module engine_output #(
     input  logic take_packet,
     output logic credit_packet,
 
-    input logic         beat_valid,
-    input logic [511:0] beat_data,
-    input logic [  6:0] beat_bytes,
-    input logic         beat_last,
-    input logic         beat_open,
-    input logic         beat_error,
-
-    input logic         done_valid,
-    input logic [127:0] done_value,
-    input logic         done_open,
-    input logic         done_error,
-    input logic         done_has_message,
+    input logic                               beat_valid,
+    input logic [engine_pkg::RESULT_BITS-1:0] beat,
+    input logic                               done_valid,
+    input logic [   engine_pkg::END_BITS-1:0] done,
 
     output logic         m_axis_tvalid,
     input  logic         m_axis_tready,
@@ -45,6 +38,14 @@ module engine_output #(
     output logic [127:0] m_tag_tdata,
     output logic [  2:0] m_tag_tuser
 );
+
+`ifdef YOSYS
+    typedef engine_pkg::result_t result_t;
+    typedef engine_pkg::end_t end_t;
+`else
+    import engine_pkg::result_t;
+    import engine_pkg::end_t;
+`endif
 
     // What leaves gives its credit back in the clock after.
     logic beat_given;
@@ -82,23 +83,21 @@ module engine_output #(
 
     // The verdict, in two clocks: eight comparisons of two bytes each first.
     logic compared_valid;
-    logic compared_open;
-    logic compared_error;
-    logic compared_has_message;
-    logic [127:0] compared_value;
+    end_t ended;
+    end_t compared;
+    logic [127:0] value;
     logic [7:0] differs;
     logic failed;
 
     always_ff @(posedge clk) begin
         compared_valid <= done_valid && !rst;
-        compared_open <= done_open;
-        compared_error <= done_error;
-        compared_has_message <= done_has_message;
-        compared_value <= done_value;
-        for (int i = 0; i < 8; i = i + 1) differs[i] <= done_value[16*i+:16] != '0;
+        compared <= ended;
+        for (int i = 0; i < 8; i = i + 1) differs[i] <= value[16*i+:16] != '0;
     end
 
-    assign failed = compared_open && !compared_error && differs != '0;
+    assign ended = done;
+    assign value = ended.value;
+    assign failed = compared.open && !compared.error && differs != '0;
 
     logic [127:0] tag;
     logic unused_ready;
@@ -107,7 +106,7 @@ module engine_output #(
     logic [$clog2(BEATS):0] unused_verdict_space;
     logic unused_popped;
 
-    assign tag = compared_open || compared_error ? '0 : bytes_pkg::swap128(compared_value);
+    assign tag = compared.open || compared.error ? '0 : bytes_pkg::swap128(compared.value);
 
     ram_fifo #(
         .WIDTH(130),
@@ -116,7 +115,7 @@ module engine_output #(
         .clk,
         .rst,
         .s_valid(compared_valid),
-        .s_data({compared_error, failed, tag}),
+        .s_data({compared.error, failed, tag}),
         .m_valid(m_tag_tvalid),
         .m_ready(m_tag_tready),
         .m_data({m_tag_tuser[1:0], m_tag_tdata}),
@@ -134,13 +133,14 @@ module engine_output #(
 
     stream_fifo #(
         .WIDTH(1),
-        .DEPTH(BEATS)
+        .DEPTH(BEATS),
+        .CREDITS(1)
     ) verdicts (
         .clk,
         .rst,
-        .s_valid(compared_valid && compared_open && compared_has_message),
+        .s_valid(compared_valid && compared.open && compared.has_message),
         .s_ready(unused_ready),
-        .s_data(failed || compared_error),
+        .s_data(failed || compared.error),
         .m_valid(verdict_valid),
         .m_ready(verdict_take),
         .m_data(verdict),
@@ -149,40 +149,56 @@ module engine_output #(
     );
 
     logic head_valid;
-    logic head_last;
-    logic head_error;
-    logic [6:0] head_bytes;
+    result_t head;
+    result_t entering;
     logic [511:0] head_data;
     logic waits;  // for the verdict
 
+    // Of a beat that is not its packet's last one, `open` and `error` do not matter.
+    always_comb begin
+        entering = beat;
+        entering.open = entering.last && entering.open;
+        entering.error = entering.last && !entering.open && entering.error;
+    end
+    assign waits = head.open;
+    assign head_data = head.data;
+
     ram_fifo #(
-        .WIDTH(522),
+        .WIDTH(engine_pkg::RESULT_BITS),
         .DEPTH(BEATS)
     ) beats (
         .clk,
         .rst,
         .s_valid(beat_valid),
-        .s_data({
-            beat_last, beat_last && beat_open, beat_last && !beat_open && beat_error, beat_bytes, beat_data
-        }),
+        .s_data(entering),
         .m_valid(head_valid),
         .m_ready(m_axis_tready && !(waits && !verdict_valid)),
-        .m_data({head_last, waits, head_error, head_bytes, head_data}),
+        .m_data(head),
         .popped(beat_popped),
         .stored(unused_beats)
     );
 
     assign verdict_take = beat_popped && waits;
     assign m_axis_tvalid = head_valid && !(waits && !verdict_valid);
-    assign m_axis_tlast = head_last;
-    assign m_axis_tuser = waits ? verdict : head_error;
+    assign m_axis_tlast = head.last;
+    assign m_axis_tuser = waits ? verdict : head.error;
 
-    assign m_axis_tkeep = ~(~64'd0 << head_bytes);
+    assign m_axis_tkeep = ~(~64'd0 << head.bytes);
     always_comb begin
         for (int i = 0; i < 64; i = i + 1) begin
             m_axis_tdata[8*i+:8] = head_data[128*(i/16)+8*(15-i%16)+:8];
         end
     end
+
+    stream_rules #(
+        .WIDTH(578)
+    ) rules (
+        .clk,
+        .rst,
+        .valid(m_axis_tvalid),
+        .ready(m_axis_tready),
+        .data({m_axis_tuser, m_axis_tlast, m_axis_tkeep, m_axis_tdata})
+    );
 
     logic unused;
     assign unused = ^{

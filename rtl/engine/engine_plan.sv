@@ -16,19 +16,9 @@
 // A command is offered as its first beat five clocks after it was taken at the earliest. Throughput: a beat a clock,
 // packets of one beat included.
 //
-//   s_*         commands; s_illegal: its stream is swallowed
+//   s_*         commands
 //   valid, take the beat that is offered is taken
-//   bytes       bytes of the beat, 0 to 64
-//   full, partial   which of the beat's blocks are full, and which one is not, but not empty either
-//   index       number of the beat in its part, from 0; first: it is 0
-//   part_last   last beat of its part
-//   step        the next beat is another beat (always 1 unless AD_SERIAL)
-//   start, final  first, last beat of the packet; wants_tag: a last beat, whose packet has a tag beside the stream
-//   stream_last the beat is the stream's last one
-//   reads       the beat is one of the stream: not of kind NONE
-//   has_stream  the packet, were it legal, has beats on s_axis
-//   ad_spare, message_spare   blocks by which the last AD, message beat is not full; 0 if there is none
-//   hash_blocks GHASH's blocks: four for each AD beat, the message's, and one of lengths
+//   beat, place, sizes, stream   records of engine_pkg about the beat and its packet; slot, nonce: of the packet
 module engine_plan #(
     parameter int SLOT_BITS = 4,
     parameter int AD_SERIAL = 0,
@@ -40,43 +30,35 @@ module engine_plan #(
     input logic clk,
     input logic rst,
 
-    input  logic                  s_valid,
-    output logic                  s_ready,
-    input  logic                  s_illegal,
-    input  logic                  s_open,
-    input  logic [ SLOT_BITS-1:0] s_slot,
-    input  logic [          15:0] s_ad_bytes,
-    input  logic [          15:0] s_message_bytes,
-    input  logic [NONCE_BITS-1:0] s_nonce,
+    input  logic                            s_valid,
+    output logic                            s_ready,
+    input  logic [engine_pkg::JOB_BITS-1:0] s_job,
+    input  logic [           SLOT_BITS-1:0] s_slot,
+    input  logic [          NONCE_BITS-1:0] s_nonce,
 
     output logic                  valid,
     input  logic                  take,
-    output logic [           1:0] kind,
-    output logic [           6:0] bytes,
-    output logic [           3:0] full,
-    output logic [           3:0] partial,
-    output logic [           9:0] index,
-    output logic                  first,
-    output logic                  part_last,
-    output logic [           1:0] lane,
-    output logic                  step,
-    output logic                  start,
-    output logic                  final_beat,
-    output logic                  wants_tag,
-    output logic                  stream_last,
-    output logic                  reads,
-    output logic                  has_stream,
-    output logic                  illegal,
-    output logic                  open,
-    output logic [ SLOT_BITS-1:0] slot,
-    output logic                  has_message,
-    output logic [          15:0] ad_bytes,
-    output logic [          15:0] message_bytes,
-    output logic [           1:0] ad_spare,
-    output logic [           1:0] message_spare,
-    output logic [          13:0] hash_blocks,
+    output logic [ engine_pkg::BEAT_BITS-1:0] beat,
+    output logic [engine_pkg::PLACE_BITS-1:0] place,
+    output logic [engine_pkg::SIZES_BITS-1:0] sizes,
+    output logic [engine_pkg::STREAM_BITS-1:0] stream,
+    output logic [SLOT_BITS-1:0] slot,
     output logic [NONCE_BITS-1:0] nonce
 );
+
+`ifdef YOSYS
+    typedef engine_pkg::job_t job_t;
+    typedef engine_pkg::beat_t beat_t;
+    typedef engine_pkg::place_t place_t;
+    typedef engine_pkg::sizes_t sizes_t;
+    typedef engine_pkg::stream_t stream_t;
+`else
+    import engine_pkg::job_t;
+    import engine_pkg::beat_t;
+    import engine_pkg::place_t;
+    import engine_pkg::sizes_t;
+    import engine_pkg::stream_t;
+`endif
 
     // A command as it waits: of each part its last byte's number, and whether it has one beat, or any.
     typedef struct packed {
@@ -138,16 +120,18 @@ module engine_plan #(
     logic head_take;
     logic unused_popped;
     logic [$clog2(COMMANDS):0] unused_space;
+    job_t job;
 
-    assign offered.illegal = s_illegal;
-    assign offered.open = s_open;
+    assign job = s_job;
+    assign offered.illegal = job.illegal;
+    assign offered.open = job.open;
     assign offered.slot = s_slot;
-    assign offered.has_ad = s_ad_bytes != '0;
-    assign offered.one_ad = s_ad_bytes[15:6] == '0 || s_ad_bytes == 16'd64;
-    assign offered.ad_end = s_ad_bytes - 16'd1;
-    assign offered.has_message = s_message_bytes != '0;
-    assign offered.one_message = s_message_bytes[15:6] == '0 || s_message_bytes == 16'd64;
-    assign offered.message_end = s_message_bytes - 16'd1;
+    assign offered.has_ad = job.ad_bytes != '0;
+    assign offered.one_ad = job.ad_bytes[15:6] == '0 || job.ad_bytes == 16'd64;
+    assign offered.ad_end = job.ad_bytes - 16'd1;
+    assign offered.has_message = job.message_bytes != '0;
+    assign offered.one_message = job.message_bytes[15:6] == '0 || job.message_bytes == 16'd64;
+    assign offered.message_end = job.message_bytes - 16'd1;
     assign offered.nonce = s_nonce;
 
     assign s_ready = !entered_valid || fifo_ready;
@@ -167,7 +151,7 @@ module engine_plan #(
     end
 
     stream_fifo #(
-        .WIDTH(40 + SLOT_BITS + NONCE_BITS),
+        .WIDTH(2 + $bits(command_t'('0))),
         .DEPTH(COMMANDS)
     ) commands (
         .clk,
@@ -255,6 +239,17 @@ module engine_plan #(
 
     // ---- The beat that is offered, and its packet ----
 
+    logic [9:0] index;
+    logic first;
+    logic [1:0] lane;
+    logic step;
+    logic start;
+    logic final_beat;
+    logic wants_tag;
+    logic stream_last;
+    logic reads;
+    logic has_stream;
+    logic [13:0] hash_blocks;
     command_t packet;
     part_t part;
     part_t message;
@@ -325,17 +320,49 @@ module engine_plan #(
         else if (move) valid <= !from_next || next_valid;
     end
 
-    assign kind = part.kind;
-    assign {partial, full, bytes} = part.fill;
-    assign part_last = part.one;
-    assign illegal = packet.illegal;
-    assign open = packet.open;
+    // ---- As records ----
+
+    logic [3:0] full;
+    logic [3:0] partial;
+    beat_t offered_beat;
+    place_t offered_place;
+    sizes_t offered_sizes;
+    stream_t offered_stream;
+
+    assign {partial, full, offered_beat.bytes} = part.fill;
+    assign offered_beat.open = packet.open;
+    assign offered_beat.final_beat = final_beat;
+    assign offered_beat.start = start;
+    assign offered_beat.part_last = part.one;
+    assign offered_beat.first = first;
+    assign offered_beat.kind = part.kind;
+    assign offered_beat.blocks = full | partial;
+    assign offered_beat.partial = partial;
+
+    assign offered_place.index = index;
+    assign offered_place.ones = engine_pkg::trailing_ones(index);
+    assign offered_place.lane = lane;
+    assign offered_place.step = step;
+
+    assign offered_sizes.has_message = packet.has_message;
+    assign offered_sizes.ad_bytes = packet.ad_end + 16'd1;
+    assign offered_sizes.message_bytes = packet.message_end + 16'd1;
+    assign offered_sizes.ad_spare = ~packet.ad_end[5:4];
+    assign offered_sizes.message_spare = ~packet.message_end[5:4];
+    assign offered_sizes.hash_blocks = hash_blocks;
+
+    assign offered_stream.illegal = packet.illegal;
+    assign offered_stream.any = has_stream;
+    assign offered_stream.reads = reads;
+    assign offered_stream.last = stream_last;
+    assign offered_stream.wants_tag = wants_tag;
+    assign offered_stream.full = full;
+
+    assign beat = offered_beat;
+    assign place = offered_place;
+    assign sizes = offered_sizes;
+    assign stream = offered_stream;
     assign slot = packet.slot;
-    assign has_message = packet.has_message;
-    assign ad_bytes = packet.ad_end + 16'd1;
-    assign message_bytes = packet.message_end + 16'd1;
-    assign ad_spare = ~packet.ad_end[5:4];
-    assign message_spare = ~packet.message_end[5:4];
     assign nonce = packet.nonce;
 
     logic unused;

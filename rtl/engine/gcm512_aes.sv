@@ -1,4 +1,5 @@
-// GCM with AES-128, or with KEY_BITS = 256 AES-256, for 512-bit streams: gcm512 under the cipher's name. Parameters and ports: there.
+// GCM with AES-128, or with KEY_BITS = 256 AES-256, for 512-bit streams: engine512 under its own name. Ports and
+// parameters: gcm512.
 module gcm512_aes #(
     parameter int KEY_BITS = 128,
     parameter int DIRECTION = 2,
@@ -6,6 +7,7 @@ module gcm512_aes #(
     parameter int SPLIT = 0,
     parameter int STAGES = 4,
     parameter int TAG_BESIDE = 0,
+    parameter int PARITY = 0,
     parameter int SLOTS = 16,
     parameter int SLOT_BITS = $clog2(SLOTS)
 ) (
@@ -57,13 +59,15 @@ module gcm512_aes #(
         key_bits_must_be_128_or_256 refused ();
     end
 
-    gcm512 #(
+    engine512 #(
+        .MODE(0),
         .CIPHER(KEY_BITS == 256 ? 2 : 0),
         .DIRECTION(DIRECTION),
         .SBOX(SBOX),
         .SPLIT(SPLIT),
         .STAGES(STAGES),
         .TAG_BESIDE(TAG_BESIDE),
+        .PARITY(PARITY),
         .SLOTS(SLOTS)
     ) engine (
         .clk,

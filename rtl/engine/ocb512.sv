@@ -12,6 +12,7 @@
 //   SBOX       of AES: 0 tables in LUTs, 1 block RAM, 2 Boyar-Peralta circuits
 //   SLOTS      key slots, a power of two of 16 or more
 //   TAG_BESIDE 0: a received tag is a beat of the stream; 1: it comes beside it and costs no clock
+//   PARITY     1: keys are stored with parity, and a packet whose key is damaged is in error
 //
 // No clock is lost between packets, whatever their slots: the round keys walk beside the blocks. Sealing a
 // packet costs ceil(ad/64) + ceil(message/64) clocks, at least 1, if calls to the fifth core (one for the
@@ -32,6 +33,7 @@ module ocb512 #(
     parameter int AUX = 1,
     parameter int SBOX = 0,
     parameter int TAG_BESIDE = 0,
+    parameter int PARITY = 0,
     parameter int SLOTS = 16,
     parameter int SLOT_BITS = $clog2(SLOTS),
     parameter int KEY_BITS = CIPHER == 0 ? 128 : 256
@@ -95,6 +97,9 @@ module ocb512 #(
     if (TAG_BESIDE < 0 || TAG_BESIDE > 1) begin : g_tag_beside_refused
         tag_beside_must_be_0_or_1 refused ();
     end
+    if (PARITY < 0 || PARITY > 1) begin : g_parity_refused
+        parity_must_be_0_or_1 refused ();
+    end
 
     localparam int ROUNDS = CIPHER == 1 ? 32 : CIPHER == 2 ? 14 : 10;
     localparam int LATENCY = ROUNDS + 1;
@@ -109,8 +114,13 @@ module ocb512 #(
     localparam int KTOP = 1;
     localparam int FINISH = 2;
 
-    logic unused;
-    assign unused = ^{s_cmd_padded, s_cmd_nonce[127:96]};
+`ifdef YOSYS
+    typedef engine_pkg::beat_t beat_t;
+    typedef engine_pkg::sizes_t sizes_t;
+`else
+    import engine_pkg::beat_t;
+    import engine_pkg::sizes_t;
+`endif
 
     // ---- Key slots ----
 
@@ -156,7 +166,7 @@ module ocb512 #(
         .made
     );
 
-    // ---- Commands and beats ----
+    // ---- Begin: commands and beats ----
 
     logic prepare_valid;
     logic prepare_ready;
@@ -180,27 +190,12 @@ module ocb512 #(
     logic valid_1;
     logic valid_2;
     logic valid_3;
-    logic [511:0] beat_data;
-    logic [9:0] unused_index;
-    logic [3:0] beat_ones;
-    logic [3:0] beat_partial;
-    logic [1:0] beat_lane;
-    logic beat_step;
-    logic [6:0] beat_bytes;
-    logic [1:0] beat_kind;
-    logic beat_first;
-    logic beat_part_last;
-    logic beat_start;
-    logic beat_final;
-    logic beat_open;
-    logic beat_error;
+    beat_t beat;
+    logic [engine_pkg::PLACE_BITS-1:0] beat_place;
+    sizes_t beat_sizes;
     logic [SLOT_BITS-1:0] beat_slot;
-    logic beat_has_message;
-    logic [15:0] unused_ad_bytes;
-    logic [15:0] unused_message_bytes;
-    logic [3:0] beat_blocks;
-    logic [3:0] unused_spare;
-    logic [13:0] unused_hash_blocks;
+    logic [511:0] beat_data;
+    logic beat_error;  // a clock later
     logic unused_nonce;
     logic [127:0] beat_tag;
 
@@ -249,28 +244,12 @@ module ocb512 #(
         .emit_partial,
         .emit_slot,
         .beat_valid(valid_0),
-        .beat_data,
-        .beat_bytes,
-        .beat_partial,
-        .beat_kind,
-        .beat_index(unused_index),
-        .beat_ones,
-        .beat_first,
-        .beat_part_last,
-        .beat_lane,
-        .beat_step,
-        .beat_start,
-        .beat_final,
-        .beat_open,
+        .beat,
+        .beat_place,
+        .beat_sizes,
         .beat_slot,
+        .beat_data,
         .beat_error,
-        .beat_has_message,
-        .beat_ad_bytes(unused_ad_bytes),
-        .beat_message_bytes(unused_message_bytes),
-        .beat_blocks,
-        .beat_ad_spare(unused_spare[1:0]),
-        .beat_message_spare(unused_spare[3:2]),
-        .beat_hash_blocks(unused_hash_blocks),
         .beat_nonce(unused_nonce),
         .beat_tag
     );
@@ -307,6 +286,7 @@ module ocb512 #(
     );
 
     logic [127:0] l_star;
+    logic unused_bad;
     logic [127:0] offset_0;
 
     slot_memory #(
@@ -318,12 +298,13 @@ module ocb512 #(
         .write_slot(loading_slot),
         .write_data(call_result),
         .read_slot(emit_slot),
-        .read_data(l_star)
+        .read_data(l_star),
+        .bad(unused_bad)
     );
 
     always_ff @(posedge clk) offset_0 <= offset_now;
 
-    // ---- Masks ----
+    // ---- Tweak ----
 
     logic [511:0] blocks;
     logic [511:0] post;
@@ -335,14 +316,8 @@ module ocb512 #(
         .clk,
         .beat_valid(valid_0),
         .beat_data,
-        .beat_bytes,
-        .beat_partial,
-        .beat_kind,
-        .beat_ones,
-        .beat_first,
-        .beat_lane,
-        .beat_step,
-        .beat_start,
+        .beat,
+        .beat_place,
         .l_star,
         .offset_0,
         .out_blocks(blocks),
@@ -352,29 +327,24 @@ module ocb512 #(
         .out_last_offset(last_offset)
     );
 
-    // What travels beside, the slot on top. The error is known a clock later than the rest.
-    localparam int FINAL = 20;
-    localparam int OPEN = 21;
-    localparam int ERROR = 22;
-    localparam int SLOT = 24;
-    localparam int BESIDE = SLOT + SLOT_BITS;
-    logic [BESIDE-1:0] beside_0;
-    logic [BESIDE-1:0] beside_1;
-    logic [BESIDE-1:0] beside_2;
-    logic [BESIDE-1:0] beside_3;
-    logic [SLOT_BITS-1:0] slot_2;
-    logic [SLOT_BITS-1:0] slot_3;
-    logic final_3;
-    logic open_3;
+    // What travels beside. The error is known a clock later than the rest.
+    typedef struct packed {
+        logic [SLOT_BITS-1:0] slot;
+        logic has_message;
+        logic error;
+        beat_t beat;
+    } beside_t;
+    beside_t beside_0;
+    beside_t beside_1;
+    beside_t beside_2;
+    beside_t beside_3;
+    beat_t beat_3;
 
-    assign beside_0 = {
-        beat_slot, beat_has_message, 1'b0, beat_open, beat_final, beat_start, beat_part_last,
-        beat_first, beat_kind, beat_blocks, beat_partial, beat_bytes
-    };
-    assign slot_2 = beside_2[SLOT+:SLOT_BITS];
-    assign slot_3 = beside_3[SLOT+:SLOT_BITS];
-    assign final_3 = beside_3[FINAL];
-    assign open_3 = beside_3[OPEN];
+    assign beside_0.slot = beat_slot;
+    assign beside_0.has_message = beat_sizes.has_message;
+    assign beside_0.error = 1'b0;
+    assign beside_0.beat = beat;
+    assign beat_3 = beside_3.beat;
 
     // Beats that need the core that the calls go through.
     localparam int SHARED = AUX == 0 || DIRECTION == 1 ? 1 : 0;
@@ -385,7 +355,7 @@ module ocb512 #(
     always_ff @(posedge clk) begin
         beside_1 <= beside_0;
         beside_2 <= beside_1;
-        beside_2[ERROR] <= beat_error && !rst;  // no shift register, for which it would come too late
+        beside_2.error <= beat_error && !rst;  // no shift register, for which it would come too late
         beside_3 <= beside_2;
         if (rst) begin
             valid_1 <= 1'b0;
@@ -438,204 +408,73 @@ module ocb512 #(
         .hold
     );
 
-    // ---- Ciphers ----
+    // ---- Lanes ----
 
-    logic [511:0] encrypted;
-    logic [511:0] decrypted;
-    logic [127:0] called;
-
-    if (DIRECTION != 1) begin : g_encrypt
-        logic [KEY_BITS-1:0] key;
-        logic [511:0] in;
-        if (AUX == 0) begin : g_with_calls
-            assign in = {blocks[511:128], uses[3] ? blocks[127:0] : call_block};
-            assign called = encrypted[127:0];
-        end else begin : g_beats_only
-            assign in = blocks;
-        end
-        slot_memory #(
-            .WIDTH(KEY_BITS),
-            .SLOT_BITS(SLOT_BITS)
-        ) keys (
-            .clk,
-            .write(write_key),
-            .write_slot(loading_slot),
-            .write_data(new_key),
-            .read_slot(AUX == 0 && !uses[2] ? call_slot : slot_2),
-            .read_data(key)
-        );
-        cipher_lanes #(
-            .CIPHER(CIPHER),
-            .SBOX(SBOX)
-        ) lanes (
-            .clk,
-            .in_key(key),
-            .in_blocks(in),
-            .out_blocks(encrypted)
-        );
-    end else begin : g_no_encrypt
-        assign encrypted = '0;
-    end
-
-    if (AUX == 1) begin : g_aux
-        logic [KEY_BITS-1:0] key;
-        logic [127:0] in;
-        assign in = DIRECTION == 1 && uses[3] ? single : call_block;
-        slot_memory #(
-            .WIDTH(KEY_BITS),
-            .SLOT_BITS(SLOT_BITS)
-        ) keys (
-            .clk,
-            .write(write_key),
-            .write_slot(loading_slot),
-            .write_data(new_key),
-            .read_slot(DIRECTION == 1 && uses[2] ? slot_2 : call_slot),
-            .read_data(key)
-        );
-        cipher_lanes #(
-            .CIPHER(CIPHER),
-            .LANES(1),
-            .SBOX(SBOX)
-        ) lane (
-            .clk,
-            .in_key(key),
-            .in_blocks(in),
-            .out_blocks(called)
-        );
-    end
-
-    if (DIRECTION != 0) begin : g_decrypt
-        logic [KEY_BITS-1:0] key;  // a clock before its blocks
-        slot_memory #(
-            .WIDTH(KEY_BITS),
-            .SLOT_BITS(SLOT_BITS)
-        ) keys (
-            .clk,
-            .write(write_last),
-            .write_slot(loading_slot),
-            .write_data(new_last),
-            .read_slot(beside_1[SLOT+:SLOT_BITS]),
-            .read_data(key)
-        );
-        cipher_lanes #(
-            .CIPHER(CIPHER),
-            .INVERSE(1),
-            .SBOX(SBOX)
-        ) lanes (
-            .clk,
-            .in_key(key),
-            .in_blocks(blocks),
-            .out_blocks(decrypted)
-        );
-    end else begin : g_no_decrypt
-        assign decrypted = '0;
-        logic unused_last;
-        assign unused_last = ^{write_last, new_last, open_3};
-    end
-
-    // ---- Beside the ciphers ----
-
-    logic [3*LATENCY-1:0] call_way;
-    logic [LATENCY-1:0] valid_way;
-    logic [BESIDE-1:0] beside_out;
-    logic [511:0] post_out;
-    logic [127:0] checksum_out;
     logic [127:0] input_3;
+    logic out_valid;
+    beat_t out_beat;
+    logic out_has_message;
+    logic out_error;
+    logic [SLOT_BITS-1:0] out_slot;
+    logic [511:0] out_blocks;
+    logic [127:0] out_ad;
+    logic [511:0] out_post;
+    logic [127:0] out_sum;
 
-    assign input_3 = last_offset ^ (DIRECTION == 1 || (DIRECTION == 2 && open_3) ? '0 : checksum);
+    assign input_3 = last_offset ^ (DIRECTION == 1 || (DIRECTION == 2 && beat_3.open) ? '0 : checksum);
 
-    always_ff @(posedge clk) begin
-        call_result <= called;
-        if (rst) begin
-            call_way <= '0;
-            valid_way <= '0;
-            call_done <= '0;
-        end else begin
-            call_way <= {call_way[3*LATENCY-4:0], call};
-            valid_way <= {valid_way[LATENCY-2:0], valid_3};
-            call_done <= call_way[3*LATENCY-1-:3];
-        end
-    end
+    ocb_lanes #(
+        .CIPHER(CIPHER),
+        .DIRECTION(DIRECTION),
+        .AUX(AUX),
+        .SBOX(SBOX),
+        .SLOT_BITS(SLOT_BITS),
+        .LATENCY(LATENCY),
+        .PARITY(PARITY)
+    ) lanes (
+        .clk,
+        .rst,
+        .write_key,
+        .write_last,
+        .write_slot(loading_slot),
+        .new_key,
+        .new_last,
+        .key_slot(beside_2.slot),
+        .key_slot_early(beside_1.slot),
+        .beat_uses(uses[3]),
+        .beat_uses_next(uses[2]),
+        .call_slot,
+        .in_call(call),
+        .call_block,
+        .out_call(call_done),
+        .call_result,
+        .in_valid(valid_3),
+        .in_beat(beat_3),
+        .in_has_message(beside_3.has_message),
+        .in_error(beside_3.error),
+        .in_slot(beside_3.slot),
+        .in_blocks(blocks),
+        .in_single(single),
+        .in_post(post),
+        .in_sum(input_3),
+        .out_valid,
+        .out_beat,
+        .out_has_message,
+        .out_error,
+        .out_slot,
+        .out_blocks,
+        .out_ad,
+        .out_post,
+        .out_sum
+    );
 
     assign made = call_done[CONSTANT];
     assign ktop_made = call_done[KTOP];
 
-    ring_delay #(
-        .WIDTH(BESIDE),
-        .CLOCKS(LATENCY)
-    ) beside_way (
-        .clk,
-        .rst,
-        .in_data(beside_3),
-        .out_data(beside_out)
-    );
+    // ---- Checksum ----
 
-    ring_delay #(
-        .WIDTH(512),
-        .CLOCKS(LATENCY)
-    ) post_way (
-        .clk,
-        .rst,
-        .in_data(post),
-        .out_data(post_out)
-    );
-
-    if (DIRECTION != 0) begin : g_checksum_way
-        ring_delay #(
-            .WIDTH(128),
-            .CLOCKS(LATENCY)
-        ) checksum_way (
-            .clk,
-            .rst,
-            .in_data(input_3),
-            .out_data(checksum_out)
-        );
-    end else begin : g_no_checksum_way
-        assign checksum_out = '0;
-    end
-
-    // ---- Behind the ciphers ----
-
-    logic [6:0] out_bytes;
-    logic [3:0] out_blocks;  // that have a byte, and of these
-    logic [3:0] out_partial;  // the one that is not full
-    logic [1:0] out_kind;
-    logic out_first;
-    logic out_part_last;
-    logic out_start;
-    logic out_final;
-    logic out_open;
-    logic out_error;
-    logic out_has_message;
-    logic [SLOT_BITS-1:0] out_slot;
-    logic [511:0] lane_blocks;
-    logic [127:0] ad_sum;
-
-    assign {
-        out_slot, out_has_message, out_error, out_open, out_final, out_start, out_part_last, out_first,
-        out_kind, out_blocks, out_partial, out_bytes
-    } = beside_out;
-
-    always_comb begin
-        ad_sum = '0;
-        for (int i = 0; i < 4; i = i + 1) begin
-            lane_blocks[128*i+:128] = encrypted[128*i+:128];
-            if (DIRECTION == 1) begin
-                lane_blocks[128*i+:128] = out_partial[i] ? called : decrypted[128*i+:128];
-            end else if (DIRECTION == 2 && out_open && !out_partial[i]) begin
-                lane_blocks[128*i+:128] = decrypted[128*i+:128];
-            end
-            if (out_blocks[i]) ad_sum = ad_sum ^ encrypted[128*i+:128];
-        end
-        if (DIRECTION == 1) ad_sum = called;
-    end
-
-    logic beat_out_valid;
-    logic [511:0] beat_out_data;
-    logic [6:0] beat_out_bytes;
-    logic beat_out_last;
-    logic beat_out_open;
-    logic beat_out_error;
+    logic result_valid;
+    logic [engine_pkg::RESULT_BITS-1:0] result;
     logic gathered;
     logic [127:0] gathered_hash;
     logic [127:0] gathered_input;
@@ -649,39 +488,27 @@ module ocb512 #(
     ) received (
         .clk,
         .rst,
-        .in_final(valid_0 && beat_final),
+        .in_final(valid_0 && beat.final_beat),
         .in_tag(beat_tag),
-        .out_final(valid_way[LATENCY-1] && out_final),
-        .out_kind,
-        .out_block(post_out[127:0]),
+        .out_final(out_valid && out_beat.final_beat),
+        .out_kind(out_beat.kind),
+        .out_block(out_post[127:0]),
         .out_tag
     );
 
     ocb_collect collect (
         .clk,
         .rst,
-        .in_valid(valid_way[LATENCY-1]),
-        .lane_blocks,
-        .post(post_out),
-        .in_ad(ad_sum),
-        .in_checksum(checksum_out),
-        .in_tag(out_tag),
-        .in_bytes(out_bytes),
-        .in_blocks(out_blocks),
-        .in_partial(out_partial),
-        .in_kind(out_kind),
-        .in_first(out_first),
-        .in_part_last(out_part_last),
-        .in_start(out_start),
-        .in_final(out_final),
-        .in_open(out_open),
+        .in_valid(out_valid),
+        .in_beat(out_beat),
         .in_error(out_error),
-        .beat_valid(beat_out_valid),
-        .beat_data(beat_out_data),
-        .beat_bytes(beat_out_bytes),
-        .beat_last(beat_out_last),
-        .beat_open(beat_out_open),
-        .beat_error(beat_out_error),
+        .lane_blocks(out_blocks),
+        .post(out_post),
+        .in_ad(out_ad),
+        .in_checksum(out_sum),
+        .in_tag(out_tag),
+        .result_valid,
+        .result,
         .finish_valid(gathered),
         .finish_hash(gathered_hash),
         .finish_input(gathered_input),
@@ -689,78 +516,37 @@ module ocb512 #(
         .finish_error(gathered_error)
     );
 
-    // The tag's call: sealing knows its input with the last beat, opening only when the plaintext is there.
-    // An engine for both asks behind the ciphers, so that tags stay in order.
-    logic has_message_1;
-    logic has_message_2;
-    logic [SLOT_BITS-1:0] slot_out_1;
-    logic [SLOT_BITS-1:0] slot_out_2;
-    logic finish_ask;
-    logic [SLOT_BITS-1:0] ask_slot;
-    logic [127:0] ask_block;
+    logic [engine_pkg::END_BITS-1:0] done_end;
 
-    always_ff @(posedge clk) begin
-        has_message_1 <= out_has_message && out_kind != engine_pkg::NONE;
-        has_message_2 <= has_message_1;
-        slot_out_1 <= out_slot;
-        slot_out_2 <= slot_out_1;
-    end
-
-    if (DIRECTION == 0) begin : g_ask_early
-        assign finish_ask = valid_3 && final_3;
-        assign ask_slot = slot_3;
-        assign ask_block = input_3;
-        logic unused_late;
-        assign unused_late = ^gathered_input;
-    end else begin : g_ask_late
-        assign finish_ask = gathered;
-        assign ask_slot = slot_out_2;
-        assign ask_block = gathered_input;
-        logic unused_early;
-        assign unused_early = ^{slot_3, final_3, valid_3};
-    end
-
-    logic unused_finish_popped;
-
-    ram_fifo #(
-        .WIDTH(SLOT_BITS + 128),
-        .DEPTH(PACKETS)
-    ) finish_calls (
+    ocb_tags #(
+        .DIRECTION(DIRECTION),
+        .SLOT_BITS(SLOT_BITS),
+        .PACKETS(PACKETS)
+    ) tags (
         .clk,
         .rst,
-        .s_valid(finish_ask),
-        .s_data({ask_slot, ask_block}),
-        .m_valid(finish_valid),
-        .m_ready(finish_ack),
-        .m_data({finish_slot, finish_block}),
-        .popped(unused_finish_popped),
-        .stored(finish_calls_stored)
+        .early_valid(valid_3 && beat_3.final_beat),
+        .early_slot(beside_3.slot),
+        .early_input(input_3),
+        .in_has_message(out_has_message && out_beat.kind != engine_pkg::NONE),
+        .in_slot(out_slot),
+        .gathered,
+        .gathered_hash,
+        .gathered_input,
+        .gathered_open,
+        .gathered_error,
+        .call_valid(finish_valid),
+        .call_ack(finish_ack),
+        .call_slot(finish_slot),
+        .call_block(finish_block),
+        .calls_stored(finish_calls_stored),
+        .called(call_done[FINISH]),
+        .call_result,
+        .done_slot,
+        .done_end
     );
 
-    // A tag's call never answers before the packet's hash is offered here: both went the same way, the call
-    // later.
-    logic done_open;
-    logic done_error;
-    logic done_has_message;
-    logic [127:0] done_hash;
-    logic unused_done_valid;
-    logic unused_done_popped;
-    logic [$clog2(PACKETS):0] unused_done_stored;
-
-    ram_fifo #(
-        .WIDTH(SLOT_BITS + 131),
-        .DEPTH(PACKETS)
-    ) hashes (
-        .clk,
-        .rst,
-        .s_valid(gathered),
-        .s_data({slot_out_2, has_message_2, gathered_open, gathered_error, gathered_hash}),
-        .m_valid(unused_done_valid),
-        .m_ready(call_done[FINISH]),
-        .m_data({done_slot, done_has_message, done_open, done_error, done_hash}),
-        .popped(unused_done_popped),
-        .stored(unused_done_stored)
-    );
+    // ---- Output ----
 
     engine_output #(
         .BEATS(BEATS),
@@ -772,17 +558,10 @@ module ocb512 #(
         .credit_beat,
         .take_packet(packet_done),
         .credit_packet,
-        .beat_valid(beat_out_valid),
-        .beat_data(beat_out_data),
-        .beat_bytes(beat_out_bytes),
-        .beat_last(beat_out_last),
-        .beat_open(beat_out_open),
-        .beat_error(beat_out_error),
+        .beat_valid(result_valid),
+        .beat(result),
         .done_valid(call_done[FINISH]),
-        .done_value(call_result ^ done_hash),
-        .done_open,
-        .done_error,
-        .done_has_message,
+        .done(done_end),
         .m_axis_tvalid,
         .m_axis_tready,
         .m_axis_tdata,
@@ -795,11 +574,7 @@ module ocb512 #(
         .m_tag_tuser
     );
 
-    logic unused_wires;
-    assign unused_wires = ^{
-        emit, single, uses[3], unused_index, unused_ad_bytes, unused_message_bytes,
-        unused_spare, unused_hash_blocks, unused_nonce, unused_finish_popped,
-        unused_done_valid, unused_done_popped, unused_done_stored
-    };
+    logic unused;
+    assign unused = ^{s_cmd_padded, s_cmd_nonce[127:96], emit, beat_sizes, unused_nonce, unused_bad};
 
 endmodule

@@ -1,10 +1,12 @@
-// OCB3 with AES-128, or with KEY_BITS = 256 AES-256, for 512-bit streams: ocb512 under the cipher's name. Parameters and ports: there.
+// OCB3 with AES-128, or with KEY_BITS = 256 AES-256, for 512-bit streams: engine512 under its own name. Ports and
+// parameters: ocb512.
 module ocb512_aes #(
     parameter int KEY_BITS = 128,
     parameter int DIRECTION = 2,
     parameter int AUX = 1,
     parameter int SBOX = 0,
     parameter int TAG_BESIDE = 0,
+    parameter int PARITY = 0,
     parameter int SLOTS = 16,
     parameter int SLOT_BITS = $clog2(SLOTS)
 ) (
@@ -56,12 +58,14 @@ module ocb512_aes #(
         key_bits_must_be_128_or_256 refused ();
     end
 
-    ocb512 #(
+    engine512 #(
+        .MODE(1),
         .CIPHER(KEY_BITS == 256 ? 2 : 0),
         .DIRECTION(DIRECTION),
         .AUX(AUX),
         .SBOX(SBOX),
         .TAG_BESIDE(TAG_BESIDE),
+        .PARITY(PARITY),
         .SLOTS(SLOTS)
     ) engine (
         .clk,

@@ -1,8 +1,10 @@
-// OCB3 with Serpent, 256-bit keys for 512-bit streams: ocb512 under the cipher's name. Parameters and ports: there.
+// OCB3 with Serpent and keys of 256 bits, for 512-bit streams: engine512 under its own name. Ports and
+// parameters: ocb512.
 module ocb512_serpent #(
     parameter int DIRECTION = 2,
     parameter int AUX = 1,
     parameter int TAG_BESIDE = 0,
+    parameter int PARITY = 0,
     parameter int SLOTS = 16,
     parameter int SLOT_BITS = $clog2(SLOTS)
 ) (
@@ -49,11 +51,13 @@ module ocb512_serpent #(
     output logic [  2:0] m_tag_tuser
 );
 
-    ocb512 #(
+    engine512 #(
+        .MODE(1),
         .CIPHER(1),
         .DIRECTION(DIRECTION),
         .AUX(AUX),
         .TAG_BESIDE(TAG_BESIDE),
+        .PARITY(PARITY),
         .SLOTS(SLOTS)
     ) engine (
         .clk,

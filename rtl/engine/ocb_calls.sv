@@ -52,6 +52,14 @@ module ocb_calls #(
         else call <= {finish_ack, ktop_ack, make_ack};
     end
 
+`ifndef SYNTHESIS
+    always @(posedge clk) begin
+        if ((call & (call - 3'd1)) != '0 && !rst)
+            assert (1'b0)
+            else $fatal(1, "%m: two calls in one clock");
+    end
+`endif
+
     if (SHARED == 1) begin : g_hold
         logic many;  // more tags' calls than places there can be
         logic [3:0] waited;  // clocks that the first of them did not enter in, up to eight

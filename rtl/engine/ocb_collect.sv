@@ -6,39 +6,30 @@
 //   lane_blocks, post   lanes' outputs and what is to be added to them (ocb_masks)
 //   in_ad               sum of the AD blocks among the outputs of this clock (one block from a lone core: as
 //                       is)
-//   in_blocks           which of the beat's blocks have a byte; in_partial: which of these is not full, if one is
 //   in_tag              opening, with the packet's last beat: the received tag; sealing: zero
 //   in_checksum         sealing: checksum + last offset + L_$; opening: last offset + L_$
+//   result              message beats
 //   finish_*            with the last beat of a packet: finish_hash = HASH(AD), when opening plus the
 //                       received tag; finish_input = the input of the call that makes the tag
 module ocb_collect (
     input logic clk,
     input logic rst,
 
-    input logic         in_valid,
-    input logic [511:0] lane_blocks,
-    input logic [511:0] post,
-    input logic [127:0] in_ad,
-    input logic [127:0] in_checksum,
-    input logic [127:0] in_tag,
-    input logic [  6:0] in_bytes,
-    input logic [  3:0] in_blocks,
-    input logic [  3:0] in_partial,
-    input logic [  1:0] in_kind,
-    input logic         in_first,
-    input logic         in_part_last,
-    input logic         in_start,
-    input logic         in_final,
-    input logic         in_open,
-    input logic         in_error,
+    // From the lanes.
+    input logic                             in_valid,
+    input logic [engine_pkg::BEAT_BITS-1:0] in_beat,
+    input logic                             in_error,
+    input logic [                    511:0] lane_blocks,
+    input logic [                    511:0] post,
+    input logic [                    127:0] in_ad,
+    input logic [                    127:0] in_checksum,
+    input logic [                    127:0] in_tag,
 
-    output logic         beat_valid,
-    output logic [511:0] beat_data,
-    output logic [  6:0] beat_bytes,
-    output logic         beat_last,
-    output logic         beat_open,
-    output logic         beat_error,
+    // Message beats.
+    output logic                               result_valid,
+    output logic [engine_pkg::RESULT_BITS-1:0] result,
 
+    // Ends of packets.
     output logic         finish_valid,
     output logic [127:0] finish_hash,
     output logic [127:0] finish_input,
@@ -46,11 +37,27 @@ module ocb_collect (
     output logic         finish_error
 );
 
+`ifdef YOSYS
+    typedef engine_pkg::beat_t beat_t;
+    typedef engine_pkg::result_t result_t;
+`else
+    import engine_pkg::beat_t;
+    import engine_pkg::result_t;
+`endif
+
+    beat_t now;
+    logic [6:0] in_bytes;
+    logic [3:0] in_blocks;
+    logic [3:0] in_partial;
     logic [511:0] unmasked;
     logic [ 63:0] in_keep;
     logic [511:0] kept;
     logic [ 15:0] pad;
 
+    assign now = in_beat;
+    assign in_bytes = now.bytes;
+    assign in_blocks = now.blocks;
+    assign in_partial = now.partial;
     assign unmasked = lane_blocks ^ post;
     always_comb begin
         for (int i = 0; i < 64; i = i + 1) begin
@@ -71,26 +78,31 @@ module ocb_collect (
     logic [127:0] ad_1;
     logic [127:0] tag_1;
     logic [127:0] checksum_1;
+    result_t given;
+    logic [511:0] kept_1;
 
     always_ff @(posedge clk) begin
         valid_1 <= in_valid && !rst;
-        first_1 <= in_first;
-        start_1 <= in_start;
-        final_1 <= in_final;
-        open_1 <= in_open;
+        first_1 <= now.first;
+        start_1 <= now.start;
+        final_1 <= now.final_beat;
+        open_1 <= now.open;
         error_1 <= in_error;
-        kind_1 <= in_kind;
+        kind_1 <= now.kind;
         pad_1 <= pad;
         ad_1 <= in_ad;
         tag_1 <= in_tag;
         checksum_1 <= in_checksum;
-        beat_valid <= in_valid && in_kind == engine_pkg::MESSAGE && !rst;
-        beat_data <= kept;
-        beat_bytes <= in_bytes;
-        beat_last <= in_part_last;
-        beat_open <= in_open;
-        beat_error <= in_error;
+        result_valid <= in_valid && now.kind == engine_pkg::MESSAGE && !rst;
+        given.last <= now.part_last;
+        given.open <= now.open;
+        given.error <= in_error;
+        given.bytes <= in_bytes;
+        given.data <= kept;
     end
+
+    assign result = given;
+    assign kept_1 = given.data;
 
     logic [127:0] hash;
     logic [127:0] checksum;
@@ -101,7 +113,7 @@ module ocb_collect (
 
     always_comb begin
         checksum_next = first_1 ? '0 : checksum;
-        for (int i = 0; i < 4; i = i + 1) checksum_next = checksum_next ^ beat_data[128*i+:128];
+        for (int i = 0; i < 4; i = i + 1) checksum_next = checksum_next ^ kept_1[128*i+:128];
         for (int i = 0; i < 16; i = i + 1) checksum_next[8*(15-i)+7] = checksum_next[8*(15-i)+7] ^ pad_1[i];
     end
 

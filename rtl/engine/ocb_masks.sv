@@ -20,14 +20,8 @@ module ocb_masks (
 
     input logic         beat_valid,
     input logic [511:0] beat_data,
-    input logic [  6:0] beat_bytes,
-    input logic [  3:0] beat_partial,
-    input logic [  1:0] beat_kind,
-    input logic [  3:0] beat_ones,
-    input logic         beat_first,
-    input logic [  1:0] beat_lane,
-    input logic         beat_step,
-    input logic         beat_start,
+    input logic [ engine_pkg::BEAT_BITS-1:0] beat,
+    input logic [engine_pkg::PLACE_BITS-1:0] beat_place,
     input logic [127:0] l_star,
     input logic [127:0] offset_0,
 
@@ -37,6 +31,26 @@ module ocb_masks (
     output logic [127:0] out_checksum,
     output logic [127:0] out_last_offset
 );
+
+`ifdef YOSYS
+    typedef engine_pkg::beat_t beat_t;
+    typedef engine_pkg::place_t place_t;
+`else
+    import engine_pkg::beat_t;
+    import engine_pkg::place_t;
+`endif
+
+    beat_t now;
+    place_t place;
+    logic [6:0] bytes;
+    logic [3:0] partial;
+    logic [3:0] ones;
+
+    assign now = beat;
+    assign place = beat_place;
+    assign bytes = now.bytes;
+    assign partial = now.partial;
+    assign ones = place.ones;
 
     // Clock 1: L table, padding, the sums of the L table.
     logic [127:0] l_0;
@@ -52,7 +66,7 @@ module ocb_masks (
 
     always_comb begin
         for (int i = 0; i < 64; i = i + 1) begin
-            pad[i] = beat_partial[i/16] && beat_bytes[3:0] == 4'(i % 16);
+            pad[i] = partial[i/16] && bytes[3:0] == 4'(i % 16);
         end
     end
 
@@ -74,20 +88,20 @@ module ocb_masks (
 
     always_ff @(posedge clk) begin
         valid_1 <= beat_valid;
-        kind_1 <= beat_kind;
-        first_1 <= beat_first;
-        start_1 <= beat_start;
-        advance_1 <= beat_step;
-        partial_1 <= beat_partial;
+        kind_1 <= now.kind;
+        first_1 <= now.first;
+        start_1 <= now.start;
+        advance_1 <= place.step;
+        partial_1 <= partial;
         offset_0_1 <= offset_0;
         step_1 <= l_1;
         l_dollar_1 <= ocb_pkg::times_power(l_star, 4'd1);
-        l_ntz_1 <= ocb_pkg::times_power(l_star, {2'd1, beat_ones[1:0]});
-        ntz_more_1 <= beat_ones[3:2];
-        last_lane_1 <= 2'((beat_bytes - 7'd1) >> 4);
-        lane_1 <= beat_kind == engine_pkg::MESSAGE ? beat_bytes[5:4] : beat_lane;
+        l_ntz_1 <= ocb_pkg::times_power(l_star, {2'd1, ones[1:0]});
+        ntz_more_1 <= ones[3:2];
+        last_lane_1 <= 2'((bytes - 7'd1) >> 4);
+        lane_1 <= now.kind == engine_pkg::MESSAGE ? bytes[5:4] : place.lane;
         for (int i = 0; i < 4; i = i + 1) begin
-            sums_1[128*i+:128] <= beat_partial[i] ? sums_before[128*i+:128] ^ l_star : sums[128*i+:128];
+            sums_1[128*i+:128] <= partial[i] ? sums_before[128*i+:128] ^ l_star : sums[128*i+:128];
         end
         for (int i = 0; i < 64; i = i + 1) begin
             data_1[128*(i/16)+8*(15-i%16)+:8] <= beat_data[128*(i/16)+8*(15-i%16)+:8] | {pad[i], 7'd0};
@@ -158,5 +172,8 @@ module ocb_masks (
             out_last_offset <= offset_0_2 ^ l_dollar_2;
         end
     end
+
+    logic unused;
+    assign unused = ^{now, place};
 
 endmodule

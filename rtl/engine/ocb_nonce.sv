@@ -201,7 +201,8 @@ module ocb_nonce #(
 
     stream_fifo #(
         .WIDTH(128),
-        .DEPTH(OFFSETS)
+        .DEPTH(OFFSETS),
+        .CREDITS(1)
     ) offsets (
         .clk,
         .rst,

@@ -20,8 +20,6 @@ module ram_fifo #(
 
     localparam int ADDRESS = $clog2(DEPTH);
 
-    (* ram_style = "block", ramstyle = "M20K" *)
-    logic [WIDTH-1:0] memory[0:DEPTH-1];
     logic [ADDRESS:0] write_at;
     logic [ADDRESS:0] read_at;
     logic [ADDRESS:0] waiting;  // entries in the memory
@@ -35,9 +33,20 @@ module ram_fifo #(
     assign fetch  = some && (!fetched || move);
     assign popped = m_valid && m_ready;
 
+    ram_1r1w #(
+        .WIDTH(WIDTH),
+        .DEPTH(DEPTH)
+    ) ram (
+        .clk,
+        .write(s_valid),
+        .write_at(write_at[ADDRESS-1:0]),
+        .write_data(s_data),
+        .read(fetch),
+        .read_at(read_at[ADDRESS-1:0]),
+        .read_data(fetched_data)
+    );
+
     always_ff @(posedge clk) begin
-        if (s_valid) memory[write_at[ADDRESS-1:0]] <= s_data;
-        if (fetch) fetched_data <= memory[read_at[ADDRESS-1:0]];
         if (move) m_data <= fetched_data;
         if (rst) begin
             write_at <= '0;
@@ -57,5 +66,23 @@ module ram_fifo #(
             if (s_valid != popped) stored <= s_valid ? stored + 1'b1 : stored - 1'b1;
         end
     end
+
+    stream_rules #(
+        .WIDTH(WIDTH)
+    ) rules (
+        .clk,
+        .rst,
+        .valid(m_valid),
+        .ready(m_ready),
+        .data(m_data)
+    );
+
+`ifndef SYNTHESIS
+    always @(posedge clk) begin
+        if (s_valid && stored == (ADDRESS + 1)'(DEPTH) && !rst)
+            assert (1'b0)
+            else $fatal(1, "%m: an entry came without room");
+    end
+`endif
 
 endmodule

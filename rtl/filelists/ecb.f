@@ -1,7 +1,9 @@
 common/bytes_pkg.sv
 aes/aes_pkg.sv
+common/ram_lut.sv
 common/credit_counter.sv
 common/packet_front.sv
+common/stream_rules.sv
 common/stream_fifo.sv
 aes/aes_check_parameters.sv
 aes/aes_decrypt.sv

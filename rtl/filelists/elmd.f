@@ -1,6 +1,7 @@
 common/bytes_pkg.sv
 aes/aes_pkg.sv
 gf128/gf128_pkg.sv
+common/ram_lut.sv
 aes/aes_check_parameters.sv
 aes/aes_decrypt.sv
 aes/aes_decrypt_keys_per_block.sv
@@ -28,6 +29,7 @@ aes/aes_sbox_word.sv
 aes/aes_sbox_word_ram.sv
 common/credit_counter.sv
 common/packet_front.sv
+common/stream_rules.sv
 common/stream_fifo.sv
 common/ring_delay.sv
 modes/elmd.sv

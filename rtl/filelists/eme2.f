@@ -3,6 +3,8 @@ aes/aes_pkg.sv
 gf128/gf128_pkg.sv
 modes/ragged_pkg.sv
 modes/eme2_pkg.sv
+common/ram_1r1w.sv
+common/ram_lut.sv
 aes/aes_check_parameters.sv
 aes/aes_sbox.sv
 aes/aes_inversion_core.sv
@@ -28,6 +30,7 @@ aes/aes_pipe_user.sv
 aes/aes_encrypt.sv
 aes/aes_decrypt.sv
 aes/aes_last_round_key.sv
+common/stream_rules.sv
 common/stream_fifo.sv
 common/credit_counter.sv
 common/packet_front.sv

@@ -1,6 +1,8 @@
 common/bytes_pkg.sv
 aes/aes_pkg.sv
 modes/ragged_pkg.sv
+common/ram_1r1w.sv
+common/ram_lut.sv
 aes/aes_check_parameters.sv
 aes/aes_encrypt.sv
 aes/aes_encrypt_keys_per_block.sv
@@ -24,6 +26,7 @@ gf128/gf128_stage.sv
 gf128/gf128_multiply.sv
 gf128/gf128_power_table.sv
 gf128/ghash.sv
+common/stream_rules.sv
 common/stream_fifo.sv
 common/credit_counter.sv
 common/packet_front.sv

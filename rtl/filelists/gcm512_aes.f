@@ -1,6 +1,9 @@
 common/bytes_pkg.sv
 aes/aes_pkg.sv
 engine/engine_pkg.sv
+common/ram_1r1w.sv
+common/ram_lut.sv
+common/stream_rules.sv
 common/stream_fifo.sv
 common/credit_counter.sv
 aes/aes_inversion_core.sv
@@ -33,5 +36,9 @@ gf128/gf128_multiply.sv
 gf128/gf128_power_table.sv
 gf128/ghash.sv
 gf128/ghash4.sv
+engine/gcm_counter.sv
+engine/gcm_lanes.sv
+engine/gcm_hash.sv
 engine/gcm512.sv
+engine/engine512.sv
 engine/gcm512_aes.sv

@@ -3,6 +3,9 @@ aes/aes_pkg.sv
 serpent/serpent_pkg.sv
 engine/ocb_pkg.sv
 engine/engine_pkg.sv
+common/ram_1r1w.sv
+common/ram_lut.sv
+common/stream_rules.sv
 common/stream_fifo.sv
 common/credit_counter.sv
 aes/aes_inversion_core.sv
@@ -48,11 +51,16 @@ gf128/gf128_multiply.sv
 gf128/gf128_power_table.sv
 gf128/ghash.sv
 gf128/ghash4.sv
+engine/gcm_counter.sv
+engine/gcm_lanes.sv
+engine/gcm_hash.sv
 engine/gcm512.sv
 engine/ocb_nonce.sv
 engine/ocb_masks.sv
 engine/ocb_collect.sv
 engine/ocb_calls.sv
+engine/ocb_lanes.sv
+engine/ocb_tags.sv
 engine/ocb512.sv
 macsec/macsec_pkg.sv
 macsec/frame_store.sv

@@ -2,6 +2,8 @@ common/bytes_pkg.sv
 aes/aes_pkg.sv
 gf128/gf128_pkg.sv
 modes/ragged_pkg.sv
+common/ram_1r1w.sv
+common/ram_lut.sv
 aes/aes_check_parameters.sv
 aes/aes_encrypt.sv
 aes/aes_encrypt_keys_per_block.sv
@@ -27,6 +29,7 @@ aes/aes_decrypt_round.sv
 aes/aes_inverse_mix_column.sv
 aes/aes_inverse_mix_shared.sv
 aes/aes_last_round_key.sv
+common/stream_rules.sv
 common/stream_fifo.sv
 common/credit_counter.sv
 common/packet_front.sv

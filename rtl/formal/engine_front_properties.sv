@@ -120,28 +120,13 @@ module engine_front_checks #(
 
     logic
         s_cmd_tready, s_axis_tready, s_tag_tready, prepare_valid, prepare_slot, prepare_illegal, packet_done;
-    logic
-        emit,
-        emit_message,
-        emit_ad,
-        emit_partial,
-        emit_slot,
-        beat_valid,
-        beat_first,
-        beat_part_last,
-        beat_step,
-        beat_start;
-    logic beat_final, beat_open, beat_slot, beat_error, beat_has_message;
-    logic [3:0] beat_partial, beat_ones;
-    logic [3:0] beat_blocks;
-    logic [1:0] beat_ad_spare, beat_message_spare;
-    logic [13:0] beat_hash_blocks;
+    logic emit, emit_message, emit_ad, emit_partial, emit_slot;
+    logic beat_valid, beat_slot, beat_error;
+    engine_pkg::beat_t given;
+    engine_pkg::place_t given_place;
+    engine_pkg::sizes_t given_sizes;
     logic [95:0] prepare_nonce;
     logic [511:0] beat_data;
-    logic [6:0] beat_bytes;
-    logic [1:0] beat_kind, beat_lane;
-    logic [9:0] beat_index;
-    logic [15:0] beat_ad_bytes, beat_message_bytes;
     logic [NONCE_BITS-1:0] beat_nonce;
     logic [127:0] beat_tag;
 
@@ -191,28 +176,12 @@ module engine_front_checks #(
         .emit_partial,
         .emit_slot,
         .beat_valid,
-        .beat_data,
-        .beat_bytes,
-        .beat_partial,
-        .beat_kind,
-        .beat_index,
-        .beat_ones,
-        .beat_first,
-        .beat_part_last,
-        .beat_lane,
-        .beat_step,
-        .beat_start,
-        .beat_final,
-        .beat_open,
+        .beat(given),
+        .beat_place(given_place),
+        .beat_sizes(given_sizes),
         .beat_slot,
+        .beat_data,
         .beat_error,
-        .beat_has_message,
-        .beat_ad_bytes,
-        .beat_message_bytes,
-        .beat_blocks,
-        .beat_ad_spare,
-        .beat_message_spare,
-        .beat_hash_blocks,
         .beat_nonce,
         .beat_tag
     );
@@ -488,22 +457,24 @@ module engine_front_checks #(
             assert (beat_valid == was_emit);
             if (was_emit) begin
                 assert ({
-                    beat_kind, beat_index, beat_first, beat_part_last, beat_lane, beat_step, beat_start,
-                    beat_final, beat_bytes, beat_has_message, beat_open, beat_slot, beat_ad_bytes,
-                    beat_message_bytes, beat_nonce
+                    given.kind, given_place.index, given.first, given.part_last, given_place.lane, given_place.step, given.start,
+                    given.final_beat, given.bytes, given_sizes.has_message, given.open, beat_slot, given_sizes.ad_bytes,
+                    given_sizes.message_bytes, beat_nonce
                 } == beat_before);
                 assert (beat_data[8*place_before+:8] == data_before);
                 assert (beat_tag == tag_before);
                 for (int i = 0; i < 4; i = i + 1) begin
-                    assert (beat_partial[i] ==
-                            (beat_kind != TAG && beat_bytes / 16 == 7'(i) && beat_bytes % 16 != '0));
+                    assert (given.partial[i] ==
+                            (given.kind != TAG && given.bytes / 16 == 7'(i) && given.bytes % 16 != '0));
                 end
-                for (int i = 0; i < 4; i = i + 1) assert (beat_blocks[i] == (beat_bytes > 7'(16 * i)));
-                assert (beat_ad_spare == 2'(4 - (17'(beat_ad_bytes) + 17'd15) / 16 % 4));
-                assert (beat_message_spare == 2'(4 - (17'(beat_message_bytes) + 17'd15) / 16 % 4));
-                assert (beat_hash_blocks == blocks_of(beat_ad_bytes, beat_message_bytes));
-                assert (beat_ones == 4'd10 || !beat_index[beat_ones]);
-                assert (beat_index % 11'(1 << beat_ones) == 10'((1 << beat_ones) - 1));
+                for (int i = 0; i < 4; i = i + 1) assert (given.blocks[i] == (given.bytes > 7'(16 * i)));
+                assert (given_sizes.ad_spare == 2'(4 - (17'(given_sizes.ad_bytes) + 17'd15) / 16 % 4));
+                assert (given_sizes.message_spare == 2'(4 - (17'(given_sizes.message_bytes) + 17'd15) / 16 % 4));
+                assert (given_sizes.hash_blocks == blocks_of(
+                    given_sizes.ad_bytes, given_sizes.message_bytes
+                ));
+                assert (given_place.ones == 4'd10 || !given_place.index[given_place.ones]);
+                assert (given_place.index % 11'(1 << given_place.ones) == 10'((1 << given_place.ones) - 1));
             end
             if (was_emit_2) assert (beat_error == error_before_2);
             // A command enters the FIFO in the clock after it was taken, or once the FIFO has room; its beats
@@ -521,7 +492,7 @@ module engine_front_checks #(
             if (head_valid) assert ({front.plan.head_first, plan_head} == first_and(queue[head_at]));
             for (int i = 0; i < 2; i = i + 1) begin
                 if (stored > 2'(i))
-                    assert (front.plan.commands.memory[1'(front.plan.commands.read_at+2'(i))] == first_and(
+                    assert (front.plan.commands.ram.memory[1'(front.plan.commands.read_at+2'(i))] == first_and(
                         queue[memory_at+3'(i)]
                     ));
             end
@@ -571,10 +542,10 @@ module engine_front_checks #(
                 assert (front.plan.has_tag == (TAG_BESIDE == 1 && open && !illegal));
                 assert (front.plan.wants_tag == wants_tag);
                 assert (front.plan.hash_blocks == blocks_of(ad, message));
-                assert (front.plan.kind == kind && front.plan.part.fill == fill_of(
+                assert (front.planned.kind == kind && front.plan.part.fill == fill_of(
                     bytes
                 ) && front.plan.index == index);
-                assert (front.plan.first == (index == '0) && front.plan.part_last == part_last);
+                assert (front.plan.first == (index == '0) && front.planned.part_last == part_last);
                 assert (front.plan.lane == lane && front.plan.step == step && front.plan.start == !started);
                 assert (front.plan.final_beat == last && front.plan.reads == (kind != NONE));
                 if (kind != NONE) assert (front.plan.stream_last == stream_last);
@@ -602,7 +573,7 @@ module engine_front_checks #(
             end
             assert (front.swallow == surplus && (!over || !started));
             assert (front.swallow_tag == owed && (!owed || !started));
-            assert (((front.bad || (front.beat_valid && front.misfit)) && !(beat_valid && beat_final)) ==
+            assert (((front.bad || (front.beat_valid && front.misfit)) && !(beat_valid && given.final_beat)) ==
                     misfit);
             if (was_emit) assert ((front.beat_illegal || front.bad || front.misfit) == error_before);
             if (started) begin
@@ -616,8 +587,8 @@ module engine_front_checks #(
                 if (packets != '0) assert (parts == parts_of(oldest));
             end
 
-            cover (beat_valid && beat_final && !beat_error && beat_ad_bytes > 16'd16 &&
-                   beat_message_bytes != '0);
+            cover (beat_valid && given.final_beat && !beat_error && given_sizes.ad_bytes > 16'd16 &&
+                   given_sizes.message_bytes != '0);
             cover (over && packets == 3'd4);
             cover (TAG_BESIDE == 0 || (over && owed && packets != '0));
             cover (emit && wants != (kind != NONE));

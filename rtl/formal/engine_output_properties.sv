@@ -38,16 +38,9 @@ module engine_output_properties (
         .take_packet,
         .credit_packet,
         .beat_valid,
-        .beat_data,
-        .beat_bytes,
-        .beat_last,
-        .beat_open,
-        .beat_error,
+        .beat({beat_last, beat_open, beat_error, beat_bytes, beat_data}),
         .done_valid,
-        .done_value,
-        .done_open,
-        .done_error,
-        .done_has_message,
+        .done({done_has_message, done_open, done_error, done_value}),
         .m_axis_tvalid,
         .m_axis_tready,
         .m_axis_tdata,
@@ -101,7 +94,7 @@ module engine_output_properties (
     logic first, second;  // memory entries that are valid
     logic [1:0] in_memory, tags_in_memory;
     for (genvar i = 0; i < DEPTH; i = i + 1) begin : g_place
-        assign end_at[i] = out.beats.memory[i][520];
+        assign end_at[i] = out.beats.ram.memory[i][520];
     end
     assign in_memory = out.beats.write_at - out.beats.read_at;
     assign tags_in_memory = out.tags.write_at - out.tags.read_at;
@@ -115,7 +108,7 @@ module engine_output_properties (
         3'(second && end_at[!out.beats.read_at[0]]);
 
     logic verdict_push;  // one clock after the end of the packet
-    assign verdict_push = out.compared_valid && out.compared_open && out.compared_has_message;
+    assign verdict_push = out.compared_valid && out.compared.open && out.compared.has_message;
 
     always_comb begin
         if (!begun) assume (rst);

@@ -72,10 +72,10 @@ module gcm512_keys_properties (
         .written_slot(engine.loading_slot),
         .begins(s_cmd_tvalid && s_cmd_tready),
         .begins_slot(s_cmd_slot),
-        .finishes(engine.finish_valid),
-        .finishes_slot(engine.hash_slot),
+        .finishes(engine.hash.finish_valid),
+        .finishes_slot(engine.hash.hash_slot),
         .loaded(engine.loaded),
-        .several(engine.valid_0 && !engine.beat_final && engine.beat_slot == followed),
+        .several(engine.beat_valid && !engine.beat.final_beat && engine.beat_slot == followed),
         .followed
     );
 endmodule

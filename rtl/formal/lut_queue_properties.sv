@@ -58,7 +58,7 @@ module lut_queue_properties (
             assert (valid == (held != '0));
             // Inductive invariants: where the entries are.
             assert (stored == held);
-            if (chosen) assert (queue.memory[2'(queue.read_at+ahead)] == value);
+            if (chosen) assert (queue.ram.memory[2'(queue.read_at+ahead)] == value);
         end
     end
 endmodule

@@ -76,7 +76,7 @@ module ocb512_keys_properties (
         .finishes(engine.finish_ack),
         .finishes_slot(engine.finish_slot),
         .loaded(engine.loaded),
-        .several(engine.valid_0 && !engine.beat_final && engine.beat_slot == followed),
+        .several(engine.valid_0 && !engine.beat.final_beat && engine.beat_slot == followed),
         .followed
     );
 endmodule

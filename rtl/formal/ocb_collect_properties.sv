@@ -35,31 +35,26 @@ module ocb_collect_properties (
         end
     end
 
+    engine_pkg::beat_t in_beat;
+    engine_pkg::result_t result;
+    assign in_beat = {
+        in_open, in_final, in_start, in_part_last, in_first, in_kind, in_blocks, in_partial, in_bytes
+    };
+    assign {beat_last, beat_open, beat_error, beat_bytes, beat_data} = result;
+
     ocb_collect collect (
         .clk,
         .rst,
         .in_valid,
+        .in_beat,
+        .in_error,
         .lane_blocks,
         .post,
-        .in_tag,
         .in_ad,
         .in_checksum,
-        .in_bytes,
-        .in_blocks,
-        .in_partial,
-        .in_kind,
-        .in_first,
-        .in_part_last,
-        .in_start,
-        .in_final,
-        .in_open,
-        .in_error,
-        .beat_valid,
-        .beat_data,
-        .beat_bytes,
-        .beat_last,
-        .beat_open,
-        .beat_error,
+        .in_tag,
+        .result_valid(beat_valid),
+        .result,
         .finish_valid,
         .finish_hash,
         .finish_input,

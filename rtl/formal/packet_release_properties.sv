@@ -131,7 +131,8 @@ module packet_release_properties (
             assert (stored <= DEPTH && coming <= DEPTH && in_memory <= DEPTH);
             assert (stored == in_memory + coming);
             assert (released == 4'(in_memory) + 4'(m_axis_tvalid));
-            if (chosen && !(ahead == '0 && m_axis_tvalid)) assert (release_stage.memory[place[1:0]] == value);
+            if (chosen && !(ahead == '0 && m_axis_tvalid))
+                assert (release_stage.ram.memory[place[1:0]] == value);
             cover (chosen && !pending && ahead == 4'd2);
             cover (too_long);
             cover (pop && spilt);

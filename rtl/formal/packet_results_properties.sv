@@ -107,8 +107,8 @@ module packet_results_properties (
     logic [1:0] end_at, open_at;  // memory entries that belong to one
     logic beat_at, tag_at;  // read addresses of the memories
     for (genvar i = 0; i < DEPTH; i = i + 1) begin : g_place
-        assign end_at[i]  = results.beats.memory[i][2:1] == 2'b11;
-        assign open_at[i] = results.tags.memory[i][1];
+        assign end_at[i]  = results.beats.ram.memory[i][2:1] == 2'b11;
+        assign open_at[i] = results.tags.ram.memory[i][1];
     end
     assign beat_at = results.beats.read_at[0];
     assign tag_at = results.tags.read_at[0];

@@ -69,7 +69,7 @@ module ram_fifo_properties (
             // Inductive invariants: where the entries are.
             assert (in_memory <= DEPTH && fifo.waiting == in_memory && fifo.some == (in_memory != '0));
             assert (in_memory + 3'(fifo.fetched) + 3'(m_valid) == held);
-            if (chosen && ahead >= outside) assert (fifo.memory[2'(fifo.read_at+ahead-outside)] == value);
+            if (chosen && ahead >= outside) assert (fifo.ram.memory[2'(fifo.read_at+ahead-outside)] == value);
             if (chosen && ahead == 3'(m_valid) && fifo.fetched) assert (fifo.fetched_data == value);
         end
     end

@@ -60,6 +60,9 @@ class Proof:
 
 # The parts of an engine, for the proofs about the keys of its slots. A stand-in replaces the cipher.
 ENGINE = (
+    "common/stream_rules.sv",
+    "common/ram_1r1w.sv",
+    "common/ram_lut.sv",
     "common/bytes_pkg.sv",
     "engine/engine_pkg.sv",
     "common/stream_fifo.sv",
@@ -88,7 +91,7 @@ PROOFS = {
         ),
     ),
     "stream_fifo": Proof(
-        ("common/stream_fifo.sv", "formal/followed_entry.sv"),
+        ("common/stream_rules.sv", "common/ram_lut.sv", "common/stream_fifo.sv", "formal/followed_entry.sv"),
         4,
         12,
         (
@@ -100,7 +103,7 @@ PROOFS = {
         ),
     ),
     "ram_fifo": Proof(
-        ("engine/ram_fifo.sv", "formal/followed_entry.sv"),
+        ("common/stream_rules.sv", "common/ram_1r1w.sv", "engine/ram_fifo.sv", "formal/followed_entry.sv"),
         4,
         12,
         (
@@ -112,7 +115,7 @@ PROOFS = {
         ),
     ),
     "lut_queue": Proof(
-        ("modes/lut_queue.sv", "formal/followed_entry.sv"),
+        ("common/ram_lut.sv", "modes/lut_queue.sv", "formal/followed_entry.sv"),
         4,
         12,
         (
@@ -122,7 +125,7 @@ PROOFS = {
         ),
     ),
     "credit_pipe": Proof(
-        ("common/credit_counter.sv", "common/stream_fifo.sv"),
+        ("common/stream_rules.sv", "common/ram_lut.sv", "common/credit_counter.sv", "common/stream_fifo.sv"),
         4,
         20,
         (
@@ -131,7 +134,10 @@ PROOFS = {
         ),
     ),
     "packet_release": Proof(
-        ("common/packet_release.sv",),
+        (
+            "common/ram_1r1w.sv",
+            "common/packet_release.sv",
+        ),
         4,
         24,
         (
@@ -206,6 +212,8 @@ PROOFS = {
     ),
     "packet_results": Proof(
         (
+            "common/stream_rules.sv",
+            "common/ram_lut.sv",
             "common/bytes_pkg.sv",
             "common/credit_counter.sv",
             "common/stream_fifo.sv",
@@ -251,6 +259,8 @@ PROOFS = {
     ),
     "ghash": Proof(
         (
+            "common/ram_1r1w.sv",
+            "common/ram_lut.sv",
             "gf128/gf128_power_table.sv",
             "gf128/ghash.sv",
         ),
@@ -268,6 +278,9 @@ PROOFS = {
     ),
     "ocb_nonce": Proof(
         (
+            "common/stream_rules.sv",
+            "common/ram_1r1w.sv",
+            "common/ram_lut.sv",
             "common/credit_counter.sv",
             "common/stream_fifo.sv",
             "engine/ram_fifo.sv",
@@ -290,14 +303,22 @@ PROOFS = {
         bounded=True,
     ),
     "gcm512_keys": Proof(
-        (*ENGINE, "formal/stand_ins/ghash4.sv", "engine/gcm512.sv", "formal/engine_keys_checks.sv"),
+        (
+            *ENGINE,
+            "formal/stand_ins/ghash4.sv",
+            "engine/gcm_counter.sv",
+            "engine/gcm_lanes.sv",
+            "engine/gcm_hash.sv",
+            "engine/gcm512.sv",
+            "formal/engine_keys_checks.sv",
+        ),
         20,
         20,
         (
             # The slot is free at its packet's first beat.
             (
                 ".ends(done),\n        .ends_slot(done_slot),",
-                ".ends(front.beat_valid && front.beat_start),\n        .ends_slot(front.beat_slot),",
+                ".ends(beat_valid && beat.start),\n        .ends_slot(front.beat_slot),",
             ),
             (".begins(s_cmd_tvalid && s_cmd_tready),", ".begins(front.beat_valid && front.beat_start),"),
             (".begins_slot(s_cmd_slot),", ".begins_slot(front.beat_slot),"),
@@ -316,6 +337,8 @@ PROOFS = {
             "engine/ocb_masks.sv",
             "engine/ocb_collect.sv",
             "engine/ocb_calls.sv",
+            "engine/ocb_lanes.sv",
+            "engine/ocb_tags.sv",
             "engine/ocb512.sv",
             "formal/engine_keys_checks.sv",
         ),
@@ -324,7 +347,7 @@ PROOFS = {
         (
             (
                 ".ends(call_done[FINISH]),\n        .ends_slot(done_slot),",
-                ".ends(front.beat_valid && front.beat_start),\n        .ends_slot(front.beat_slot),",
+                ".ends(beat_valid && beat.start),\n        .ends_slot(front.beat_slot),",
             ),
         ),
         (
@@ -349,7 +372,7 @@ PROOFS = {
         ),
     ),
     "ocb_calls": Proof(
-        ("engine/ram_fifo.sv", "engine/ocb_calls.sv"),
+        ("common/stream_rules.sv", "common/ram_1r1w.sv", "engine/ram_fifo.sv", "engine/ocb_calls.sv"),
         3,
         20,
         (
@@ -384,6 +407,7 @@ PROOFS = {
     ),
     "copa_issue": Proof(
         (
+            "common/ram_lut.sv",
             "common/bytes_pkg.sv",
             "gf128/gf128_pkg.sv",
             "modes/ragged_pkg.sv",
@@ -412,6 +436,7 @@ PROOFS = {
     ),
     "eme2_issue": Proof(
         (
+            "common/ram_lut.sv",
             "common/bytes_pkg.sv",
             "gf128/gf128_pkg.sv",
             "modes/ragged_pkg.sv",
@@ -498,16 +523,18 @@ PROOFS = {
     ),
     "engine_front": Proof(
         (
+            "common/stream_rules.sv",
+            "common/ram_lut.sv",
             "common/bytes_pkg.sv",
             "engine/engine_pkg.sv",
             "common/stream_fifo.sv",
             "engine/engine_plan.sv",
             "engine/engine_front.sv",
         ),
-        1,
+        2,
         14,
         (
-            ("assign wants_input = reads && !fill;", "assign wants_input = reads;"),
+            ("assign wants_input = stream.reads && !fill;", "assign wants_input = stream.reads;"),
             (
                 "fifo_ready && !(loading && s_cmd_tvalid && loading_slot == s_cmd_slot);",
                 "fifo_ready;",
@@ -517,7 +544,7 @@ PROOFS = {
             ("|| (DIRECTION == 0 && s_cmd_open) ||", "||"),
             ("packet_ready && !swallow && !swallow_tag", "packet_ready && !swallow", 3),
             ("&& !hold && credit_beat && credit_packet;", "&& !hold && credit_packet;"),
-            ("go = may_go && (!wants_tag || s_tag_tvalid);", "go = may_go;", 3),
+            ("go = may_go && (!stream.wants_tag || s_tag_tvalid);", "go = may_go;", 3),
             ("TAG_BESIDE == 1 && head.open && !head.illegal;", "TAG_BESIDE == 1 && head.open;", 3),
             ("(from_next ? next_tag : has_tag);", "next_tag;", 3),
             (
@@ -525,25 +552,25 @@ PROOFS = {
                 "TAIL == 0;",
                 2,
             ),
-            ("swallow <= packet_illegal ? has_stream :", "swallow <= packet_illegal ? 1'b1 :"),
-            ("consume && stream_last && !s_axis_tlast;", "1'b0;"),
+            ("swallow <= stream.illegal ? stream.any :", "swallow <= stream.illegal ? 1'b1 :"),
+            ("consume && stream.last && !s_axis_tlast;", "1'b0;"),
             (
-                "s_axis_tready = swallow || (go && wants_input && step);",
+                "s_axis_tready = swallow || (go && wants_input && planned_place.step);",
                 "s_axis_tready = swallow || (go && wants_input);",
                 1,
             ),
-            ("bad <= !beat_final && (bad || misfit);", "bad <= !beat_final && misfit;"),
+            ("bad <= !given.final_beat && (bad || misfit);", "bad <= !given.final_beat && misfit;"),
             ("keep[i] && !fill ?", "!fill ?"),
             ("bytes[3:0] > 4'(i % 16)", "bytes[3:0] >= 4'(i % 16)"),
             ("last_byte[5:4] == 2'(i) && last_byte[3:0] != 4'd15", "last_byte[5:4] == 2'(i)"),
             ("beat_valid <= emit && !rst;", "beat_valid <= go && !rst;"),
             ("{10{!(from_next || (step && part.one))}};", "{10{!from_next}};"),
             (
-                "assign emit_message = emit && kind == engine_pkg::MESSAGE;",
-                "assign emit_message = emit && beat_kind == engine_pkg::MESSAGE;",
+                "assign emit_message = emit && planned.kind == engine_pkg::MESSAGE;",
+                "assign emit_message = emit && given.kind == engine_pkg::MESSAGE;",
             ),
-            ("emit && partial != '0;", "emit && full != '1;"),
-            ("emit && kind == engine_pkg::AD;", "kind == engine_pkg::AD;"),
+            ("emit && planned.partial != '0;", "emit && stream.full != '1;"),
+            ("emit && planned.kind == engine_pkg::AD;", "planned.kind == engine_pkg::AD;"),
             ("assign next_take = move && from_next;", "assign next_take = move;"),
             ("part_then.two = part.more == 10'd2;", "part_then.two = part.more == 10'd1;"),
             (
@@ -561,9 +588,13 @@ PROOFS = {
     ),
     "engine_output": Proof(
         (
+            "common/stream_rules.sv",
+            "common/ram_1r1w.sv",
+            "common/ram_lut.sv",
             "common/bytes_pkg.sv",
             "common/credit_counter.sv",
             "common/stream_fifo.sv",
+            "engine/engine_pkg.sv",
             "engine/ram_fifo.sv",
             "engine/engine_output.sv",
         ),
@@ -572,7 +603,7 @@ PROOFS = {
         (
             ("packet_given <= tag_popped", "packet_given <= m_tag_tready"),
             ("beat_given   <= beat_popped", "beat_given   <= m_axis_tvalid"),
-            (".s_valid(compared_valid && compared_open && compared_has_message)", ".s_valid(compared_valid)"),
+            (".s_valid(compared_valid && compared.open && compared.has_message)", ".s_valid(compared_valid)"),
             ("assign verdict_take = beat_popped && waits;", "assign verdict_take = beat_popped;"),
             (".m_ready(m_axis_tready && !(waits && !verdict_valid))", ".m_ready(m_axis_tready)"),
             (
@@ -589,7 +620,7 @@ depth {depth}
 [engines]
 smtbmc yices
 [script]
-read_slang --top {top} {options} {names}
+read_slang --no-synthesis-define --top {top} {options} {names}
 prep -top {top}
 {also}
 [files]

@@ -63,7 +63,7 @@ module stream_fifo_properties (
             // Inductive invariants: where the entries are.
             assert (fifo.stored + 3'(m_valid) == held);
             if (chosen && !(ahead == '0 && m_valid))
-                assert (fifo.memory[2'(fifo.read_at+ahead-3'(m_valid))] == value);
+                assert (fifo.ram.memory[2'(fifo.read_at+ahead-3'(m_valid))] == value);
         end
     end
 endmodule

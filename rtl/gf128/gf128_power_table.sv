@@ -12,18 +12,31 @@ module gf128_power_table #(
     output logic [127:0]             read_block
 );
     if (BLOCK_RAM == 1) begin : g_block
-        (* ram_style = "block", ramstyle = "M20K" *)
-        logic [127:0] memory[0:DEPTH-1];
-        always_ff @(posedge clk) begin
-            if (write) memory[write_address] <= write_block;
-            read_block <= memory[read_address];
-        end
+        ram_1r1w #(
+            .WIDTH(128),
+            .DEPTH(DEPTH)
+        ) ram (
+            .clk,
+            .write,
+            .write_at(write_address),
+            .write_data(write_block),
+            .read(1'b1),
+            .read_at(read_address),
+            .read_data(read_block)
+        );
     end else begin : g_distributed
-        (* ram_style = "distributed", ramstyle = "MLAB" *)
-        logic [127:0] memory[0:DEPTH-1];
-        always_ff @(posedge clk) begin
-            if (write) memory[write_address] <= write_block;
-            read_block <= memory[read_address];
-        end
+        logic [127:0] entry;
+        ram_lut #(
+            .WIDTH(128),
+            .DEPTH(DEPTH)
+        ) ram (
+            .clk,
+            .write,
+            .write_at(write_address),
+            .write_data(write_block),
+            .read_at(read_address),
+            .read_data(entry)
+        );
+        always_ff @(posedge clk) read_block <= entry;
     end
 endmodule

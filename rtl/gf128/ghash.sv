@@ -213,13 +213,18 @@ module ghash #(
     assign out_of_final = passing_final[STAGES*LANES-1 -: LANES];
     assign just_now = out_of_valid && out_of_turn == two_turn;
 
-    (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [128*LANES-1:0] behind[0:STAGES-1];
     logic [128*LANES-1:0] left_behind, operands;
-    always_ff @(posedge clk) begin
-        if (out_of_valid) behind[out_of_turn] <= products;
-    end
-    assign left_behind = behind[two_turn];
+    ram_lut #(
+        .WIDTH(128 * LANES),
+        .DEPTH(1 << TURN_BITS)
+    ) behind (
+        .clk,
+        .write(out_of_valid),
+        .write_at(out_of_turn),
+        .write_data(products),
+        .read_at(two_turn),
+        .read_data(left_behind)
+    );
 
     if (BLOCK_RAM == 0) begin : g_at_once
         assign go_valid = two_valid;

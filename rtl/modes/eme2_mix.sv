@@ -145,8 +145,7 @@ module eme2_mix #(
     // ---- First blocks of later groups, stored until m1 is known: a = B_i ^ m1
 
     localparam int BITS = $clog2(STARTS);
-    (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [127:0] starts[0:STARTS-1];
+    logic [127:0] stored_start;
     logic [BITS-1:0] write_at;
     logic [BITS-1:0] read_at;
     logic [6:0] place;  // position of the next message block in its group
@@ -154,12 +153,23 @@ module eme2_mix #(
     logic [4:0] groups_left;
 
     assign write_start = upper_valid && is_message && !first && place == '0;
-    assign start = starts[read_at] ^ m1;
+    assign start = stored_start ^ m1;
     assign groups_left = m_mixing[12:8] - 1'b1;
     assign start_mixing = {m_mixing[MIXING-1:13], groups_left, m_mixing[7:0]};
 
+    ram_lut #(
+        .WIDTH(128),
+        .DEPTH(STARTS)
+    ) starts (
+        .clk,
+        .write(write_start),
+        .write_at,
+        .write_data(value),
+        .read_at,
+        .read_data(stored_start)
+    );
+
     always_ff @(posedge clk) begin
-        if (write_start) starts[write_at] <= value;
         if (upper_valid && is_message) place <= first ? 7'd1 : place + 1'b1;
         if (rst) begin
             start_valid <= 1'b0;

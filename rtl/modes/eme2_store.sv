@@ -16,17 +16,22 @@ module eme2_store #(
 
     localparam int ADDRESS = $clog2(BLOCKS);
 
-    (* ram_style = "block", ramstyle = "M20K" *)
-    logic [127:0] memory[0:BLOCKS-1];
     logic [ADDRESS-1:0] write_at;
     logic [ADDRESS-1:0] read_at;
 
-    always_ff @(posedge clk) begin
-        if (write) memory[write_at] <= in_block;
-    end
-    always_ff @(posedge clk) begin
-        if (read) out_block <= memory[read_at];
-    end
+    ram_1r1w #(
+        .WIDTH(128),
+        .DEPTH(BLOCKS)
+    ) ram (
+        .clk,
+        .write,
+        .write_at,
+        .write_data(in_block),
+        .read,
+        .read_at,
+        .read_data(out_block)
+    );
+
     always_ff @(posedge clk) begin
         if (rst) begin
             write_at <= '0;

@@ -33,17 +33,25 @@ module gcm_slots #(
 
     localparam int ADDRESS = SLOTS > 1 ? $clog2(SLOTS) : 1;
 
-    (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [127:0] keys[0:SLOTS-1];
     logic answer_left;  // H is still to be computed
 
     assign s_key_tready = !loading;
     assign key_take = s_key_tvalid && s_key_tready;
     assign loading = answer_left || !powers_made;
-    assign encrypt_key = keys[ADDRESS'(encrypt_slot)];
+
+    ram_lut #(
+        .WIDTH(128),
+        .DEPTH(1 << ADDRESS)
+    ) keys (
+        .clk,
+        .write(key_take),
+        .write_at(ADDRESS'(s_key_slot)),
+        .write_data(bytes_pkg::swap128(s_key_key)),
+        .read_at(ADDRESS'(encrypt_slot)),
+        .read_data(encrypt_key)
+    );
 
     always_ff @(posedge clk) begin
-        if (key_take) keys[ADDRESS'(s_key_slot)] <= bytes_pkg::swap128(s_key_key);
         if (key_take) loading_slot <= s_key_slot;
         if (rst) begin
             loaded <= '0;

@@ -19,18 +19,25 @@ module lut_queue #(
 
     localparam int ADDRESS = $clog2(DEPTH);
 
-    (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [WIDTH-1:0] memory[0:DEPTH-1];
-
     // One bit more than the address, to tell a full queue from an empty one.
     logic [ADDRESS:0] write_at;
     logic [ADDRESS:0] read_at;
 
     assign valid = write_at != read_at;
-    assign out_data = memory[read_at[ADDRESS-1:0]];
+
+    ram_lut #(
+        .WIDTH(WIDTH),
+        .DEPTH(DEPTH)
+    ) ram (
+        .clk,
+        .write(push),
+        .write_at(write_at[ADDRESS-1:0]),
+        .write_data(in_data),
+        .read_at(read_at[ADDRESS-1:0]),
+        .read_data(out_data)
+    );
 
     always_ff @(posedge clk) begin
-        if (push) memory[write_at[ADDRESS-1:0]] <= in_data;
         if (rst) begin
             write_at <= '0;
             read_at  <= '0;
@@ -39,5 +46,18 @@ module lut_queue #(
             if (pop) read_at <= read_at + 1'b1;
         end
     end
+
+`ifndef SYNTHESIS
+    logic [ADDRESS:0] stored;
+    assign stored = write_at - read_at;
+    always @(posedge clk) begin
+        if (push && stored == (ADDRESS + 1)'(DEPTH) && !rst)
+            assert (1'b0)
+            else $fatal(1, "%m: an entry came without room");
+        if (pop && !valid && !rst)
+            assert (1'b0)
+            else $fatal(1, "%m: an entry was taken that is not there");
+    end
+`endif
 
 endmodule

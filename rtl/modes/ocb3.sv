@@ -142,11 +142,11 @@ module ocb3 #(
     assign unused_nonce = &command_nonce[31:0];
 
     // Bits beyond the number of slots are constant zero, so that synthesis removes comparisons.
-    localparam logic [3:0] SLOT_BITS = 4'(SLOTS - 1);
+    localparam logic [3:0] SLOT_MASK = 4'(SLOTS - 1);
     logic [3:0] any_command_slot;
     logic [3:0] key_slot;
-    assign command_slot = any_command_slot & SLOT_BITS;
-    assign key_slot = s_key_slot & SLOT_BITS;
+    assign command_slot = any_command_slot & SLOT_MASK;
+    assign key_slot = s_key_slot & SLOT_MASK;
 
     packet_front #(
         .SLOTS(SLOTS),
@@ -213,7 +213,7 @@ module ocb3 #(
     logic [127:0] table_l;
     logic [127:0] encrypted;
 
-    assign loading_slot = any_loading_slot & SLOT_BITS;
+    assign loading_slot = any_loading_slot & SLOT_MASK;
 
     ocb3_slots #(
         .SLOTS (SLOTS),
@@ -287,7 +287,7 @@ module ocb3 #(
         .clk,
         .rst,
         .coming(s_cmd_tvalid && s_cmd_tready),
-        .coming_slot(s_cmd_slot & SLOT_BITS),
+        .coming_slot(s_cmd_slot & SLOT_MASK),
         .coming_top(coming_nonce[127:38]),
         .command_valid(command_valid && !command_error && usable),
         .command_slot,

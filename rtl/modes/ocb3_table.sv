@@ -23,7 +23,6 @@ module ocb3_table #(
     localparam int ENTRIES = 14;
     localparam int ADDRESS = 4 + $clog2(SLOTS);
 
-    logic [127:0] memory[0:16*SLOTS-1];
     logic [127:0] multiple;
     logic [3:0] slot;
     logic [3:0] index;
@@ -33,10 +32,36 @@ module ocb3_table #(
     assign write_at = ADDRESS'({slot, index});
     assign read_at  = ADDRESS'({read_slot, read_index});
 
-    always_ff @(posedge clk) begin
-        if (loading) memory[write_at] <= multiple;
-        if (read) l <= memory[read_at];
+    if (SLOTS == 1) begin : g_lut
+        logic [127:0] entry;
+        ram_lut #(
+            .WIDTH(128),
+            .DEPTH(16)
+        ) ram (
+            .clk,
+            .write(loading),
+            .write_at,
+            .write_data(multiple),
+            .read_at,
+            .read_data(entry)
+        );
+        always_ff @(posedge clk) if (read) l <= entry;
+    end else begin : g_block
+        ram_1r1w #(
+            .WIDTH(128),
+            .DEPTH(16 * SLOTS)
+        ) ram (
+            .clk,
+            .write(loading),
+            .write_at,
+            .write_data(multiple),
+            .read,
+            .read_at,
+            .read_data(l)
+        );
+    end
 
+    always_ff @(posedge clk) begin
         multiple <= load ? load_l : gf128_pkg::double_be(multiple);
         index <= load ? 4'd0 : index + 1'b1;
         if (load) slot <= load_slot;

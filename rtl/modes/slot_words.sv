@@ -19,10 +19,17 @@ module slot_words #(
             always_ff @(posedge clk) if (write) out <= in;
         end else begin : g_memory
             localparam int BITS = $clog2(SLOTS);
-            (* ram_style = "distributed", ramstyle = "MLAB" *)
-            logic [WIDTH-1:0] memory[0:2**BITS-1];
-            always_ff @(posedge clk) if (write) memory[write_slot[BITS-1:0]] <= in;
-            assign out = memory[read_slot[BITS-1:0]];
+            ram_lut #(
+                .WIDTH(WIDTH),
+                .DEPTH(2 ** BITS)
+            ) ram (
+                .clk,
+                .write,
+                .write_at(write_slot[BITS-1:0]),
+                .write_data(in),
+                .read_at(read_slot[BITS-1:0]),
+                .read_data(out)
+            );
         end
     endgenerate
 

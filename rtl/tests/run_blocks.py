@@ -39,7 +39,10 @@ def sources(top: str) -> tuple[Path, ...]:
         return listed("ocb512_aes.f")
     if top.startswith(("serpent", "packet")):
         return listed(f"{top}.f")
-    files = (RTL / ("aes" if top.startswith("aes") else "gf128")).glob("*.sv")
+    files = [
+        *(RTL / ("aes" if top.startswith("aes") else "gf128")).glob("*.sv"),
+        *(RTL / "common").glob("ram_*.sv"),
+    ]
     return tuple(sorted(files, key=lambda file: (not file.stem.endswith("_pkg"), file.name)))
 
 
@@ -126,6 +129,36 @@ def refused(build: Path) -> int:
     return failed
 
 
+def broken(build: Path) -> int:
+    """Checks that an assertion of the hardware ends each simulation that breaks a rule. Returns the number of
+    failures."""
+    files = ("stream_rules", "ram_lut", "ram_1r1w", "stream_fifo", "credit_counter")
+    listed_files = [RTL / "common" / f"{name}.sv" for name in files]
+    listed_files += [RTL / "engine/ram_fifo.sv", RTL / "modes/lut_queue.sv", TESTS / "tops/broken_rules.sv"]
+    messages = (
+        "no rule was broken",
+        "stream: an offer was withdrawn",
+        "stream: an offer changed",
+        "fifo: an entry came without room",
+        "wide_fifo: an entry came without room",
+        "queue: an entry came without room",
+        "queue: an entry was taken that is not there",
+        "credits: a credit was taken that is not there",
+        "credits: a credit was given that nobody took",
+    )
+    failed = 0
+    program = build / "broken_rules"
+    for rule, message in enumerate(messages):
+        command = ["iverilog", "-g2012", "-s", "broken_rules", f"-Pbroken_rules.BROKEN={rule}", "-o", program]
+        subprocess.run([*command, *listed_files], check=True)
+        answer = subprocess.run(["vvp", program], capture_output=True, text=True, check=False)
+        expected = message if rule == 0 else f"broken_rules.{message}"
+        good = expected in answer.stdout and (answer.returncode == 0) == (rule == 0)
+        print(f"{'ok' if good else 'FAILED':6} simulation ends with: {message}", flush=True)
+        failed += not good
+    return failed
+
+
 def rebuilt(build: Path) -> int:
     """Checks that an image is rebuilt exactly when a source or option changes. Returns 1 on failure."""
     folder = build / "rebuilt"
@@ -164,7 +197,7 @@ def main() -> int:
     seed = announced(arguments.seed)
     failed = run_all(ICARUS, wanted, arguments.build, arguments.jobs, seed)
     if not names:
-        failed += refused(arguments.build) + rebuilt(arguments.build)
+        failed += refused(arguments.build) + broken(arguments.build) + rebuilt(arguments.build)
     print(f"{len(wanted)} cases, {failed} failed")
     return 1 if failed or not wanted else 0
 

@@ -17,7 +17,7 @@ MAKE_VARIABLES = {
     "CFG_LDLIBS_THREADS": "-lpthread",
 }
 ARGUMENTS = (
-    *("--public-depth", "1", "-O3", "--x-initial", "unique", "--x-assign", "unique"),
+    *("--public-depth", "1", "--assert", "-O3", "--x-initial", "unique", "--x-assign", "unique"),
     *("-Wno-fatal", "-Wno-lint", "-Wno-style", "--output-split", "100000"),
 )
 

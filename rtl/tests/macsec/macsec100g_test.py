@@ -221,7 +221,7 @@ async def zeroization_and_refused_keys_are_reported(dut: HierarchyObject) -> Non
     for side in (dut.transmit, dut.receive):
         assert int(side.in_use.value) == 0
         for slot in range(16):
-            assert int(side.engine.g_gcm.engine.keys.memory[slot].value) == 0
+            assert int(side.engine.g_gcm.engine.lanes.keys.ram.memory[slot].value) == 0
     # Without a new key no association comes into use, and nothing leaves.
     await core.use(association, False)
     assert await core.read("status", "in_use") == 0

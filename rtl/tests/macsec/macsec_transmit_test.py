@@ -334,7 +334,7 @@ async def zeroization_leaves_no_key(dut: HierarchyObject) -> None:
     assert int(dut.in_use.value) == 0
     await ClockCycles(dut.clk, 30)
     for slot in range(16):
-        assert int(dut.engine.g_gcm.engine.keys.memory[slot].value) == 0
+        assert int(dut.engine.g_gcm.engine.lanes.keys.ram.memory[slot].value) == 0
     # With a new key the slot works again.
     await bench.use(Association(2, SCIS[2], 1, key(8)))
     fresh = Association(2, SCIS[2], 1, key(8)).other_end()

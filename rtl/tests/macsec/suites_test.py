@@ -146,9 +146,12 @@ async def slot_takes_its_next_key_and_zeroization_leaves_none(dut: HierarchyObje
     await ClockCycles(dut.clk, 200)
     zeros = bytes(len(last.key))
     if SUITE % 2 == 0:
-        kept = [(dut.transmit.engine.g_gcm.engine.keys, 0), (dut.receive.engine.g_gcm.engine.keys, 0)]
+        kept = [
+            (dut.transmit.engine.g_gcm.engine.lanes.keys, 0),
+            (dut.receive.engine.g_gcm.engine.lanes.keys, 0),
+        ]
     else:
-        sealing, opening = dut.transmit.engine.g_ocb.engine, dut.receive.engine.g_ocb.engine
+        sealing, opening = dut.transmit.engine.g_ocb.engine.lanes, dut.receive.engine.g_ocb.engine.lanes
         kept = [(sealing.g_encrypt.keys, 0), (sealing.g_aux.keys, 0), (opening.g_aux.keys, 0)]
         # Start of decryption for the key of zeros.
         if SUITE >= 2:
@@ -158,7 +161,7 @@ async def slot_takes_its_next_key_and_zeroization_leaves_none(dut: HierarchyObje
         kept.append((opening.g_decrypt.keys, first))
     for keys, value in kept:
         for slot in range(4 * CHANNELS):
-            assert int(keys.memory[slot].value) == value
+            assert int(keys.ram.memory[slot].value) == value
     assert int(dut.transmit.in_use.value) == int(dut.receive.in_use.value) == 0
 
 

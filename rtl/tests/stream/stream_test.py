@@ -5,6 +5,7 @@ verify, ones whose stream does not match the command, and illegal commands. The 
 a packet. Expected values come only from the files. The environment contains TOP (see run_streams.py).
 """
 
+import functools
 import itertools
 import json
 import logging
@@ -334,7 +335,7 @@ def spoilt(answer: Answer, slot: int, fault: str, rng: random.Random) -> Packet:
     return faulty(packet, fault)
 
 
-@cocotb.test()
+@cocotb.test(skip=TOP.same_streams)
 async def errors(dut):
     """Each error is reported, and the next packet is correct."""
     rng = random.Random(cocotb.RANDOM_SEED)
@@ -358,7 +359,7 @@ async def errors(dut):
         await bench.play(packets)
 
 
-@cocotb.test()
+@cocotb.test(skip=TOP.same_streams)
 async def reset_in_the_middle_of_a_packet(dut):
     """A reset discards all earlier inputs."""
     rng = random.Random(cocotb.RANDOM_SEED)
@@ -375,3 +376,21 @@ async def reset_in_the_middle_of_a_packet(dut):
         bench.pause(0.4)
         await bench.load(slots)
         await bench.play([opening(answer, slots[answer.key]) for answer in group])
+
+
+@cocotb.test(skip=not TOP.keys)
+async def damaged_key(dut):
+    """With parity, packets under a key that changed in its memory are in error until it is loaded again."""
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bench = Bench(dut, rng)
+    await bench.reset()
+    answer = rng.choice([answer for answer in read_answers() if answer.message])
+    slot = rng.randrange(TOP.slots)
+    packets = [sealing(answer, slot), opening(answer, slot)]
+    await bench.load({answer.key: slot})
+    await bench.play(packets)
+    word = functools.reduce(getattr, TOP.keys.split("."), dut).memory[slot]
+    word.value = int(word.value) ^ 1 << rng.randrange(len(word))
+    await bench.play([faulty(packet, "key") for packet in packets])
+    await bench.load({answer.key: slot})
+    await bench.play(packets)

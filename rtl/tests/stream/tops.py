@@ -21,6 +21,10 @@ class Top:
     nonce_bytes: int | None = None  # answers with other nonces are skipped; None: any
     flagged: bool = False  # the ciphertext ends with a flag byte: last block padded
     slots: int = 16
+    # Only the cipher differs from another top, which tests errors and resets: they never reach the cipher.
+    same_streams: bool = False
+    # Instance of ram_lut that holds the keys with parity (`PARITY=1`): a test damages one.
+    keys: str = ""
     # Lengths that must be rejected: open, bytes of additional data, bytes of the message part.
     illegal: tuple[tuple[bool, int, int], ...] = ()
 
@@ -56,8 +60,20 @@ TOPS = {
     "ocb512_serpent": Top("ocb512_serpent", "ocb512_serpent.f", ("serpent256-ocb3.json",)),
     "gcm512_aes": Top("gcm512_aes", "gcm512_aes.f", ("aes128-gcm.json",)),
     "ocb512_aes256": Top(
-        "ocb512_aes", "ocb512_aes.f", ("aes256-ocb3-t128.json",), parameters={"KEY_BITS": 256}
+        "ocb512_aes",
+        "ocb512_aes.f",
+        ("aes256-ocb3-t128.json",),
+        parameters={"KEY_BITS": 256, "PARITY": 1},
+        same_streams=True,
+        keys="engine.g_ocb.engine.lanes.g_encrypt.keys.ram",
     ),
-    "gcm512_aes256": Top("gcm512_aes", "gcm512_aes.f", ("aes256-gcm.json",), parameters={"KEY_BITS": 256}),
+    "gcm512_aes256": Top(
+        "gcm512_aes",
+        "gcm512_aes.f",
+        ("aes256-gcm.json",),
+        parameters={"KEY_BITS": 256, "PARITY": 1},
+        same_streams=True,
+        keys="engine.g_gcm.engine.lanes.keys.ram",
+    ),
     "gcm512_serpent": Top("gcm512_serpent", "gcm512_serpent.f", ("serpent256-gcm.json",)),
 }
