@@ -21,6 +21,7 @@ module engine512 #(
     input logic clk,
     input logic rst,
 
+    // Keys, and how many were refused since reset.
     input  logic                 s_key_tvalid,
     output logic                 s_key_tready,
     input  logic [SLOT_BITS-1:0] s_key_slot,
@@ -28,6 +29,7 @@ module engine512 #(
     output logic                 s_key_refused,
     output logic [         31:0] s_key_refusals,
 
+    // One command per packet.
     input  logic                 s_cmd_tvalid,
     output logic                 s_cmd_tready,
     input  logic                 s_cmd_open,
@@ -37,6 +39,7 @@ module engine512 #(
     input  logic [         15:0] s_cmd_message_bytes,
     input  logic                 s_cmd_padded,
 
+    // Packets: additional data (tuser 1), message (0), tag (2).
     input  logic         s_axis_tvalid,
     output logic         s_axis_tready,
     input  logic [511:0] s_axis_tdata,
@@ -44,10 +47,12 @@ module engine512 #(
     input  logic         s_axis_tlast,
     input  logic [  1:0] s_axis_tuser,
 
+    // Received tags, with TAG_BESIDE.
     input  logic         s_tag_tvalid,
     output logic         s_tag_tready,
     input  logic [127:0] s_tag_tdata,
 
+    // Messages; tuser with tlast: discard the packet.
     output logic         m_axis_tvalid,
     input  logic         m_axis_tready,
     output logic [511:0] m_axis_tdata,
@@ -55,6 +60,7 @@ module engine512 #(
     output logic         m_axis_tlast,
     output logic         m_axis_tuser,
 
+    // Tags and verdicts; tuser: 0 did not verify, 1 error.
     output logic         m_tag_tvalid,
     input  logic         m_tag_tready,
     output logic [127:0] m_tag_tdata,

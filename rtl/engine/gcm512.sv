@@ -25,6 +25,14 @@
 // s_cmd_nonce: the nonce is in its first twelve bytes (bits 95:0), the rest is ignored, as is s_cmd_padded. A
 // command for a slot that is being loaded waits until it is; a key for a slot that packets in the engine
 // use is refused (slot_loader).
+//
+// Bytes and lanes: the first byte on the wire is in bits 7:0 of tdata. Inside, block i of a beat goes through lane i, and
+// has its first byte highest.
+//
+//   tdata   511     384 383     256 255     128 127       0
+//   byte     63 ... 48   47 ... 32   31 ... 16   15 ...  0
+//   lane         3           2           1           0
+//   inside   48 ... 63   32 ... 47   16 ... 31    0 ... 15
 module gcm512 #(
     parameter int CIPHER = 0,
     parameter int DIRECTION = 2,
@@ -40,6 +48,7 @@ module gcm512 #(
     input logic clk,
     input logic rst,
 
+    // Keys, and how many were refused since reset.
     input  logic                 s_key_tvalid,
     output logic                 s_key_tready,
     input  logic [SLOT_BITS-1:0] s_key_slot,
@@ -47,6 +56,7 @@ module gcm512 #(
     output logic                 s_key_refused,
     output logic [         31:0] s_key_refusals,
 
+    // One command per packet.
     input  logic                 s_cmd_tvalid,
     output logic                 s_cmd_tready,
     input  logic                 s_cmd_open,
@@ -56,6 +66,7 @@ module gcm512 #(
     input  logic [         15:0] s_cmd_message_bytes,
     input  logic                 s_cmd_padded,
 
+    // Packets: additional data (tuser 1), message (0), tag (2).
     input  logic         s_axis_tvalid,
     output logic         s_axis_tready,
     input  logic [511:0] s_axis_tdata,
@@ -63,10 +74,12 @@ module gcm512 #(
     input  logic         s_axis_tlast,
     input  logic [  1:0] s_axis_tuser,
 
+    // Received tags, with TAG_BESIDE.
     input  logic         s_tag_tvalid,
     output logic         s_tag_tready,
     input  logic [127:0] s_tag_tdata,
 
+    // Messages; tuser with tlast: discard the packet.
     output logic         m_axis_tvalid,
     input  logic         m_axis_tready,
     output logic [511:0] m_axis_tdata,
@@ -74,6 +87,7 @@ module gcm512 #(
     output logic         m_axis_tlast,
     output logic         m_axis_tuser,
 
+    // Tags and verdicts; tuser: 0 did not verify, 1 error.
     output logic         m_tag_tvalid,
     input  logic         m_tag_tready,
     output logic [127:0] m_tag_tdata,
