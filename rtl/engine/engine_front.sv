@@ -39,10 +39,12 @@ module engine_front #(
     input logic clk,
     input logic rst,
 
+    // Key slots.
     input logic [2**SLOT_BITS-1:0] loaded,
     input logic                    loading,
     input logic [   SLOT_BITS-1:0] loading_slot,
 
+    // Commands, streams and tags.
     input  logic                 s_cmd_tvalid,
     output logic                 s_cmd_tready,
     input  logic                 s_cmd_open,
@@ -62,12 +64,14 @@ module engine_front #(
     output logic         s_tag_tready,
     input  logic [127:0] s_tag_tdata,
 
+    // Packets, as they are announced.
     output logic                 prepare_valid,
     input  logic                 prepare_ready,
     output logic [SLOT_BITS-1:0] prepare_slot,
     output logic [         95:0] prepare_nonce,
     output logic                 prepare_illegal,
 
+    // Permission for beats, and beats a clock ahead.
     input  logic                 packet_ready,
     output logic                 packet_done,
     input  logic                 hold,
@@ -79,6 +83,7 @@ module engine_front #(
     output logic                 emit_partial,
     output logic [SLOT_BITS-1:0] emit_slot,
 
+    // Beats.
     output logic                              beat_valid,
     output logic [ engine_pkg::BEAT_BITS-1:0] beat,
     output logic [engine_pkg::PLACE_BITS-1:0] beat_place,

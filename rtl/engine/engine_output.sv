@@ -16,16 +16,19 @@ module engine_output #(
     input logic clk,
     input logic rst,
 
+    // Credits.
     input  logic take_beat,
     output logic credit_beat,
     input  logic take_packet,
     output logic credit_packet,
 
+    // Message beats and ends of packets.
     input logic                               beat_valid,
     input logic [engine_pkg::RESULT_BITS-1:0] beat,
     input logic                               done_valid,
     input logic [   engine_pkg::END_BITS-1:0] done,
 
+    // Messages; tags and verdicts.
     output logic         m_axis_tvalid,
     input  logic         m_axis_tready,
     output logic [511:0] m_axis_tdata,

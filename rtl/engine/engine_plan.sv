@@ -16,9 +16,9 @@
 // A command is offered as its first beat five clocks after it was taken at the earliest. Throughput: a beat a clock,
 // packets of one beat included.
 //
-//   s_*         commands
-//   valid, take the beat that is offered is taken
-//   beat, place, sizes, stream   records of engine_pkg about the beat and its packet; slot, nonce: of the packet
+//   s_*                          commands
+//   valid, take                  a beat is offered, and is taken
+//   beat, place, sizes, stream   records of engine_pkg about it and its packet; slot, nonce: of the packet
 module engine_plan #(
     parameter int SLOT_BITS = 4,
     parameter int AD_SERIAL = 0,
@@ -30,20 +30,22 @@ module engine_plan #(
     input logic clk,
     input logic rst,
 
+    // Commands.
     input  logic                            s_valid,
     output logic                            s_ready,
     input  logic [engine_pkg::JOB_BITS-1:0] s_job,
     input  logic [           SLOT_BITS-1:0] s_slot,
     input  logic [          NONCE_BITS-1:0] s_nonce,
 
-    output logic                  valid,
-    input  logic                  take,
-    output logic [ engine_pkg::BEAT_BITS-1:0] beat,
-    output logic [engine_pkg::PLACE_BITS-1:0] place,
-    output logic [engine_pkg::SIZES_BITS-1:0] sizes,
+    // The beat that is offered.
+    output logic                               valid,
+    input  logic                               take,
+    output logic [  engine_pkg::BEAT_BITS-1:0] beat,
+    output logic [ engine_pkg::PLACE_BITS-1:0] place,
+    output logic [ engine_pkg::SIZES_BITS-1:0] sizes,
     output logic [engine_pkg::STREAM_BITS-1:0] stream,
-    output logic [SLOT_BITS-1:0] slot,
-    output logic [NONCE_BITS-1:0] nonce
+    output logic [              SLOT_BITS-1:0] slot,
+    output logic [             NONCE_BITS-1:0] nonce
 );
 
 `ifdef YOSYS
