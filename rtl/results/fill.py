@@ -154,6 +154,13 @@ BUILDS = {
     "ocb512_aes_both": ("ocb512_aes, both", "both", ("seal", "open")),
     "gcm512_aes": ("gcm512_aes", "both", ("seal", "open")),
     "gcm512_aes_split": ("gcm512_aes, split, tag port", "both, `SPLIT=1 TAG_BESIDE=1`", ("seal", "open")),
+    "ocb512_aes256_both": ("ocb512_aes, 256-bit keys, both", "both, `KEY_BITS=256`", ("seal", "open")),
+    "gcm512_aes256": ("gcm512_aes, 256-bit keys", "both, `KEY_BITS=256`", ("seal", "open")),
+    "gcm512_aes256_split": (
+        "gcm512_aes, 256-bit keys, split, tag port",
+        "both, `KEY_BITS=256 SPLIT=1 TAG_BESIDE=1`",
+        ("seal", "open"),
+    ),
 }
 
 
