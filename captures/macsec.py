@@ -42,6 +42,7 @@ CAPTURE = ROOT / "captures/mixed.pcap"
 ASSOCIATIONS = ROOT / "captures/macsec.toml"
 LINKTYPE_ETHERNET = 1
 ICV_BYTES = 16
+VLAN_TAG = bytes.fromhex("81000005")
 # Number of frames per association with extended packet numbers before the high half changes from 6 to 7.
 BEFORE = 4
 EXTENDED_START = 7 * 2**32 - BEFORE
@@ -61,12 +62,14 @@ def write(path: Path, frames: list[bytes]) -> None:
 def frames_for_all_associations() -> list[bytes]:
     """Return the capture's frames, every third one with another source address.
 
-    This gives each association some frames.
+    This gives each association some frames. Some of those whose VLAN tag stays in the clear have one.
     """
-    others = [bytes.fromhex("020000000003"), bytes.fromhex("020000000004")]
+    others = [bytes.fromhex(f"02000000000{i}") for i in (3, 4, 5, 6)]
     frames = read(CAPTURE)
     for i in range(0, len(frames), 3):
-        frames[i] = frames[i][:6] + others[i % 2] + frames[i][12:]
+        source = others[i % 4]
+        tag = VLAN_TAG if source == others[-1] and i // 4 % 2 else b""
+        frames[i] = frames[i][:6] + source + tag + frames[i][12:]
     return frames
 
 
@@ -90,18 +93,37 @@ def protects(sa: dict, frame: bytes) -> bool:
     return "source" not in sa or frame[6:12].hex() == sa["source"]
 
 
-def opened_by(end: MACsecSA, frame: bytes) -> bytes | None:
+def split_vlan(sa: dict, frame: bytes) -> tuple[bytes, bytes]:
+    """Return the VLAN tag that stays before the SecTAG, or nothing, and the frame without it."""
+    if not sa.get("vlan-in-clear") or frame[12:14] != VLAN_TAG[:2]:
+        return b"", frame
+    return frame[12:16], frame[:12] + frame[16:]
+
+
+def covered_bytes(end: MACsecSA, sa: dict, frame_bytes: int) -> int | None:
+    """Return how many of a frame's bytes, without ICV, are not encrypted; None: scapy's default."""
+    offset = sa.get("confidentiality-offset")
+    header = 28 if end.send_sci else 20
+    return min(header + offset, frame_bytes) if offset else None
+
+
+def opened_by(end: MACsecSA, sa: dict, frame: bytes) -> bytes | None:
     """Return the original frame; None if the sealed one does not verify."""
+    tag, frame = split_vlan(sa, frame)
+    covered = covered_bytes(end, sa, len(frame) - ICV_BYTES)
     try:
-        return bytes(end.decap(end.decrypt(Ether(frame))))
+        opened = bytes(end.decap(end.decrypt(Ether(frame), covered)))
     except InvalidTag:
         return None
+    return opened[:12] + tag + opened[12:]
 
 
-def sealed_by(end: MACsecSA, frame: bytes) -> bytes:
+def sealed_by(end: MACsecSA, sa: dict, frame: bytes) -> bytes:
+    tag, frame = split_vlan(sa, frame)
     packet = end.encap(Ether(frame))
     packet[MACsec].ES = int(not end.send_sci)
-    return bytes(end.encrypt(packet))
+    sealed = bytes(end.encrypt(packet, covered_bytes(end, sa, len(packet))))
+    return sealed[:12] + tag + sealed[12:]
 
 
 def main() -> None:
@@ -111,7 +133,15 @@ def main() -> None:
     parser.add_argument(
         "--sealcomb",
         type=shlex.split,
-        default=["cargo", "run", "--quiet", "--release", "--package", "sealcomb-cli", "--"],
+        default=[
+            "cargo",
+            "run",
+            "--quiet",
+            "--release",
+            "--package",
+            "sealcomb-cli",
+            "--",
+        ],
         help="the command to run (default: cargo run)",
     )
     parser.add_argument("--without-tshark", action="store_true", help="skip the checks with tshark")
@@ -145,9 +175,9 @@ def demonstrate(args: argparse.Namespace, folder: Path) -> None:
     for ours, expected in zip(sealed, plain, strict=True):
         i = next(i for i, sa in enumerate(associations) if protects(sa, expected))
         end, sa = peers[i], associations[i]
-        if opened_by(end, ours) != expected:
+        if opened_by(end, sa, ours) != expected:
             sys.exit(f"macsec: scapy does not open frame {passed[sa['sci']] + 1} of {sa['sci']}")
-        theirs = sealed_by(end, expected)
+        theirs = sealed_by(end, sa, expected)
         if theirs != ours:
             sys.exit(f"macsec: scapy seals frame {passed[sa['sci']] + 1} of {sa['sci']} differently")
         answer.append(theirs)
@@ -162,7 +192,11 @@ def demonstrate(args: argparse.Namespace, folder: Path) -> None:
 
     answer_file, opened_file = folder / "answer.pcap", folder / "opened.pcap"
     write(answer_file, answer)
-    subprocess.run([*macsec, "open", answer_file, opened_file, "--sa", sa_file], check=True, cwd=ROOT)
+    subprocess.run(
+        [*macsec, "open", answer_file, opened_file, "--sa", sa_file],
+        check=True,
+        cwd=ROOT,
+    )
     if read(opened_file) != plain:
         sys.exit("macsec: sealcomb opens scapy's frames to other frames")
     print(f"sealcomb: opened all {len(plain)} frames that scapy sealed")
@@ -173,7 +207,10 @@ def check_with_tshark(sealed: Path, numbers: list[int]) -> None:
     fields = ["macsec.AN", "macsec.PN", "macsec.ICV", "_ws.malformed"]
     options = [option for field in fields for option in ("-e", field)]
     rows = subprocess.run(
-        ["tshark", "-r", sealed, "-T", "fields", *options], check=True, capture_output=True, text=True
+        ["tshark", "-r", sealed, "-T", "fields", *options],
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout.splitlines()
     found = [row.split("\t") for row in rows]
     # tshark prints numbers in hexadecimal or decimal, depending on the field and the version.

@@ -1,11 +1,12 @@
 //! Sealing and opening batches of frames under any number of keys (IEEE 802.1AE-2018, 10.5 and 10.6).
 
 use std::fmt;
+use std::ops::Range;
 
 use arrayvec::ArrayVec;
 use sealcomb::{BatchError, OpenJob, SealJob, Verdict, open_batch, seal_batch};
 
-use crate::sak::Sak;
+use crate::sak::{ConfidentialityOffset, Sak};
 use crate::sectag::{Header, ICV_BYTES, SecTag};
 
 /// Maximum number of frames per batch. The batch's jobs and nonces are on the stack.
@@ -52,10 +53,16 @@ impl From<BatchError> for SealError {
     }
 }
 
-/// Splits a frame into additional data, encrypted part and ICV.
-fn parts(frame: &mut [u8], data_at: usize, data_end: usize, encrypt: bool) -> (&[u8], &mut [u8], &mut [u8]) {
-    let (covered, rest) = frame.split_at_mut(data_end);
-    let (aad, encrypted) = covered.split_at_mut(if encrypt { data_at } else { data_end });
+/// Splits a frame into additional data, encrypted part and ICV. The encrypted part begins after `offset` bytes of user
+/// data, if there are more than these; `None`: nothing is encrypted.
+fn parts(
+    frame: &mut [u8],
+    data: Range<usize>,
+    offset: Option<ConfidentialityOffset>,
+) -> (&[u8], &mut [u8], &mut [u8]) {
+    let (covered, rest) = frame.split_at_mut(data.end);
+    let encrypted_at = offset.map_or(data.end, |offset| data.end.min(data.start + offset.bytes()));
+    let (aad, encrypted) = covered.split_at_mut(encrypted_at);
     (aad, encrypted, &mut rest[..ICV_BYTES])
 }
 
@@ -75,8 +82,8 @@ pub fn seal(frames: &mut [Outgoing<'_>]) -> Result<(), SealError> {
         let mut jobs: ArrayVec<SealJob<'_>, AT_ONCE> = ArrayVec::new();
         for (Outgoing { sak, header, pn, frame }, nonce) in group.iter_mut().zip(&nonces) {
             header.write(frame, *pn);
-            let data_end = frame.len() - ICV_BYTES;
-            let (aad, encrypted, icv) = parts(frame, header.data_at(), data_end, header.encrypt);
+            let data = header.data_at()..frame.len() - ICV_BYTES;
+            let (aad, encrypted, icv) = parts(frame, data, header.encrypt.then_some(sak.offset));
             jobs.push(SealJob::in_place(&sak.key, nonce, aad, encrypted, icv));
         }
         seal_batch(&mut jobs)?;
@@ -110,7 +117,7 @@ impl<'a> Incoming<'a> {
 }
 
 /// Verifies frames and decrypts the verified ones in place. In the others, encrypted user data is zeroed, and
-/// unencrypted user data is unchanged.
+/// unencrypted user data, such as that of the confidentiality offset, is unchanged.
 ///
 /// # Errors
 /// [`BatchError`] if the library rejected a frame. Drop the whole batch: some frames may be marked as verified.
@@ -120,8 +127,7 @@ pub fn open(frames: &mut [Incoming<'_>]) -> Result<(), BatchError> {
         let mut jobs: ArrayVec<OpenJob<'_>, AT_ONCE> = ArrayVec::new();
         let mut outcomes: ArrayVec<&mut bool, AT_ONCE> = ArrayVec::new(); // one per job
         for (Incoming { sak, tag, frame, verified, .. }, nonce) in group.iter_mut().zip(&nonces) {
-            let data = tag.data();
-            let (aad, encrypted, icv) = parts(frame, data.start, data.end, tag.is_encrypted);
+            let (aad, encrypted, icv) = parts(frame, tag.data(), tag.is_encrypted.then_some(sak.offset));
             jobs.push(OpenJob::in_place(&sak.key, nonce, aad, encrypted, icv));
             outcomes.push(verified);
         }

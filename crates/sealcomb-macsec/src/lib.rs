@@ -1,7 +1,7 @@
 //! MACsec (IEEE 802.1AE-2018) for batches of frames from any number of secure associations.
 //!
-//! The cipher suites are GCM-AES-128, GCM-AES-256, GCM-AES-XPN-128 and GCM-AES-XPN-256. Confidentiality offsets of 30
-//! and 50 bytes and key agreement (MKA, IEEE 802.1X) are not implemented.
+//! The cipher suites are GCM-AES-128, GCM-AES-256, GCM-AES-XPN-128 and GCM-AES-XPN-256, with confidentiality offsets of
+//! 0, 30 and 50 bytes. Key agreement (MKA, IEEE 802.1X) is not implemented.
 //!
 //! Both directions work in place. [`Header::lay_out`] copies a frame into the buffer of the sealed frame, and
 //! [`seal`](fn@seal) fills in SecTAG and ICV and encrypts. [`open`](fn@open) verifies and decrypts. Ports, files and
@@ -34,5 +34,5 @@ mod sectag;
 mod tests;
 
 pub use batch::{Incoming, Outgoing, SealError, open, seal};
-pub use sak::{Sak, SakError};
+pub use sak::{ConfidentialityOffset, Sak, SakError};
 pub use sectag::{BadTag, Channel, ETHER_TYPE, Header, ICV_BYTES, Sci, SciForm, SecTag};

@@ -13,6 +13,30 @@ use crate::sectag::Sci;
 
 const NONCE_BYTES: usize = 12;
 
+/// How many bytes of user data after the SecTAG stay unencrypted: 0, 30 or 50, so that a bridge can read the
+/// IPv4 or IPv6 header. The ICV covers them. The key server distributes the offset with the key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ConfidentialityOffset {
+    /// All user data is encrypted.
+    #[default]
+    Zero,
+    /// The first 30 bytes, the EtherType included, are not.
+    Thirty,
+    /// The first 50 bytes, the EtherType included, are not.
+    Fifty,
+}
+
+impl ConfidentialityOffset {
+    /// Returns the offset in bytes.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::Zero => 0,
+            Self::Thirty => 30,
+            Self::Fifty => 50,
+        }
+    }
+}
+
 /// Why a key was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SakError {
@@ -39,6 +63,7 @@ impl std::error::Error for SakError {}
 /// its receivers construct equal ones. The key is zeroized on drop.
 pub struct Sak {
     pub(crate) key: Key,
+    pub(crate) offset: ConfidentialityOffset,
     nonces: Nonces,
 }
 
@@ -56,7 +81,7 @@ impl Sak {
     /// # Errors
     /// [`SakError::KeyLength`] for keys of other lengths.
     pub fn new(key: &[u8], sci: Sci) -> Result<Self, SakError> {
-        Ok(Self { key: gcm(key)?, nonces: Nonces::Plain(sci.0) })
+        Ok(Self::of(gcm(key)?, Nonces::Plain(sci.0)))
     }
 
     /// Returns a SAK of GCM-AES-XPN-128 (16-byte key) or GCM-AES-XPN-256 (32-byte key). `ssci` is the transmitter's
@@ -69,10 +94,21 @@ impl Sak {
         for (byte, ssci) in nonce.iter_mut().zip(ssci.to_be_bytes()) {
             *byte ^= ssci;
         }
-        Ok(Self { key: gcm(key)?, nonces: Nonces::Extended(nonce) })
+        Ok(Self::of(gcm(key)?, Nonces::Extended(nonce)))
     }
 
-    /// Returns a SAK with another key and this one's cipher suite, transmitter and salt.
+    fn of(key: Key, nonces: Nonces) -> Self {
+        Self { key, offset: ConfidentialityOffset::Zero, nonces }
+    }
+
+    /// Returns the SAK with a confidentiality offset, which is 0 by default. It applies to encrypted frames. The standard
+    /// has offsets for GCM-AES-128 and GCM-AES-256 only, not for extended packet numbers.
+    #[must_use]
+    pub fn with_offset(self, offset: ConfidentialityOffset) -> Self {
+        Self { offset, ..self }
+    }
+
+    /// Returns a SAK with another key and this one's cipher suite, transmitter, salt and confidentiality offset.
     ///
     /// # Errors
     /// [`SakError::KeyLength`] if the keys differ in length.
@@ -80,7 +116,7 @@ impl Sak {
         if key.len() != self.key_bytes() {
             return Err(SakError::KeyLength);
         }
-        Ok(Self { key: gcm(key)?, nonces: self.nonces.clone() })
+        Ok(Self { key: gcm(key)?, offset: self.offset, nonces: self.nonces.clone() })
     }
 
     /// Returns the size of the key in bytes: 16 or 32.

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::mem;
+use std::ops::Range;
 
 use pcap_file::DataLink;
 
@@ -15,6 +16,11 @@ use crate::fuzz::{kind, outcome};
 
 /// One association per cipher suite, with different forms of the SCI.
 const ASSOCIATIONS: &str = include_str!("../../../../captures/macsec.toml");
+
+/// Where a VLAN tag in the clear is in a frame.
+const VLAN_TAG: Range<usize> = 12..16;
+/// The EtherType of MACsec.
+const SECTAG: [u8; 2] = [0x88, 0xe5];
 
 /// Parses arbitrary text as an SA file. An error must be one line.
 pub fn associations(bytes: &[u8]) -> u64 {
@@ -87,6 +93,10 @@ pub fn frames(bytes: &[u8]) -> u64 {
             let is_changed = frame.len() % 2 == 1;
             if is_changed {
                 let at = usize::from(frame[frame.len() - 1]) % sealed.len();
+                // Nothing protects a VLAN tag before the SecTAG.
+                if VLAN_TAG.contains(&at) && sealed[12..14] != SECTAG {
+                    continue;
+                }
                 sealed[at] ^= 1;
             }
             let sealed = Record::whole(DataLink::ETHERNET, sealed);

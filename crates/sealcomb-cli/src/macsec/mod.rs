@@ -89,8 +89,8 @@ Examples:
   sealcomb macsec seal in.pcap sealed.pcapng --sa macsec.toml --state numbers";
 
 const OPEN_HELP: &str = "\
-VLAN tags that precede a SecTAG were added after sealing and are left in place. A frame check
-sequence (FCS) that the capture declares is removed.
+VLAN tags that precede a SecTAG are left in place; nothing protects them. A frame check sequence
+(FCS) that the capture declares is removed.
 
 Exit status:
   0  every MACsec frame was opened

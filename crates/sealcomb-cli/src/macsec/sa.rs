@@ -10,6 +10,8 @@ pub(crate) struct Sa {
     pub(crate) sak: Sak,
     /// The fingerprint of the key and its transmitter.
     pub(crate) fingerprint: Fingerprint,
+    /// Whether a VLAN tag of a frame to seal stays before the SecTAG, where nothing protects it.
+    pub(crate) is_vlan_clear: bool,
     /// The source address of the frames that the association protects; `None` for all frames.
     pub(crate) source: Option<[u8; 6]>,
     /// The sender's first packet number, at least 1.

@@ -9,6 +9,8 @@
 //! key = "000102…"             # the SAK: 16 or 32 bytes in hex
 //! source = "020000000001"     # optional: source address of the frames to protect (default: all)
 //! encrypt = true              # optional: false authenticates frames without encrypting them (default: true)
+//! confidentiality-offset = 0  # optional: 0, 30 or 50 bytes of user data stay unencrypted (default: 0); not with ssci
+//! vlan-in-clear = false       # optional: true leaves a VLAN tag before the SecTAG, unprotected (default: false)
 //! send-sci = "always"         # optional: always, end-station (SCI from source address) or never (default: always)
 //! pn = 1                      # optional: the sender's first packet number (default: 1)
 //! window = 0                  # optional: by how many numbers a frame may be late, 0 to 65536 (default: 0)
@@ -21,7 +23,7 @@
 use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
-use sealcomb_macsec::{Header, Sak, Sci, SciForm};
+use sealcomb_macsec::{ConfidentialityOffset, Header, Sak, Sci, SciForm};
 use sealcomb_numbers::Fingerprint;
 
 use super::sa::Sa;
@@ -33,8 +35,20 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<(Vec<Sa>, bool)> {
     sa_file(text).map_err(|fault| fault.in_file(name, text.as_bytes()))
 }
 
-const FIELDS: [&str; 10] =
-    ["sci", "an", "key", "source", "encrypt", "send-sci", "pn", "window", "ssci", "salt"];
+const FIELDS: [&str; 12] = [
+    "sci",
+    "an",
+    "key",
+    "source",
+    "encrypt",
+    "confidentiality-offset",
+    "vlan-in-clear",
+    "send-sci",
+    "pn",
+    "window",
+    "ssci",
+    "salt",
+];
 
 fn sa_file(text: &str) -> Result<(Vec<Sa>, bool), Fault> {
     let table = toml(text)?;
@@ -114,6 +128,7 @@ fn refuse_shared_nonces(entries: &[Fields<'_>]) -> Result<(), Fault> {
 
 fn association(entry: &Fields<'_>) -> Result<Sa, Fault> {
     let sak = sak(entry)?;
+    let flag = |name, default| entry.get(name).map_or(Ok(default), |field| field.flag());
     let number = |name, range, default| entry.get(name).map_or(Ok(default), |field| field.number(range));
     let form = match entry.get("send-sci") {
         None => SciForm::Explicit,
@@ -130,12 +145,8 @@ fn association(entry: &Fields<'_>) -> Result<Sa, Fault> {
             .fault("end-station requires port 1, that is, an sci that ends in 0001"));
     }
     Ok(Sa {
-        header: Header {
-            sci,
-            an: an(entry)?,
-            form,
-            encrypt: entry.get("encrypt").map_or(Ok(true), |field| field.flag())?,
-        },
+        header: Header { sci, an: an(entry)?, form, encrypt: flag("encrypt", true)? },
+        is_vlan_clear: flag("vlan-in-clear", false)?,
         fingerprint: Fingerprint::of_transmitter(&entry.require("key")?.hex()?, &transmitter(entry)?),
         source: entry.get("source").map(|_| array(entry, "source", "a MAC address")).transpose()?,
         first: number("pn", 1..=sak.last_pn(), 1)?,
@@ -147,12 +158,26 @@ fn association(entry: &Fields<'_>) -> Result<Sa, Fault> {
 fn sak(entry: &Fields<'_>) -> Result<Sak, Fault> {
     let field = entry.require("key")?;
     let key = field.bytes("a SAK", &[16, 32])?;
+    let offset = offset(entry)?;
     let sak = match ssci(entry)? {
         None => {
             entry.refuse("salt", "requires ssci (extended packet numbers)")?;
             Sak::new(&key, sci(entry)?)
         }
-        Some(ssci) => Sak::extended(&key, ssci, array(entry, "salt", "GCM-AES-XPN")?),
+        Some(ssci) => {
+            entry.refuse("confidentiality-offset", "not available with ssci: GCM-AES-XPN has no offset")?;
+            Sak::extended(&key, ssci, array(entry, "salt", "GCM-AES-XPN")?)
+        }
     };
-    sak.map_err(|error| field.fault(error))
+    Ok(sak.map_err(|error| field.fault(error))?.with_offset(offset))
+}
+
+fn offset(entry: &Fields<'_>) -> Result<ConfidentialityOffset, Fault> {
+    let Some(field) = entry.get("confidentiality-offset") else { return Ok(ConfidentialityOffset::Zero) };
+    match field.number(0..=50)? {
+        0 => Ok(ConfidentialityOffset::Zero),
+        30 => Ok(ConfidentialityOffset::Thirty),
+        50 => Ok(ConfidentialityOffset::Fifty),
+        other => Err(field.fault(format!("found {other}; the standard has the offsets 0, 30 and 50"))),
+    }
 }

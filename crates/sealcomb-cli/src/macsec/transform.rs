@@ -113,12 +113,12 @@ impl Sealer {
         mut frames: Vec<Result<LaidOut, Unsealed>>,
     ) -> Result<Vec<Result<Vec<u8>, Unsealed>>> {
         let mut outgoing: Vec<sealcomb_macsec::Outgoing<'_>> = Vec::with_capacity(frames.len());
-        for LaidOut { sender, pn, frame } in frames.iter_mut().flatten() {
+        for LaidOut { sender, pn, frame, .. } in frames.iter_mut().flatten() {
             let Sa { sak, header, .. } = &self.senders[*sender].sa;
             outgoing.push(sealcomb_macsec::Outgoing { sak, header, pn: *pn, frame });
         }
         seal(&mut outgoing).context("sealing")?;
-        Ok(frames.into_iter().map(|frame| Ok(frame?.frame)).collect())
+        Ok(frames.into_iter().map(|frame| Ok(frame?.with_vlan_tag())).collect())
     }
 
     /// Takes the next number of the first association that protects the frame and has numbers left.
@@ -145,9 +145,11 @@ impl Sealer {
             if !protects(sa, frame) {
                 continue;
             }
-            let Some(sealed) = sa.header.lay_out(frame) else { continue };
+            let vlan_tag = if sa.is_vlan_clear { vlan_tag(frame) } else { &[] };
+            let inner = without_vlan_tag(frame, vlan_tag);
+            let Some(sealed) = sa.header.lay_out(&inner) else { continue };
             if let Some(pn) = numbers.take() {
-                return Ok(LaidOut { sender: i, pn, frame: sealed });
+                return Ok(LaidOut { sender: i, pn, frame: sealed, vlan_tag: vlan_tag.to_vec() });
             }
             why = Unsealed::NoNumbers;
         }
@@ -161,6 +163,30 @@ pub(crate) struct LaidOut {
     sender: usize,
     pn: u64,
     frame: Vec<u8>,
+    /// The tag that stays before the SecTAG, or nothing.
+    vlan_tag: Vec<u8>,
+}
+
+impl LaidOut {
+    /// Returns the frame with the tag that stays before the SecTAG.
+    fn with_vlan_tag(mut self) -> Vec<u8> {
+        self.frame.splice(ADDRESS_BYTES..ADDRESS_BYTES, self.vlan_tag);
+        self.frame
+    }
+}
+
+/// Returns the first VLAN tag of a frame, or nothing. An EtherType must follow it.
+fn vlan_tag(frame: &[u8]) -> &[u8] {
+    let tag = frame.get(ADDRESS_BYTES..ADDRESS_BYTES + VLAN_TAG_BYTES).unwrap_or_default();
+    let is_tag = VLAN_TAGS.iter().any(|ether_type| tag.starts_with(ether_type));
+    if is_tag && frame.len() >= HEADER_BYTES + VLAN_TAG_BYTES { tag } else { &[] }
+}
+
+fn without_vlan_tag<'a>(frame: &'a [u8], tag: &[u8]) -> Cow<'a, [u8]> {
+    if tag.is_empty() {
+        return Cow::Borrowed(frame);
+    }
+    [&frame[..ADDRESS_BYTES], &frame[ADDRESS_BYTES + tag.len()..]].concat().into()
 }
 
 fn protects(sa: &Sa, frame: &[u8]) -> bool {
@@ -202,8 +228,8 @@ pub(crate) enum Dropped {
 
 /// A received frame with a SecTAG.
 pub(crate) struct Incoming<'a> {
-    /// The frame without VLAN tags that precede the SecTAG. They were added after sealing, for example by MACsec on a
-    /// VLAN interface.
+    /// The frame without VLAN tags that precede the SecTAG. They were left there or added after sealing, for example by
+    /// MACsec on a VLAN interface.
     frame: Cow<'a, [u8]>,
     vlan_tags: &'a [u8],
     tag: Option<SecTag>,
@@ -219,11 +245,7 @@ impl<'a> Incoming<'a> {
             return Err(if record.is_clipped() { Unopened::Clipped } else { Unopened::Untagged });
         };
         let vlan_tags = &frame[ADDRESS_BYTES..tag_at];
-        let frame = if vlan_tags.is_empty() {
-            Cow::Borrowed(frame)
-        } else {
-            [&frame[..ADDRESS_BYTES], &frame[tag_at..]].concat().into()
-        };
+        let frame = without_vlan_tag(frame, vlan_tags);
         match SecTag::parse(&frame) {
             Err(BadTag::Untagged) => Err(Unopened::Untagged),
             _ if record.is_clipped() => Err(Unopened::Clipped),

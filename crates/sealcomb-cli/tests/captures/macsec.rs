@@ -55,6 +55,31 @@ fn vlan_tags_of_a_frame_to_seal_are_encrypted() {
 }
 
 #[test]
+fn a_vlan_tag_in_the_clear_stays_before_the_sectag() {
+    let clear = format!("{MACSEC}vlan-in-clear = true\n");
+    let run = |direction, file: &str, frames: &[Vec<u8>]| {
+        let frames: Vec<_> = frames.iter().cloned().map(Frame::whole).collect();
+        let capture = crate::files::pcap(ETHERNET, &frames);
+        let outcome = on_capture(["macsec", direction], file, &capture, frames.len());
+        outcome.assert_well();
+        outcome.packets
+    };
+    for tags in TAGS {
+        let tagged: Vec<_> = frames().iter().map(|frame| with_tags(frame, tags)).collect();
+        let sealed = run("seal", &clear, &tagged);
+        // Only the first tag is in the clear.
+        let bare: Vec<_> = frames().iter().map(|frame| with_tags(frame, &tags[4..])).collect();
+        let expected: Vec<_> =
+            run("seal", MACSEC, &bare).iter().map(|frame| with_tags(frame, &tags[..4])).collect();
+        assert_eq!(sealed, expected, "{tags:02x?}");
+        assert_eq!(run("open", MACSEC, &sealed), tagged, "{tags:02x?}");
+    }
+    // After the tag there must be an EtherType: these bytes are user data.
+    let short = with_tags(&frames()[0][..12], TAGS[0]);
+    assert_eq!(run("seal", &clear, &[short.clone()])[0][12..14], TYPE_MACSEC.to_be_bytes());
+}
+
+#[test]
 fn a_clipped_frame_is_never_sealed_or_opened() {
     let plain = frames().remove(5);
     let sealed = sealed(from_ref(&plain)).remove(0);

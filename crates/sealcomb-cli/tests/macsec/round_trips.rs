@@ -35,6 +35,27 @@ fn sealing_adds_a_sectag_and_an_icv() {
 }
 
 #[test]
+fn the_offset_stays_readable() {
+    let frames = plain();
+    for offset in [30, 50] {
+        let bench = Bench::new(&format!("{ONE}confidentiality-offset = {offset}\n"));
+        let sealed = bench.seal(&frames);
+        for ((_, sealed), (_, frame)) in sealed.iter().zip(&frames) {
+            let clear = offset.min(frame.len() - 12);
+            assert_eq!(sealed[28..28 + clear], frame[12..12 + clear]);
+            assert_eq!(sealed[14] & 0x0c, 0x0c, "E and C say that the rest is encrypted");
+            if frame.len() - 12 > offset + 8 {
+                assert_ne!(sealed[28 + clear..sealed.len() - 16], frame[12 + clear..]);
+            }
+        }
+        assert!(bench.run("open", &sealed, &[]) == frames);
+        let other = Bench::new(ONE);
+        let (opened, _) = other.try_run("open", &sealed, &[]);
+        assert!(opened.is_empty(), "both ends need the same offset");
+    }
+}
+
+#[test]
 fn an_end_station_seals_only_its_own_frames() {
     let source = &plain()[0].1[6..12];
     let sa = ONE.replace("020000000001", &hex::encode(source)) + "send-sci = \"end-station\"\n";
