@@ -8,7 +8,7 @@ use std::ops::Range;
 use pcap_file::DataLink;
 
 use super::report::Unopened;
-use super::transform::{Incoming, Opener, Sealer, Unsealed};
+use super::transform::{Incoming, Opener, Sealer, Unsealed, Validate};
 use super::{incoming, sa_file};
 use crate::captures::capture::Record;
 use crate::captures::tally::Tally;
@@ -42,7 +42,7 @@ thread_local! {
     /// Both peers of the associations. Key setup is slow, so inputs share them.
     static ENDS: RefCell<(Sealer, Opener)> = {
         let associations = || sa_file::parse("macsec.toml", ASSOCIATIONS).expect("valid associations").0;
-        RefCell::new((Sealer::new(associations()), Opener::new(associations())))
+        RefCell::new((Sealer::new(associations()), Opener::new(associations(), Validate::Strict)))
     };
 }
 
@@ -102,7 +102,7 @@ pub fn frames(bytes: &[u8]) -> u64 {
             let sealed = Record::whole(DataLink::ETHERNET, sealed);
             let Ok(incoming) = Incoming::find(&sealed) else { continue };
             match opener.open(&[incoming]).expect("a burst").remove(0) {
-                Ok(opened) => assert!(opened == *frame && !is_changed, "a changed frame was opened"),
+                Ok(opened) => assert!(opened.frame == *frame && !is_changed, "a changed frame was opened"),
                 Err(why) => {
                     assert!(is_changed, "{why:?}: a good frame was refused");
                     ways.push(mem::discriminant(&why));

@@ -10,6 +10,7 @@ mod sa;
 mod sa_file;
 mod transform;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -26,7 +27,7 @@ use crate::captures::writer::{Readers, Writer};
 use crate::captures::{conclude, fields, next_burst, open_capture, place, take_sequences, warn, with_fcs};
 use report::Unopened;
 use sa::Sa;
-use transform::{Incoming, Opener, Sealer, Used};
+use transform::{Incoming, Opened, Opener, Sealer, Unverified, Used, Validate};
 
 /// Seal the Ethernet frames of a capture as MACsec frames (IEEE 802.1AE), or open such a capture
 #[derive(Args, Debug)]
@@ -92,6 +93,8 @@ const OPEN_HELP: &str = "\
 VLAN tags that precede a SecTAG are left in place; nothing protects them. A frame check sequence
 (FCS) that the capture declares is removed.
 
+Frames that --validate lets pass unverified are counted as opened, and in a line of their own.
+
 Exit status:
   0  every MACsec frame was opened
   1  nothing was opened; or frames were clipped by the capture, not Ethernet, not valid (wrong ICV),
@@ -153,6 +156,9 @@ struct Open {
     /// [default: the SA's `pn`, or 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), verbatim_doc_comment)]
     start_pn: Option<u64>,
+    /// Which frames must verify; an encrypted frame always must
+    #[arg(long, value_name = "MODE", value_enum, default_value_t = Validate::Strict)]
+    validate: Validate,
 }
 
 /// Runs the command. Errors are one line, with the file and the position in it.
@@ -258,16 +264,17 @@ fn starting_at(first: u64, mut associations: Vec<Sa>) -> Result<Vec<Sa>> {
 }
 
 fn open(args: &Open) -> Result<ExitCode> {
-    let Open { transform: args, start_pn } = args;
+    let Open { transform: args, start_pn, validate } = args;
     let mut associations = fields::read(&args.sa, sa_file::parse)?;
     for sa in &mut associations {
         sa.first = if sa.sak.is_extended() { start_pn.unwrap_or(sa.first) } else { 1 };
     }
-    let mut opener = Opener::new(associations);
+    let mut opener = Opener::new(associations, *validate);
     let mut capture = open_capture(&args.input, is_ethernet)?;
     let mut writer =
         Writer::create(&args.output, DataLink::ETHERNET, capture.has_nanoseconds(), Readers::Owner)?;
     let mut tally = Tally::new();
+    let mut unverified = BTreeMap::new();
     let mut sample = Sample::default();
     while let Some(records) = next_burst(&mut capture, args.burst)? {
         let (times, burst) = incoming(&records, &mut tally);
@@ -275,9 +282,12 @@ fn open(args: &Open) -> Result<ExitCode> {
         for (time, opened) in times.into_iter().zip(opened) {
             match opened {
                 Err(reason) => tally.not_done(Unopened::Dropped(reason)),
-                Ok(plain) => {
-                    tally.done(plain.len());
-                    writer.write(time, &plain)?;
+                Ok(Opened { frame, unverified: why }) => {
+                    tally.done(frame.len());
+                    if let Some(why) = why {
+                        *unverified.entry(why).or_insert(0_u64) += 1;
+                    }
+                    writer.write(time, &frame)?;
                 }
             }
         }
@@ -285,8 +295,16 @@ fn open(args: &Open) -> Result<ExitCode> {
         sample.keep(records);
     }
     let mut lines = vec![tally.report("opened", "frames")];
+    lines.extend(not_verified(&unverified));
     lines.extend(opening_speed(&mut opener, &sample, args.burst)?);
     conclude((&args.input, &args.output), &capture, writer, lines, &tally, "opened")
+}
+
+/// Returns a line about the frames that passed without being verified, if there are any.
+fn not_verified(unverified: &BTreeMap<Unverified, u64>) -> Option<String> {
+    let counts = unverified.iter().map(|(why, count)| format!("{count} {}", why.name()));
+    let counts: Vec<_> = counts.collect();
+    (!counts.is_empty()).then(|| format!("not verified: {}", counts.join(", ")))
 }
 
 /// Selects the frames to open from a burst of records, with their times, and counts the others.
@@ -311,7 +329,7 @@ fn opening_speed(opener: &mut Opener, sample: &Sample, size: u16) -> Result<Opti
         opener.reset();
         for burst in &bursts {
             for plain in opener.open(burst)?.into_iter().flatten() {
-                round.count(plain.len());
+                round.count(plain.frame.len());
             }
         }
         Ok(round)

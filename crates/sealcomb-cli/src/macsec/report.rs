@@ -1,6 +1,6 @@
 //! The report's causes: why frames were not sealed or opened.
 
-use super::transform::{Dropped, Unsealed};
+use super::transform::{Dropped, Unsealed, Unverified};
 use crate::captures::tally::{Cause, Kind};
 
 const CLIPPED: &str = "clipped by the capture";
@@ -38,6 +38,17 @@ impl Cause for Unsealed {
 
     fn is_usual(self) -> bool {
         !matches!(self, Self::Clipped | Self::TooLong | Self::OtherLink)
+    }
+}
+
+impl Unverified {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Invalid => "with a wrong ICV",
+            Self::Unchecked => "not checked",
+            Self::UnknownSci => "of unknown SCI",
+            Self::UnusedSa => "of an AN without an SA",
+        }
     }
 }
 

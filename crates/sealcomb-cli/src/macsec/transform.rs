@@ -226,6 +226,39 @@ pub(crate) enum Dropped {
     NotValid,
 }
 
+/// Which received frames must be verified: `validateFrames` of IEEE 802.1AE-2018, 10.7.8. An encrypted frame always must.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Validate {
+    /// Drop all frames that do not verify.
+    #[default]
+    Strict,
+    /// Verify frames, but pass those without encryption even if their ICV is wrong or their SA is unknown.
+    Check,
+    /// Pass frames without encryption unverified.
+    Disabled,
+}
+
+/// Why a frame passed although it was not verified, by the counters of IEEE 802.1AE-2018, 10.7.9.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Unverified {
+    /// `InPktsInvalid`: the ICV is wrong.
+    Invalid,
+    /// `InPktsUnchecked`: validation is disabled.
+    Unchecked,
+    /// `InPktsUnknownSCI`: no association belongs to the frame's channel.
+    UnknownSci,
+    /// `InPktsUnusedSA`: the channel has no association with the frame's AN.
+    UnusedSa,
+}
+
+/// An original frame.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Opened {
+    pub(crate) frame: Vec<u8>,
+    /// `None`: the frame was verified.
+    pub(crate) unverified: Option<Unverified>,
+}
+
 /// A received frame with a SecTAG.
 pub(crate) struct Incoming<'a> {
     /// The frame without VLAN tags that precede the SecTAG. They were left there or added after sealing, for example by
@@ -267,23 +300,29 @@ fn tag_at(frame: &[u8]) -> Option<usize> {
     }
 }
 
-/// A received frame whose association has been found.
+/// A received frame that is to be verified, or passes as it is.
 struct Received {
-    /// Index of the receiver.
-    receiver: usize,
     tag: SecTag,
-    pn: u64,
     frame: Vec<u8>,
+    way: Way,
+}
+
+#[derive(Clone, Copy)]
+enum Way {
+    /// The frame is verified by the receiver with this index, under this packet number.
+    Verify(usize, u64),
+    Pass(Unverified),
 }
 
 /// Opens frames.
 pub(crate) struct Opener {
     receivers: Vec<Receiver>,
+    validate: Validate,
 }
 
 impl Opener {
-    pub(crate) fn new(associations: Vec<Sa>) -> Self {
-        Self { receivers: associations.into_iter().map(Receiver::new).collect() }
+    pub(crate) fn new(associations: Vec<Sa>, validate: Validate) -> Self {
+        Self { receivers: associations.into_iter().map(Receiver::new).collect(), validate }
     }
 
     /// Resets all replay windows, so that a measurement can open the same frames again.
@@ -294,52 +333,69 @@ impl Opener {
     }
 
     /// Opens a burst. Returns each original frame or the reason why it is dropped, in order.
-    pub(crate) fn open(&mut self, burst: &[Incoming<'_>]) -> Result<Vec<Result<Vec<u8>, Dropped>>> {
+    pub(crate) fn open(&mut self, burst: &[Incoming<'_>]) -> Result<Vec<Result<Opened, Dropped>>> {
         let mut received: Vec<Result<Received, Dropped>> =
             burst.iter().map(|incoming| self.look_up(incoming)).collect();
-        let mut openable: Vec<sealcomb_macsec::Incoming<'_>> = received
-            .iter_mut()
-            .flatten()
-            .map(|Received { receiver, tag, pn, frame }| {
-                sealcomb_macsec::Incoming::new(&self.receivers[*receiver].sa.sak, tag, *pn, frame)
-            })
-            .collect();
+        let mut openable: Vec<sealcomb_macsec::Incoming<'_>> = Vec::with_capacity(received.len());
+        for Received { tag, frame, way } in received.iter_mut().flatten() {
+            if let Way::Verify(receiver, pn) = *way {
+                let sak = &self.receivers[receiver].sa.sak;
+                openable.push(sealcomb_macsec::Incoming::new(sak, tag, pn, frame));
+            }
+        }
         open(&mut openable).context("opening")?;
         let verified: Vec<bool> = openable.iter().map(sealcomb_macsec::Incoming::is_verified).collect();
         let mut verified = verified.into_iter();
         let deliver = |received: Result<Received, Dropped>| {
-            let received = received?;
-            self.deliver(&received, verified.next() == Some(true))
+            let Received { tag, frame, way } = received?;
+            let unverified = match way {
+                Way::Pass(why) => Some(why),
+                Way::Verify(receiver, pn) => self.judge(receiver, pn, &tag, verified.next() == Some(true))?,
+            };
+            Ok(Opened { frame: tag.without(&frame), unverified })
         };
-        let mut opened: Vec<Result<Vec<u8>, Dropped>> = received.into_iter().map(deliver).collect();
+        let mut opened: Vec<Result<Opened, Dropped>> = received.into_iter().map(deliver).collect();
         for (opened, Incoming { vlan_tags, .. }) in opened.iter_mut().zip(burst) {
-            if let (Ok(frame), [_, ..]) = (opened, vlan_tags) {
+            if let (Ok(Opened { frame, .. }), [_, ..]) = (opened, vlan_tags) {
                 frame.splice(ADDRESS_BYTES..ADDRESS_BYTES, vlan_tags.iter().copied());
             }
         }
         Ok(opened)
     }
 
+    /// Whether a frame may pass without being verified.
+    fn is_lenient(&self, tag: &SecTag) -> bool {
+        self.validate != Validate::Strict && !tag.is_encrypted
+    }
+
     fn look_up(&self, incoming: &Incoming<'_>) -> Result<Received, Dropped> {
         let tag = incoming.tag.ok_or(Dropped::BadTag)?;
-        let sci = self.channel(&tag).ok_or(Dropped::UnknownSci)?;
-        let is_of = |receiver: &Receiver| receiver.sa.header.sci == sci;
-        let receiver = self
-            .receivers
-            .iter()
-            .position(|receiver| is_of(receiver) && receiver.sa.header.an == tag.an)
-            .ok_or(if self.receivers.iter().any(is_of) {
-                Dropped::NotUsingSa
-            } else {
-                Dropped::UnknownSci
-            })?;
-        let Receiver { sa, window } = &self.receivers[receiver];
-        let pn = sa.sak.pn(tag.pn, window.lowest()).ok_or(Dropped::BadTag)?;
-        if !window.admits(pn) {
-            return Err(Dropped::Late);
-        }
+        let way = match self.receiver(&tag) {
+            Ok(receiver) => {
+                let Receiver { sa, window } = &self.receivers[receiver];
+                let pn = sa.sak.pn(tag.pn, window.lowest()).ok_or(Dropped::BadTag)?;
+                if !window.admits(pn) {
+                    return Err(Dropped::Late);
+                }
+                let is_checked = self.validate != Validate::Disabled || tag.is_encrypted;
+                if is_checked { Way::Verify(receiver, pn) } else { Way::Pass(Unverified::Unchecked) }
+            }
+            Err(Dropped::UnknownSci) if self.is_lenient(&tag) => Way::Pass(Unverified::UnknownSci),
+            Err(Dropped::NotUsingSa) if self.is_lenient(&tag) => Way::Pass(Unverified::UnusedSa),
+            Err(dropped) => return Err(dropped),
+        };
         debug_assert!(tag.data().end + ICV_BYTES <= incoming.frame.len());
-        Ok(Received { receiver, tag, pn, frame: incoming.frame.to_vec() })
+        Ok(Received { tag, frame: incoming.frame.to_vec(), way })
+    }
+
+    /// Returns the index of a frame's receiver.
+    fn receiver(&self, tag: &SecTag) -> Result<usize, Dropped> {
+        let sci = self.channel(tag).ok_or(Dropped::UnknownSci)?;
+        let is_of = |receiver: &Receiver| receiver.sa.header.sci == sci;
+        let found =
+            self.receivers.iter().position(|receiver| is_of(receiver) && receiver.sa.header.an == tag.an);
+        let is_known = || self.receivers.iter().any(is_of);
+        found.ok_or_else(|| if is_known() { Dropped::NotUsingSa } else { Dropped::UnknownSci })
     }
 
     /// Returns the channel of a frame. A frame that does not identify its channel belongs to the only peer that omits
@@ -360,14 +416,18 @@ impl Opener {
         }
     }
 
-    fn deliver(&mut self, received: &Received, is_verified: bool) -> Result<Vec<u8>, Dropped> {
+    /// Decides about a frame whose ICV was compared. Returns why it passes anyhow if the ICV is wrong.
+    fn judge(
+        &mut self,
+        receiver: usize,
+        pn: u64,
+        tag: &SecTag,
+        is_verified: bool,
+    ) -> Result<Option<Unverified>, Dropped> {
         if !is_verified {
-            return Err(Dropped::NotValid);
+            return if self.is_lenient(tag) { Ok(Some(Unverified::Invalid)) } else { Err(Dropped::NotValid) };
         }
         // After verification, as a forged frame must not move the window.
-        if !self.receivers[received.receiver].window.accept(received.pn) {
-            return Err(Dropped::Late);
-        }
-        Ok(received.tag.without(&received.frame))
+        if self.receivers[receiver].window.accept(pn) { Ok(None) } else { Err(Dropped::Late) }
     }
 }

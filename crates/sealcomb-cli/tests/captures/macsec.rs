@@ -76,7 +76,7 @@ fn a_vlan_tag_in_the_clear_stays_before_the_sectag() {
     }
     // After the tag there must be an EtherType: these bytes are user data.
     let short = with_tags(&frames()[0][..12], TAGS[0]);
-    assert_eq!(run("seal", &clear, &[short.clone()])[0][12..14], TYPE_MACSEC.to_be_bytes());
+    assert_eq!(run("seal", &clear, &[short])[0][12..14], TYPE_MACSEC.to_be_bytes());
 }
 
 #[test]

@@ -88,3 +88,47 @@ fn bad_sectags_are_counted_and_other_protocols_are_skipped() {
     assert!(run.stdout.contains("skipped: 1 not MACsec"), "{}", run.stdout);
     run.assert_lost("nothing was opened, 5 with a bad SecTAG");
 }
+
+#[test]
+fn validation_lets_only_frames_without_encryption_pass() {
+    for (line, is_encrypted) in [("", true), ("encrypt = false\n", false)] {
+        let bench = Bench::new(&format!("{ONE}{line}"));
+        let plain = &plain()[..4];
+        let mut sealed = bench.seal(plain);
+        let last = sealed[1].1.len() - 1;
+        sealed[1].1[last] ^= 1; // the ICV
+        sealed[2].1[14] ^= 2; // the AN
+        sealed[3].1[20] ^= 1; // the SCI
+        let refused = "1 not valid, 1 of unknown SCI, 1 of an AN without an SA";
+        for (mode, passed) in [
+            ("strict", None),
+            ("check", Some("1 with a wrong ICV, 1 of unknown SCI, 1 of an AN without an SA")),
+            ("disabled", Some("2 not checked, 1 of unknown SCI, 1 of an AN without an SA")),
+        ] {
+            let (opened, run) = bench.try_run("open", &sealed, &["--validate", mode]);
+            match passed {
+                Some(passed) if !is_encrypted => {
+                    assert!(opened == plain, "{mode}");
+                    assert_eq!(run.status, 0, "{}", run.stdout);
+                    assert!(run.stdout.contains(&format!("\nnot verified: {passed}\n")), "{}", run.stdout);
+                }
+                _ => {
+                    assert!(opened == plain[..1], "{mode}");
+                    run.assert_lost(refused);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_frame_that_passed_unverified_does_not_move_the_window() {
+    let bench = Bench::new(&format!("{ONE}encrypt = false\n"));
+    let sealed = bench.seal(&plain()[..2]);
+    let mut forged = sealed[0].clone();
+    forged.1[PN] = 0x7f;
+    let frames = [forged, sealed[0].clone(), sealed[1].clone()];
+    for mode in ["check", "disabled"] {
+        assert_eq!(bench.run("open", &frames, &["--burst", "1", "--validate", mode]).len(), 3);
+    }
+}
