@@ -68,5 +68,12 @@ macsec/byte_packer.sv
 macsec/slot_counter.sv
 macsec/macsec_keys.sv
 macsec/body_beats.sv
+macsec/beside_engine.sv
+macsec/vlan_remove.sv
+macsec/vlan_insert.sv
 macsec/macsec_engine.sv
+macsec/receive_parse.sv
+macsec/receive_judge.sv
+macsec/receive_feed.sv
+macsec/receive_release.sv
 macsec/macsec_receive.sv

@@ -69,5 +69,11 @@ macsec/frame_merge.sv
 macsec/slot_counter.sv
 macsec/macsec_keys.sv
 macsec/body_beats.sv
+macsec/beside_engine.sv
+macsec/vlan_remove.sv
+macsec/vlan_insert.sv
 macsec/macsec_engine.sv
+macsec/transmit_judge.sv
+macsec/transmit_feed.sv
+macsec/transmit_release.sv
 macsec/macsec_transmit.sv

@@ -1,50 +1,56 @@
-// Counts the beats that a frame gives the engine: the header, then the user data. The header's length shifts the user
-// data, so the last beat of user data may lie entirely in the beat of the frame that came before.
+// Counts the beats that a frame gives the engine: the head, a second beat of additional data or none, then the body. What
+// is before the body shifts it, so its last beat may lie entirely in the beat of the frame that came before.
 //
-//   job_bytes   bytes of user data, modulo 64
-//   job_more    beats of user data after the first
-//   job_none    the frame has no beat after the header
-//   job_one     the frame has one beat of user data
-//   job_two     the frame has two beats of user data
-//   job_long    the last beat of user data, too, has bytes of another beat of the frame
-//   gives       the header or a beat of user data is taken in this clock
-//   in_body     the next beat is one of user data
-//   last        the next beat is the last one of user data
-//   last_keep   tkeep of the last beat of user data, valid from the second clock of the frame
-//   needs_beat  the next beat of user data has bytes of another beat of the frame
-module body_beats (
+//   SECOND_NEEDS  the second beat has bytes of another beat of the frame
+//
+//   plan        of the frame's beats, see macsec_pkg
+//   gives       the head, the second beat or one of the body is taken in this clock
+//   in_second   the next beat is the second one of additional data
+//   in_body     the next beat is one of the body
+//   last        the next beat is the last one
+//   last_keep   tkeep of the last beat, valid from the second clock of the frame
+//   needs_beat  the next beat, if it is not the head, has bytes of another beat of the frame
+module body_beats
+    import macsec_pkg::*;
+#(
+    parameter int SECOND_NEEDS = 0
+) (
     input logic clk,
     input logic rst,
 
-    input logic [ 5:0] job_bytes,
-    input logic [ 9:0] job_more,
-    input logic        job_none,
-    input logic        job_one,
-    input logic        job_two,
-    input logic        job_long,
+    input plan_t             plan,
 
     input  logic        gives,
+    output logic        in_second,
     output logic        in_body,
     output logic        last,
     output logic [63:0] last_keep,
     output logic        needs_beat
 );
 
-    logic [9:0] more;  // beats of user data after the next one
-    logic one;  // the next beat of user data is the last
-    logic two;  // the next beat of user data is the last but one
-    assign last = in_body ? one : job_none;
+    logic [9:0] more;  // beats of the body after the next one
+    logic one;  // the next beat of the body is the last
+    logic two;  // the next beat of the body is the last but one
+    logic to_second;  // the beat after the next one is the second
+    assign to_second = !in_second && !in_body && plan.second;
+    assign last = in_body ? one : plan.none && !plan.second;
 
     always_ff @(posedge clk) begin
-        if (rst) in_body <= 1'b0;
-        else if (gives) in_body <= !last;
-        if (gives) begin
-            more <= in_body ? more - 10'd1 : job_more;
-            one <= in_body ? two : job_one;
-            two <= in_body ? more == 10'd2 : job_two;
-            needs_beat <= job_long || !(in_body ? two : job_one);
+        if (rst) begin
+            in_second <= 1'b0;
+            in_body   <= 1'b0;
+        end else if (gives) begin
+            in_second <= to_second;
+            in_body   <= !last && !to_second;
         end
-        last_keep <= macsec_pkg::keep_of({job_bytes == '0, job_bytes});
+        if (gives) begin
+            more <= in_body ? more - 10'd1 : plan.more;
+            one <= in_body ? two : plan.one;
+            two <= in_body ? more == 10'd2 : plan.two;
+            if (to_second) needs_beat <= SECOND_NEEDS == 1;
+            else needs_beat <= plan.spills || !(in_body ? two : plan.one);
+        end
+        last_keep <= macsec_pkg::keep_of({plan.last_bytes == '0, plan.last_bytes});
     end
 
 endmodule

@@ -5,7 +5,9 @@
 //   s_line → m_controlled, m_uncontrolled       what is received
 //   s_key_*                                     keys; s_key_receive: for the receiving side
 //   irq                                         a sending association has reached the threshold's packet number
-module macsec100g #(
+module macsec100g
+    import macsec_pkg::*;
+#(
     parameter int CHANNELS = 4,
     parameter int USER = 1,
     parameter int SUITE = 0,
@@ -112,16 +114,13 @@ module macsec100g #(
     logic flags_extended;
     logic flags_no_sci;
     logic flags_clear;
+    logic [1:0] flags_offset;
+    port_t port;
     logic [63:0] sci;
     logic [63:0] pn;
     logic [31:0] window;
     logic [95:0] base;
-    logic [63:0] snapshot_pn;
-    logic [63:0] snapshot_frames;
-    logic [63:0] snapshot_octets;
-    logic [63:0] snapshot_validated;
-    logic [63:0] snapshot_not_valid;
-    logic [63:0] snapshot_late;
+    readings_t snapshot;
     logic [SLOT_BITS-1:0] slot;
     logic [2**SLOT_BITS-1:0] out_in_use;
     logic [2**SLOT_BITS-1:0] in_in_use;
@@ -129,10 +128,9 @@ module macsec100g #(
     logic out_zeroising;
     logic in_zeroising;
 
-    // Clocks with an event each.
-    localparam int EVENTS = 10;
-    logic [EVENTS-1:0] events;
-    logic [32*EVENTS-1:0] counts;
+    localparam int EVENTS = $bits(events_t);
+    events_t events;  // each for a clock
+    counts_t counts;
 
     assign slot = select_slot[SLOT_BITS-1:0];
     assign in_use = select_receive ? in_in_use[slot] : out_in_use[slot];
@@ -175,6 +173,10 @@ module macsec100g #(
         .flags_extended,
         .flags_no_sci,
         .flags_clear,
+        .flags_offset,
+        .port_validate(port.validate),
+        .port_late_passes(port.late_passes),
+        .port_vlan_clear(port.vlan_clear),
         .sci_high(sci[63:32]),
         .sci_low(sci[31:0]),
         .pn_high(pn[63:32]),
@@ -183,32 +185,40 @@ module macsec100g #(
         .base_0(base[95:64]),
         .base_1(base[63:32]),
         .base_2(base[31:0]),
-        .read_pn_high(snapshot_pn[63:32]),
-        .read_pn_low(snapshot_pn[31:0]),
-        .read_frames_high(snapshot_frames[63:32]),
-        .read_frames_low(snapshot_frames[31:0]),
-        .read_octets_high(snapshot_octets[63:32]),
-        .read_octets_low(snapshot_octets[31:0]),
-        .read_not_valid_high(snapshot_not_valid[63:32]),
-        .read_not_valid_low(snapshot_not_valid[31:0]),
-        .read_late_high(snapshot_late[63:32]),
-        .read_late_low(snapshot_late[31:0]),
-        .read_validated_high(snapshot_validated[63:32]),
-        .read_validated_low(snapshot_validated[31:0]),
+        .read_pn_high(snapshot.pn[63:32]),
+        .read_pn_low(snapshot.pn[31:0]),
+        .read_frames_high(snapshot.frames[63:32]),
+        .read_frames_low(snapshot.frames[31:0]),
+        .read_octets_high(snapshot.octets[63:32]),
+        .read_octets_low(snapshot.octets[31:0]),
+        .read_not_valid_high(snapshot.not_valid[63:32]),
+        .read_not_valid_low(snapshot.not_valid[31:0]),
+        .read_late_high(snapshot.late[63:32]),
+        .read_late_low(snapshot.late[31:0]),
+        .read_validated_high(snapshot.validated[63:32]),
+        .read_validated_low(snapshot.validated[31:0]),
+        .read_unchecked_high(snapshot.unchecked[63:32]),
+        .read_unchecked_low(snapshot.unchecked[31:0]),
+        .read_invalid_high(snapshot.invalid[63:32]),
+        .read_invalid_low(snapshot.invalid[31:0]),
+        .read_delayed_high(snapshot.delayed[63:32]),
+        .read_delayed_low(snapshot.delayed[31:0]),
         .threshold_high(threshold[63:32]),
         .threshold_low(threshold[31:0]),
         .reached_slot(8'(first_slot)),
         .reached_valid(irq),
-        .out_no_sa(counts[0+:32]),
-        .out_no_pn(counts[32+:32]),
-        .out_too_long(counts[64+:32]),
-        .out_key_refused(counts[96+:32]),
-        .in_untagged(counts[128+:32]),
-        .in_bad_tag(counts[160+:32]),
-        .in_no_sci(counts[192+:32]),
-        .in_no_sa(counts[224+:32]),
-        .in_overrun(counts[256+:32]),
-        .in_key_refused(counts[288+:32])
+        .out_no_sa(counts.out_no_sa),
+        .out_no_pn(counts.out_no_pn),
+        .out_too_long(counts.out_too_long),
+        .out_key_refused(counts.out_key_refused),
+        .in_untagged(counts.in_untagged),
+        .in_bad_tag(counts.in_bad_tag),
+        .in_no_sci(counts.in_no_sci),
+        .in_no_sa(counts.in_no_sa),
+        .in_unknown_sci(counts.in_unknown_sci),
+        .in_unused_sa(counts.in_unused_sa),
+        .in_overrun(counts.in_overrun),
+        .in_key_refused(counts.in_key_refused)
     );
 
     always_ff @(posedge clk) begin
@@ -233,15 +243,8 @@ module macsec100g #(
     logic out_ready;
     logic in_ready;
     logic done;
-    logic [63:0] out_pn;
-    logic [63:0] out_frames;
-    logic [63:0] out_octets;
-    logic [63:0] in_pn;
-    logic [63:0] in_frames;
-    logic [63:0] in_octets;
-    logic [63:0] in_validated;
-    logic [63:0] in_not_valid;
-    logic [63:0] in_late;
+    readings_t out_readings;
+    readings_t in_readings;
 
     assign done = select_receive ? in_ready : out_ready;
     assign busy = command_set_channel || command_set_sa || command_read || command_zeroise
@@ -261,22 +264,16 @@ module macsec100g #(
             if (was_set) no_key <= flags_use && !in_use;
             reading <= {reading[1:0], command_read};
         end
-        if (rst) begin
-            snapshot_pn <= '0;
-            snapshot_frames <= '0;
-            snapshot_octets <= '0;
-            snapshot_validated <= '0;
-            snapshot_not_valid <= '0;
-            snapshot_late <= '0;
-        end else if (reading[2]) begin
-            snapshot_pn <= select_receive ? in_pn : out_pn;
-            snapshot_frames <= select_receive ? in_frames : out_frames;
-            snapshot_octets <= select_receive ? in_octets : out_octets;
-            snapshot_validated <= select_receive ? in_validated : '0;
-            snapshot_not_valid <= select_receive ? in_not_valid : '0;
-            snapshot_late <= select_receive ? in_late : '0;
-        end
+        if (rst) snapshot <= '0;
+        else if (reading[2]) snapshot <= select_receive ? in_readings : out_readings;
     end
+
+    assign out_readings.validated = '0;
+    assign out_readings.not_valid = '0;
+    assign out_readings.late = '0;
+    assign out_readings.unchecked = '0;
+    assign out_readings.invalid = '0;
+    assign out_readings.delayed = '0;
 
     // ---- Keys ----
 
@@ -320,6 +317,7 @@ module macsec100g #(
         .s_key_tready(key_ready[0]),
         .s_key_slot,
         .s_key_key,
+        .port,
         .set_channel(set_channel && !select_receive),
         .set_sa(set_sa && !select_receive),
         .set_ready(out_ready),
@@ -328,23 +326,24 @@ module macsec100g #(
         .set_extended(flags_extended),
         .set_no_sci(flags_no_sci),
         .set_clear(flags_clear),
+        .set_offset(flags_offset),
         .set_sci(sci),
         .set_pn(pn),
         .set_base(base),
         .read_slot(slot),
-        .read_pn(out_pn),
-        .read_frames(out_frames),
-        .read_octets(out_octets),
+        .read_pn(out_readings.pn),
+        .read_frames(out_readings.frames),
+        .read_octets(out_readings.octets),
         .in_use(out_in_use),
         .zeroise(command_zeroise),
         .zeroising(out_zeroising),
         .threshold,
         .reached,
         .reached_slot,
-        .count_no_sa(events[0]),
-        .count_no_pn(events[1]),
-        .count_too_long(events[2]),
-        .count_key_refused(events[3])
+        .count_no_sa(events.out_no_sa),
+        .count_no_pn(events.out_no_pn),
+        .count_too_long(events.out_too_long),
+        .count_key_refused(events.out_key_refused)
     );
 
     macsec_receive #(
@@ -380,6 +379,7 @@ module macsec100g #(
         .s_key_tready(key_ready[1]),
         .s_key_slot,
         .s_key_key,
+        .port,
         .set_channel(set_channel && select_receive),
         .set_sa(set_sa && select_receive),
         .set_ready(in_ready),
@@ -387,26 +387,32 @@ module macsec100g #(
         .set_use(flags_use),
         .set_extended(flags_extended),
         .set_no_sci(flags_no_sci),
+        .set_offset(flags_offset),
         .set_sci(sci),
         .set_pn(pn),
         .set_window(window),
         .set_base(base),
         .read_slot(slot),
-        .read_pn(in_pn),
-        .read_frames(in_frames),
-        .read_octets(in_octets),
-        .read_validated(in_validated),
-        .read_not_valid(in_not_valid),
-        .read_late(in_late),
+        .read_pn(in_readings.pn),
+        .read_frames(in_readings.frames),
+        .read_octets(in_readings.octets),
+        .read_validated(in_readings.validated),
+        .read_not_valid(in_readings.not_valid),
+        .read_late(in_readings.late),
+        .read_unchecked(in_readings.unchecked),
+        .read_invalid(in_readings.invalid),
+        .read_delayed(in_readings.delayed),
         .in_use(in_in_use),
         .zeroise(command_zeroise),
         .zeroising(in_zeroising),
-        .count_untagged(events[4]),
-        .count_bad_tag(events[5]),
-        .count_no_sci(events[6]),
-        .count_no_sa(events[7]),
-        .count_overrun(events[8]),
-        .count_key_refused(events[9])
+        .count_untagged(events.in_untagged),
+        .count_bad_tag(events.in_bad_tag),
+        .count_no_sci(events.in_no_sci),
+        .count_no_sa(events.in_no_sa),
+        .count_unknown_sci(events.in_unknown_sci),
+        .count_unused_sa(events.in_unused_sa),
+        .count_overrun(events.in_overrun),
+        .count_key_refused(events.in_key_refused)
     );
 
     // Associations beyond those of CHANNELS are none.

@@ -3,8 +3,8 @@
 //   SUITE       the cipher suite: 0 GCM with AES-128, 1 OCB3 with AES-128, 2 and 3 the same with Serpent and keys of 256 bits,
 //               4 GCM with AES-256
 //   SPLIT       of GCM with AES: see gcm512
-//   s_key_*, set_*, begins, coming, in_use, zeroise, zeroising, refused, began
-//               see macsec_keys; a frame ends with its tag or verdict
+//   s_key_*, set_*, begins, coming, in_use, zeroise, zeroising, refused, began, ended
+//               see macsec_keys
 //   s_cmd_*, s_axis_*, s_tag_*, m_axis_*, m_tag_*
 //               see gcm512, ocb512; nonce: first byte highest; m_tag_tbad: the frame is not what its tag says, or in error
 module macsec_engine #(
@@ -34,6 +34,7 @@ module macsec_engine #(
     output logic zeroising,
 
     input  logic began,
+    input  logic ended,
     output logic refused,
 
     input  logic                 s_cmd_tvalid,
@@ -103,7 +104,7 @@ module macsec_engine #(
         .zeroise,
         .zeroising,
         .began,
-        .ended(m_tag_tvalid && m_tag_tready),
+        .ended,
         .refused
     );
 

@@ -43,6 +43,7 @@ module macsec_registers (
     output logic flags_extended,
     output logic flags_no_sci,
     output logic flags_clear,
+    output logic [1:0] flags_offset,
     output logic [31:0] sci_high,
     output logic [31:0] sci_low,
     output logic [31:0] pn_high,
@@ -51,6 +52,9 @@ module macsec_registers (
     output logic [31:0] base_0,
     output logic [31:0] base_1,
     output logic [31:0] base_2,
+    output logic [1:0] port_validate,
+    output logic port_late_passes,
+    output logic port_vlan_clear,
     input logic [31:0] read_pn_high,
     input logic [31:0] read_pn_low,
     input logic [31:0] read_frames_high,
@@ -76,11 +80,19 @@ module macsec_registers (
     input logic [31:0] in_no_sci,
     input logic [31:0] in_no_sa,
     input logic [31:0] in_overrun,
-    input logic [31:0] in_key_refused
+    input logic [31:0] in_key_refused,
+    input logic [31:0] in_unknown_sci,
+    input logic [31:0] in_unused_sa,
+    input logic [31:0] read_unchecked_high,
+    input logic [31:0] read_unchecked_low,
+    input logic [31:0] read_invalid_high,
+    input logic [31:0] read_invalid_low,
+    input logic [31:0] read_delayed_high,
+    input logic [31:0] read_delayed_low
 );
 
     // Addresses that have a register.
-    localparam logic [63:0] KNOWN = 64'h3ff7fff3fff;
+    localparam logic [63:0] KNOWN = 64'h3ffff7fffbfff;
 
     logic write;
     logic [5:0] write_at;
@@ -115,6 +127,7 @@ module macsec_registers (
             flags_extended <= '0;
             flags_no_sci <= '0;
             flags_clear <= '0;
+            flags_offset <= '0;
             sci_high <= '0;
             sci_low <= '0;
             pn_high <= '0;
@@ -123,6 +136,9 @@ module macsec_registers (
             base_0 <= '0;
             base_1 <= '0;
             base_2 <= '0;
+            port_validate <= '0;
+            port_late_passes <= '0;
+            port_vlan_clear <= '0;
             threshold_high <= '0;
             threshold_low <= '0;
         end else begin
@@ -145,6 +161,7 @@ module macsec_registers (
                         if (s_axil_wstrb[0]) flags_extended <= s_axil_wdata[1];
                         if (s_axil_wstrb[0]) flags_no_sci <= s_axil_wdata[2];
                         if (s_axil_wstrb[0]) flags_clear <= s_axil_wdata[3];
+                        if (s_axil_wstrb[0]) flags_offset[1:0] <= s_axil_wdata[5:4];
                     end
                     6'h6: begin
                         if (s_axil_wstrb[0]) sci_high[7:0] <= s_axil_wdata[7:0];
@@ -194,6 +211,11 @@ module macsec_registers (
                         if (s_axil_wstrb[2]) base_2[23:16] <= s_axil_wdata[23:16];
                         if (s_axil_wstrb[3]) base_2[31:24] <= s_axil_wdata[31:24];
                     end
+                    6'hf: begin
+                        if (s_axil_wstrb[0]) port_validate[1:0] <= s_axil_wdata[1:0];
+                        if (s_axil_wstrb[0]) port_late_passes <= s_axil_wdata[2];
+                        if (s_axil_wstrb[0]) port_vlan_clear <= s_axil_wdata[3];
+                    end
                     6'h1a: begin
                         if (s_axil_wstrb[0]) threshold_high[7:0] <= s_axil_wdata[7:0];
                         if (s_axil_wstrb[1]) threshold_high[15:8] <= s_axil_wdata[15:8];
@@ -220,7 +242,7 @@ module macsec_registers (
             6'h2: read = {23'd0, select_receive, select_slot};
             6'h3: read = '0;
             6'h4: read = {28'd0, status_no_key, status_in_use, status_zeroising, status_busy};
-            6'h5: read = {28'd0, flags_clear, flags_no_sci, flags_extended, flags_use};
+            6'h5: read = {26'd0, flags_offset, flags_clear, flags_no_sci, flags_extended, flags_use};
             6'h6: read = sci_high;
             6'h7: read = sci_low;
             6'h8: read = pn_high;
@@ -229,6 +251,7 @@ module macsec_registers (
             6'hb: read = base_0;
             6'hc: read = base_1;
             6'hd: read = base_2;
+            6'hf: read = {28'd0, port_vlan_clear, port_late_passes, port_validate};
             6'h10: read = read_pn_high;
             6'h11: read = read_pn_low;
             6'h12: read = read_frames_high;
@@ -254,6 +277,14 @@ module macsec_registers (
             6'h27: read = in_no_sa;
             6'h28: read = in_overrun;
             6'h29: read = in_key_refused;
+            6'h2a: read = in_unknown_sci;
+            6'h2b: read = in_unused_sa;
+            6'h2c: read = read_unchecked_high;
+            6'h2d: read = read_unchecked_low;
+            6'h2e: read = read_invalid_high;
+            6'h2f: read = read_invalid_low;
+            6'h30: read = read_delayed_high;
+            6'h31: read = read_delayed_low;
             default: read = '0;
         endcase
     end

@@ -22,6 +22,9 @@ BUILD = RTL.parent / "target" / "rtl-syn"
 YOSYS = "0.70"
 
 # Modules that keep their boundary during mapping.
+# The package that modules import before their ports.
+IMPORTED = "macsec_pkg.sv"
+
 KEPT = (
     "aes_sbox",
     "aes_mix_column",
@@ -95,10 +98,15 @@ def luts_of(kind: str) -> int:
 
 def read(top: dict) -> list[str]:
     """Returns the yosys commands that read a top, and then the module `around` it, if any, from the file of
-    its name. In a single reading only the top module could have parameters."""
+    its name. In a single reading only the top module could have parameters. `read_verilog` has no `import`
+    before a module's ports, so the tops that have one are read by slang."""
     files = " ".join(str(file) for file in sources(top))
     chosen = "".join(f" -set {name} {value}" for name, value in top.get("parameters", {}).items())
     around = top.get("around")
+    if any(file.name == IMPORTED for file in sources(top)):
+        assert not chosen and not around, top["module"]
+        keep = "--keep-hierarchy --ignore-assertions"
+        return [f"read_slang {keep} --top {top['module']} {files}", f"hierarchy -check -top {top['module']}"]
     # `hierarchy -chparam` would be shorter, but fails on some tops whose submodules are read later.
     return [
         f"read_verilog -sv {files}",

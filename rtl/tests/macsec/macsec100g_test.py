@@ -20,12 +20,13 @@ from cocotbext.axi import (
 )
 from cocotbext.eth import EthMacFrame, EthMacRx
 from cocotbext.eth.eth_mac import AxiStreamBus as MacBus
-from macsec_bench import FRAMES, PERIOD_NS, Association, pauses, sealed_by, some_frame
+from macsec_bench import FRAMES, OFFSETS, PERIOD_NS, Association, pauses, sealed_by, some_frame
 
 TABLE = tomllib.loads((Path(__file__).resolve().parents[2] / "macsec" / "registers.toml").read_text())
 REGISTERS = {register["name"]: register for register in TABLE["register"]}
 SALT = bytes.fromhex("e630e81a48de86a21c66fa6d")
 SLVERR = 2
+READINGS = ("pn", "frames", "octets", "validated", "not_valid", "late", "unchecked", "invalid", "delayed")
 PORTS = ("controlled", "uncontrolled", "line")
 
 # A 100G MAC with 512 bits at 322 MHz. Frames have no FCS here: its time is added to the gap.
@@ -91,7 +92,8 @@ class Core:
     async def use(self, association: Association, receive: bool, window: int = 0) -> None:
         await self.select(association.slot, receive)
         flags = (True, association.ssci is not None, association.no_sci, not association.encrypt)
-        await self.write("flags", sum(flag << bit for bit, flag in enumerate(flags)))
+        offset = OFFSETS.index(association.offset) << len(flags)
+        await self.write("flags", offset | sum(flag << bit for bit, flag in enumerate(flags)))
         sci = int.from_bytes(association.sci)
         for name, value in (("sci", sci), ("pn", association.pn)):
             await self.write(f"{name}_high", value >> 32)
@@ -110,10 +112,9 @@ class Core:
         """Returns all values that `read` copies."""
         await self.select(slot, receive)
         await self.command("read")
-        names = ("pn", "frames", "octets", "validated", "not_valid", "late")
         return {
             name: await self.read(f"read_{name}_high") << 32 | await self.read(f"read_{name}_low")
-            for name in names
+            for name in READINGS
         }
 
     async def loop(self) -> None:
@@ -131,7 +132,7 @@ async def both_sides_interoperate(dut: HierarchyObject) -> None:
     assert await core.read("identity") == 0x4D41_4353
     assert await core.read("shape", "channels") == 4
     associations = [
-        Association(0, bytes.fromhex("0200000000010001"), 1, rng.randbytes(16), pn=0xFFFF_FF00),
+        Association(0, bytes.fromhex("0200000000010001"), 1, rng.randbytes(16), pn=0xFFFF_FF00, offset=50),
         Association(
             2,
             bytes.fromhex("0200000000020002"),
@@ -173,8 +174,8 @@ async def both_sides_interoperate(dut: HierarchyObject) -> None:
         for receive in (False, True):
             # The receiving side counts user data without encryption separately.
             validated = many if receive and not association.encrypt else 0
-            expected = {"pn": association.pn + 8, "frames": 8, "octets": many - validated}
-            expected |= {"validated": validated, "not_valid": 0, "late": 0}
+            expected = dict.fromkeys(READINGS, 0) | {"pn": association.pn + 8, "frames": 8}
+            expected |= {"octets": many - validated, "validated": validated}
             assert await core.counted(association.slot, receive) == expected
     assert await core.read("in_untagged") == len(others)
 

@@ -22,7 +22,14 @@ SCIS = [bytes.fromhex(f"02000000000{i}000{i}") for i in range(4)]
 PERIOD_NS = 4
 ICV_BYTES = 16
 TCI, SL, PN, SCI, DATA = 14, 15, 16, 20, 28  # offsets in a frame
-SETTINGS = ("channel", "sa", "slot", "use", "extended", "no_sci", "clear", "sci", "pn", "base", "window")
+SETTINGS = (
+    *("channel", "sa", "slot", "use", "extended", "no_sci", "clear", "offset", "sci", "pn", "base", "window"),
+)
+OFFSETS = (0, 30, 50)  # confidentiality offsets; index: the setting
+ADDRESS_BYTES = 12
+VLAN_BYTES = 4
+VLAN_TYPES = (b"\x81\x00", b"\x88\xa8")
+STRICT, CHECK, DISABLED = range(3)  # validateFrames
 
 
 @dataclass
@@ -38,6 +45,7 @@ class Association:
     salt: bytes = field(default=bytes(12))
     no_sci: bool = False  # SecTAGs omit the SCI
     encrypt: bool = True
+    offset: int = 0  # bytes of user data that are not encrypted
 
     @property
     def slot(self) -> int:
@@ -49,8 +57,9 @@ class Association:
         start = self.sci + bytes(4) if self.ssci is None else self.ssci + bytes(8)
         return int.from_bytes(start) ^ (0 if self.ssci is None else int.from_bytes(self.salt))
 
-    def other_end(self) -> MACsecSA:
-        return MACsecSA(
+    def other_end(self) -> "End":
+        return End(
+            self.offset,
             sci=self.sci,
             an=self.an,
             pn=self.pn,
@@ -64,15 +73,74 @@ class Association:
         )
 
 
+class End(MACsecSA):
+    """An association's other end."""
+
+    def __init__(self, offset: int, **fields: object) -> None:
+        super().__init__(**fields)
+        self.offset = offset
+
+    @property
+    def header_bytes(self) -> int:
+        """Bytes of the addresses and the SecTAG."""
+        return DATA if self.send_sci else SCI
+
+
+@dataclass(frozen=True)
+class Port:
+    """What a port does with all its frames."""
+
+    validate: int = STRICT
+    late_passes: bool = False
+    vlan_clear: bool = False
+
+    @property
+    def value(self) -> int:
+        """The register."""
+        return self.validate | self.late_passes << 2 | self.vlan_clear << 3
+
+    def verdict(self, encrypted: bool, valid: bool, late: bool) -> tuple[str, bool]:
+        """Returns the counter of a frame with an association, and whether it is delivered (10.6, 10.7.9)."""
+        lenient = self.validate != STRICT and not encrypted
+        if late and not self.late_passes:
+            return "late", False
+        if self.validate == DISABLED and lenient:
+            return "delayed" if late else "unchecked", True
+        if not valid:
+            return ("invalid", True) if lenient else ("not_valid", False)
+        return "delayed" if late else "frames", True
+
+    def passes_unknown(self, encrypted: bool) -> bool:
+        """Returns whether a frame without channel or association is delivered."""
+        return self.validate != STRICT and not encrypted
+
+
 def key(i: int) -> bytes:
     return random.Random(i).randbytes(16)
 
 
-def sealed_by(end: MACsecSA, frame: bytes) -> bytes:
+def sealed_by(end: End, frame: bytes) -> bytes:
     """Returns the frame sealed with the end's packet number, which is incremented."""
-    sealed = bytes(end.encrypt(end.encap(Ether(frame))))
+    covered = end.header_bytes + end.offset if end.offset else None
+    sealed = bytes(end.encrypt(end.encap(Ether(frame)), covered))
     end.pn += 1
     return sealed
+
+
+def without_vlan(frame: bytes) -> tuple[bytes, bytes]:
+    """Returns the 802.1Q tag behind the addresses, or nothing, and the frame without it."""
+    if frame[ADDRESS_BYTES : ADDRESS_BYTES + 2] not in VLAN_TYPES:
+        return b"", frame
+    end = ADDRESS_BYTES + VLAN_BYTES
+    return frame[ADDRESS_BYTES:end], frame[:ADDRESS_BYTES] + frame[end:]
+
+
+def with_vlan(tag: bytes, frame: bytes) -> bytes:
+    return frame[:ADDRESS_BYTES] + tag + frame[ADDRESS_BYTES:]
+
+
+def some_vlan(rng: random.Random) -> bytes:
+    return rng.choice(VLAN_TYPES) + rng.randbytes(2)
 
 
 def flipped(frame: bytes, at: int, bit: int = 0) -> bytes:
@@ -107,6 +175,7 @@ class Bench:
         dut.s_key_key.value = 0
         dut.read_slot.value = 0
         dut.zeroise.value = 0
+        dut.port.value = 0
         if hasattr(dut, "threshold"):
             dut.threshold.value = 0
         self.counts: dict[str, int] = {}
@@ -158,6 +227,7 @@ class Bench:
             "use": 1,
             "extended": int(association.ssci is not None),
             "no_sci": int(association.no_sci),
+            "offset": OFFSETS.index(association.offset),
             "sci": int.from_bytes(association.sci),
             "pn": association.pn,
             "base": association.base,

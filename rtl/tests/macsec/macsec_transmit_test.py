@@ -14,12 +14,15 @@ from macsec_bench import (
     SCIS,
     Association,
     Bench,
+    Port,
     clocks_per_frame,
     key,
     pauses,
     sealed_by,
     some_frame,
     some_frames,
+    some_vlan,
+    with_vlan,
     write_capture,
 )
 
@@ -132,6 +135,76 @@ async def protects_integrity_only_like_scapy(dut: HierarchyObject) -> None:
     for association, end, total in zip(associations, ends, octets, strict=True):
         assert await bench.read(association.slot, "pn") == end.pn
         assert await bench.read(association.slot, "octets") == total
+
+
+@cocotb.test()
+async def leaves_the_offset_unencrypted_like_scapy(dut: HierarchyObject) -> None:
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bench = Transmit(dut)
+    await bench.reset()
+    associations = [
+        Association(0, SCIS[0], 1, key(0), offset=30),
+        Association(1, SCIS[1], 2, key(1), offset=50),
+        Association(2, SCIS[2], 0, key(2), offset=30, no_sci=True),
+        Association(3, SCIS[3], 3, key(3), offset=50, no_sci=True),
+    ]
+    for association in associations:
+        await bench.use(association)
+    ends = [association.other_end() for association in associations]
+    bench.controlled.set_pause_generator(pauses(rng, 0.2))
+    bench.line.set_pause_generator(pauses(rng, 0.3))
+    # Encrypted bytes around the limits of beats and of the ICV's room; from 0 down, all is within the offset.
+    encrypted = [-28, -3, -1, 0, 1, 2, 3, 22, 23, 47, 48, 49, 63, 64, 65, 86, 87, 112, 113, 128, 129, 3000]
+    expected = []
+    octets = [0 for _ in ends]
+    for i in range(max(FRAMES, len(associations) * len(encrypted))):
+        which = i % len(associations)
+        nth = i // len(associations)
+        size = associations[which].offset + encrypted[nth] if nth < len(encrypted) else None
+        frame = some_frame(rng, associations[which].sci[:6], size)
+        octets[which] += len(frame) - 12
+        expected.append((which, sealed_by(ends[which], frame)))
+        await bench.send(which, frame)
+    for channel, frame in expected:
+        got = await bench.receive()
+        assert (got.tid, bytes(got.tdata).hex()) == (channel, frame.hex())
+    for association, end, total in zip(associations, ends, octets, strict=True):
+        assert await bench.read(association.slot, "pn") == end.pn
+        assert await bench.read(association.slot, "octets") == total
+
+
+@cocotb.test()
+async def vlan_tag_stays_before_the_sectag(dut: HierarchyObject) -> None:
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bench = Transmit(dut)
+    await bench.reset()
+    associations = [
+        Association(0, SCIS[0], 1, key(0)),
+        Association(1, SCIS[1], 2, key(1), encrypt=False, no_sci=True),
+        Association(2, SCIS[2], 0, key(2), offset=50),
+    ]
+    for association in associations:
+        await bench.use(association)
+    ends = [association.other_end() for association in associations]
+    bench.controlled.set_pause_generator(pauses(rng, 0.2))
+    bench.line.set_pause_generator(pauses(rng, 0.3))
+    # Limits of beats before the tag is taken out, and after it is put in.
+    lengths = [2, 16, 20, 44, 47, 48, 49, 50, 51, 52, 53, 56, 60, 61, 108, 112, 113, 116, 117, 176, 3000]
+    for vlan_clear in (False, True):
+        dut.port.value = Port(vlan_clear=vlan_clear).value
+        expected = []
+        for i, data_bytes in enumerate(lengths):
+            which = i % len(associations)
+            frame = some_frame(rng, associations[which].sci[:6], data_bytes)
+            tag = some_vlan(rng) if i % 4 else b""
+            if vlan_clear:
+                expected.append((which, with_vlan(tag, sealed_by(ends[which], frame))))
+            else:
+                expected.append((which, sealed_by(ends[which], with_vlan(tag, frame))))
+            await bench.send(which, with_vlan(tag, frame))
+        for channel, frame in expected:
+            got = await bench.receive()
+            assert (got.tid, bytes(got.tdata).hex()) == (channel, frame.hex())
 
 
 @cocotb.test()

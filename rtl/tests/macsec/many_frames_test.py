@@ -1,12 +1,14 @@
 """Sends many random frames through macsec100g and back, with rekeys and line errors.
 
-In each round every channel gets the key of its next AN while its frames are in flight. Sent frames return
-unchanged, modified, twice, late, with a bad SecTAG, for an unknown association, or marked bad by the MAC.
+In each round every channel gets the key of its next AN while its frames are in flight: with or without
+encryption, with each confidentiality offset. Sent frames return unchanged, modified, twice, late, with a bad
+SecTAG, for an unknown association, or marked bad by the MAC. Between rounds the port's settings change: what
+it validates, and where VLAN tags are.
 """
 
 import random
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import cocotb
 from cocotb.handle import HierarchyObject
@@ -14,24 +16,34 @@ from cocotb.triggers import ClockCycles, with_timeout
 from cocotbext.axi import AxiStreamFrame
 from macsec100g_test import SALT, Core
 from macsec_bench import (
+    CHECK,
     DATA,
+    DISABLED,
     FRAMES,
+    OFFSETS,
     PN,
     SCI,
     SL,
+    STRICT,
     TCI,
     Association,
+    End,
+    Port,
     flipped,
     pauses,
     sealed_by,
     some_frame,
+    some_vlan,
+    with_vlan,
+    without_vlan,
 )
-from scapy.contrib.macsec import MACsecSA
 
 ROUND = 200
 CHANNELS = 4
 RECENT = 12
-COUNTERS = ("in_bad_tag", "in_no_sci", "in_no_sa", "in_untagged")
+COUNTERS = ("in_bad_tag", "in_no_sci", "in_no_sa", "in_untagged", "in_unknown_sci", "in_unused_sa")
+# Counters of an association that do not depend on when a frame is found to be late.
+EXACT = ("frames", "unchecked", "invalid", "delayed")
 # Events on the line, and their weights.
 EVENTS = {
     "nothing": 60,
@@ -50,7 +62,8 @@ EVENTS = {
 class Sealed:
     number: int
     frame: bytes
-    sealed: bytes
+    sealed: bytes  # without the VLAN tag
+    vlan: bytes
 
 
 @dataclass
@@ -59,28 +72,41 @@ class Keyed:
 
     association: Association
     window: int
-    end: MACsecSA
+    end: End
     lowest: int
-    opened: int = 0
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(EXACT, 0))
+    octets: int = 0
     refused: int = 0  # late or not valid, depending on the progress of earlier frames
     recent: deque[Sealed] = field(default_factory=lambda: deque(maxlen=RECENT))
 
-    def opens(self, number: int) -> bool:
-        """Returns whether an unmodified frame with this number would be accepted next."""
-        if number < self.lowest:
+    def opens(self, port: Port, number: int, octets: int, valid: bool = True) -> bool:
+        """Returns whether a frame with this number is delivered next."""
+        name, delivered = port.verdict(self.association.encrypt, valid, number < self.lowest)
+        if not delivered:
             self.refused += 1
             return False
-        self.lowest = max(self.lowest, number + 1 - self.window)
-        self.opened += 1
+        self.counts[name] += 1
+        validated = self.association.encrypt or port.validate != DISABLED
+        if valid and validated:
+            self.octets += octets
+        if name == "frames":
+            self.lowest = max(self.lowest, number + 1 - self.window)
         return True
 
 
-def keyed(rng: random.Random, channel: int, an: int, sci: bytes) -> Keyed:
+def keyed(rng: random.Random, channel: int, an: int, sci: bytes, late_passes: bool) -> Keyed:
     association = Association(channel, sci, an, rng.randbytes(16))
+    association.encrypt = rng.random() < 0.7
+    association.offset = rng.choice(OFFSETS)
     if rng.random() < 0.5:
         association.ssci, association.salt = rng.randbytes(4), SALT
-        # Crosses 2^32 soon.
-        association.pn = (rng.randrange(1, 2**31) << 32) - rng.randrange(1, ROUND // CHANNELS)
+        association.pn = rng.randrange(1, 2**31) << 32
+        # A late number from before a multiple of 2^32 is taken for one after it. Where it may pass, none is
+        # crossed; elsewhere, one is soon.
+        if late_passes or not association.encrypt:
+            association.pn += rng.randrange(1, 2**31 - 10 * ROUND)
+        else:
+            association.pn -= rng.randrange(1, ROUND // CHANNELS)
     else:
         association.pn = rng.choice((1, rng.randrange(1, 2**32 - 10 * ROUND)))
     return Keyed(association, rng.choice((0, 0, 2, 5, 50)), association.other_end(), association.pn)
@@ -92,8 +118,9 @@ class Line:
     def __init__(self, core: Core, rng: random.Random) -> None:
         self.core = core
         self.rng = rng
+        self.port = Port(late_passes=rng.random() < 0.4)
         self.channels: list[dict[int, Keyed]] = [{} for _ in range(CHANNELS)]
-        self.waiting: list[deque[bytes]] = [deque() for _ in range(CHANNELS)]
+        self.waiting: list[deque[tuple[bytes, bytes]]] = [deque() for _ in range(CHANNELS)]
         self.held: list[tuple[Keyed, int, Sealed]] = []
         self.opened: list[tuple[int, bytes]] = []
         self.untagged: list[bytes] = []
@@ -104,9 +131,34 @@ class Line:
         await self.core.sources["line"].send(AxiStreamFrame(frame, tuser=int(spoiled)))
 
     async def put_sealed(self, one: Keyed, sealed: Sealed) -> None:
-        if one.opens(sealed.number):
-            self.opened.append((one.association.channel, sealed.frame))
-        await self.put(sealed.sealed)
+        if one.opens(self.port, sealed.number, len(sealed.frame) - 12):
+            self.delivers(one.association.channel, sealed.frame, sealed.vlan)
+        await self.put(with_vlan(sealed.vlan, sealed.sealed))
+
+    async def put_forged(self, one: Keyed, sealed: Sealed) -> None:
+        rng, whole = self.rng, sealed.sealed
+        places = [(0, 6), (DATA, len(whole) - 16), (len(whole) - 16, len(whole))]
+        if self.port.validate == STRICT or one.association.encrypt:
+            places.append((PN, SCI))  # whatever the number, it is refused
+            one.refused += 1
+            forged = flipped(whole, rng.randrange(*rng.choice(places)), rng.randrange(8))
+        else:
+            forged = flipped(whole, rng.randrange(*rng.choice(places)), rng.randrange(8))
+            frame = forged[:12] + forged[DATA : len(whole) - 16]
+            if one.opens(self.port, sealed.number, len(frame) - 12, valid=False):
+                self.delivers(one.association.channel, frame, sealed.vlan)
+        await self.put(with_vlan(sealed.vlan, forged))
+
+    def delivers(self, channel: int, frame: bytes, vlan: bytes) -> None:
+        self.opened.append((channel, with_vlan(vlan, frame)))
+
+    def unknown(self, one: Keyed, sealed: Sealed, channel: int, dropped: str, passed: str) -> None:
+        """Expects a frame without an association."""
+        if self.port.passes_unknown(one.association.encrypt):
+            self.counters[passed] += 1
+            self.delivers(channel, sealed.frame, sealed.vlan)
+        else:
+            self.counters[dropped] += 1
 
     async def release(self, now: int | None = None) -> None:
         """Sends the frames held back up to a point; by default all."""
@@ -119,11 +171,13 @@ class Line:
         """Checks a sent frame, and returns something in response."""
         out = await with_timeout(self.core.sinks["line"].recv(), 40, "us")
         got = bytes(out.tdata)
-        one = self.channels[out.tid][got[TCI] & 3]
+        _, bare = without_vlan(got)
+        one = self.channels[out.tid][bare[TCI] & 3]
         number = one.end.pn
-        frame = self.waiting[out.tid].popleft()
-        assert got == sealed_by(one.end, frame)
-        await self.back(one, Sealed(number, frame, got), now)
+        vlan, frame = self.waiting[out.tid].popleft()
+        sealed = sealed_by(one.end, frame)
+        assert got == with_vlan(vlan, sealed)
+        await self.back(one, Sealed(number, frame, sealed, vlan), now)
         await self.release(now)
 
     async def back(self, one: Keyed, sealed: Sealed, now: int) -> None:
@@ -133,23 +187,21 @@ class Line:
         if event == "held":
             self.held.append((one, now + rng.randrange(1, 30), sealed))
         elif event == "forged":
-            places = ((0, 12), (PN, SCI), (DATA, len(whole)), (len(whole) - 16, len(whole)))
-            one.refused += 1
-            await self.put(flipped(whole, rng.randrange(*rng.choice(places)), rng.randrange(8)))
+            await self.put_forged(one, sealed)
         elif event == "bad_tag":
             self.counters["in_bad_tag"] += 1
             changed = [flipped(whole, TCI, bit) for bit in (7, 6, 4, 3, 2)]
             changed += [flipped(whole, SL, 6), flipped(whole, SL, 7), whole[:14], whole[:43]]
-            await self.put(rng.choice(changed))
+            await self.put(with_vlan(sealed.vlan, rng.choice(changed)))
         elif event == "no_sci":
-            self.counters["in_no_sci"] += 1
-            await self.put(flipped(whole, rng.randrange(SCI, DATA), rng.randrange(8)))
+            self.unknown(one, sealed, 0, "in_no_sci", "in_unknown_sci")
+            await self.put(with_vlan(sealed.vlan, flipped(whole, rng.randrange(SCI, DATA), rng.randrange(8))))
         elif event == "no_sa":
             # Only the sender's AN, and the next or previous one, are in use.
-            self.counters["in_no_sa"] += 1
-            await self.put(flipped(whole, TCI, 1))
+            self.unknown(one, sealed, one.association.channel, "in_no_sa", "in_unused_sa")
+            await self.put(with_vlan(sealed.vlan, flipped(whole, TCI, 1)))
         elif event == "spoiled":
-            await self.put(whole, spoiled=True)
+            await self.put(with_vlan(sealed.vlan, whole), spoiled=True)
         elif event == "untagged":
             self.counters["in_untagged"] += 1
             self.untagged.append(rng.randbytes(12) + b"\x88\x8e" + rng.randbytes(rng.randrange(1, 150)))
@@ -172,7 +224,7 @@ async def begin(core: Core, line: Line, one: Keyed) -> None:
 async def next_keys(core: Core, line: Line, scis: list[bytes]) -> None:
     for channel, known in enumerate(line.channels):
         (an,) = known
-        await begin(core, line, keyed(line.rng, channel, (an + 1) % 4, scis[channel]))
+        await begin(core, line, keyed(line.rng, channel, (an + 1) % 4, scis[channel], line.port.late_passes))
 
 
 async def end_oldest(core: Core, line: Line) -> None:
@@ -182,8 +234,11 @@ async def end_oldest(core: Core, line: Line) -> None:
         one = known.pop(an)
         slot = one.association.slot
         count = await core.counted(slot, True)
-        assert (count["frames"], count["not_valid"] + count["late"]) == (one.opened, one.refused)
+        assert {name: count[name] for name in EXACT} == one.counts
+        assert count["not_valid"] + count["late"] == one.refused
         assert count["pn"] == one.lowest
+        octets, others = ("octets", "validated")[:: 1 if one.association.encrypt else -1]
+        assert (count[octets], count[others]) == (one.octets, 0)
         for receive in (False, True):
             await core.end_use(slot, receive)
 
@@ -196,16 +251,21 @@ async def many_frames(dut: HierarchyObject) -> None:
     line = Line(core, rng)
     scis = [rng.randbytes(8) for _ in range(CHANNELS)]
     for channel, sci in enumerate(scis):
-        await begin(core, line, keyed(rng, channel, 0, sci))
+        await begin(core, line, keyed(rng, channel, 0, sci, line.port.late_passes))
     for stream in (core.sources["line"], core.sinks["controlled"], core.sinks["line"]):
         stream.set_pause_generator(pauses(random.Random(rng.getrandbits(64)), 0.15))
     changes = 0
     for _ in range(-(-FRAMES // ROUND)):
+        validate = rng.choice((STRICT, STRICT, CHECK, DISABLED))
+        line.port = replace(line.port, validate=validate, vlan_clear=rng.random() < 0.5)
+        await core.write("port", line.port.value)
         for _ in range(ROUND):
             channel = rng.randrange(CHANNELS)
             frame = some_frame(rng, scis[channel][:6])
-            line.waiting[channel].append(frame)
-            core.sources["controlled"].send_nowait(AxiStreamFrame(frame, tid=channel, tuser=0))
+            vlan = some_vlan(rng) if line.port.vlan_clear and rng.random() < 0.5 else b""
+            line.waiting[channel].append((vlan, frame))
+            source = AxiStreamFrame(with_vlan(vlan, frame), tid=channel, tuser=0)
+            core.sources["controlled"].send_nowait(source)
         change = cocotb.start_soon(next_keys(core, line, scis))
         for now in range(ROUND):
             await line.turn(now)
