@@ -90,6 +90,9 @@ module receive_judge
 
     (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [63:0] lowests[0:2**SLOT_BITS-1];
+    logic [1:0] offset;  // 3 is reserved
+    assign offset = set_offset == 2'd3 ? macsec_pkg::OFFSET_0 : set_offset;
+
     (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [$bits(association_t)-1:0] associations[0:2**SLOT_BITS-1];
 
@@ -107,7 +110,7 @@ module receive_judge
 
     always_ff @(posedge clk) begin
         if (lowest_write) lowests[lowest_slot] <= lowest_value;
-        if (set) associations[set_slot] <= {set_offset, set_window, set_extended, set_base};
+        if (set) associations[set_slot] <= {offset, set_window, set_extended, set_base};
         read_pn <= lowests[read_slot];
         number_value <= lowest_write && lowest_slot == number_slot ? lowest_value : lowests[number_slot];
 

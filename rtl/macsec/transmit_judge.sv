@@ -125,6 +125,9 @@ module transmit_judge
 
     (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [$bits(number_t)-1:0] numbers[0:2**SLOT_BITS-1];
+    logic [1:0] offset;  // 3 is reserved
+    assign offset = set_offset == 2'd3 ? macsec_pkg::OFFSET_0 : set_offset;
+
     (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [$bits(association_t)-1:0] associations[0:2**SLOT_BITS-1];
 
@@ -206,7 +209,7 @@ module transmit_judge
             written_number.pn <= set_pn;
         end
         if (written) numbers[written_slot] <= written_number;
-        if (begins) associations[set_slot] <= {set_offset, set_clear, set_extended, set_base};
+        if (begins) associations[set_slot] <= {offset, set_clear, set_extended, set_base};
         read_pn <= numbers[read_slot][63:0];
 
         begun <= step && good && !rst;
