@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes macsec_registers.sv and the table in docs/macsec.md of registers.toml.
+"""Makes macsec_registers.sv, the table in docs/macsec.md and the driver's header of registers.toml.
 
 usage: registers.py [--check]
 
@@ -16,6 +16,7 @@ from pathlib import Path
 MACSEC = Path(__file__).resolve().parent
 MODULE = MACSEC / "macsec_registers.sv"
 PAGE = MACSEC.parent / "docs" / "macsec.md"
+DRIVER = MACSEC.parent / "driver" / "macsec_registers.h"
 BEGIN, END = "<!-- registers:begin -->\n", "<!-- registers:end -->\n"
 
 
@@ -210,6 +211,30 @@ def formatted(text: str) -> str:
         return path.read_text()
 
 
+def driver(table: list[dict]) -> str:
+    """Addresses, and for parts of a register their first bit and mask, as C macros."""
+    lines = []
+    for register in table:
+        name = f"MACSEC_{register['name'].upper()}"
+        lines.append(f"#define {name} 0x{register['address']:02x}u")
+        for low, width, field, _ in register["fields"]:
+            if field == "value" or width == 32:
+                continue
+            lines.append(f"#define {name}_{field.upper()}_SHIFT {low}")
+            lines.append(f"#define {name}_{field.upper()} 0x{(1 << width) - 1 << low:x}u")
+    defines = "\n".join(lines)
+    return f"""\
+/* The registers of macsec100g: addresses, and the masks of fields with their first bits.
+ * `registers.py` makes this file of registers.toml: leave it. */
+#ifndef SEALCOMB_MACSEC_REGISTERS_H
+#define SEALCOMB_MACSEC_REGISTERS_H
+
+{defines}
+
+#endif
+"""
+
+
 def page(table: list[dict]) -> str:
     rows = ["| address | register | access | bits | |", "|---|---|---|---|---|"]
     for register in table:
@@ -231,7 +256,11 @@ def main() -> int:
     arguments = parser.parse_args()
     table = registers()
     failed = 0
-    for path, text in ((MODULE, formatted(module(table))), (PAGE, page(table))):
+    for path, text in (
+        (MODULE, formatted(module(table))),
+        (PAGE, page(table)),
+        (DRIVER, driver(table)),
+    ):
         if path.exists() and path.read_text() == text:
             continue
         print(path)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the MACsec cores against scapy, pyca, tshark and the command `sealcomb macsec`, on Verilator.
+"""Tests the MACsec cores and their C driver against scapy, pyca, tshark and the command `sealcomb macsec`, on
+Verilator.
 
 usage: run_macsec.py [--sealcomb COMMAND] [--tshark COMMAND] [--frames NUMBER] [--sample-variants NUMBER]
                      [--icarus] [--seed SEED] [--jobs JOBS] [--build FOLDER] [CORE ...]
@@ -55,6 +56,11 @@ def case(core: str, frames: int, folder: Path, exchanges: bool) -> Case:
     if exchanges:
         environment["MACSEC_FOLDER"] = str(folder)
     return Case(core, core, listed(f"{core}.f"), BENCHES / f"{core}_test.py", environment=environment)
+
+
+def driver() -> Case:
+    """Returns the case of the C driver, which shares the image of macsec100g."""
+    return Case("driver", "macsec100g", listed("macsec100g.f"), BENCHES / "driver_test.py")
 
 
 def variant(name: str) -> Case:
@@ -130,6 +136,8 @@ def main() -> int:
         sealcomb(command, "seal", folder / "plain.pcap", folder / "sealed.pcap", folder)
     cases = [variant(core) for core in cores if core in VARIANTS]
     cases += [case(core, arguments.frames, folder, bool(command)) for core, folder in folders.items()]
+    if "macsec100g" in cores:
+        cases.append(driver())
     simulator = ICARUS if arguments.icarus else verilated("-O0", VISIBLE)
     failed = run_all(simulator, cases, arguments.build, arguments.jobs, seed)
     if command and "macsec_transmit" in cores and not failed:

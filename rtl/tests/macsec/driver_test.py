@@ -1,0 +1,278 @@
+"""Tests of the C driver (rtl/driver) on macsec100g: its calls access the registers of the simulated core."""
+
+import ctypes
+import random
+import subprocess
+from collections.abc import Callable
+from ctypes import POINTER, c_bool, c_int, c_size_t, c_uint, c_uint8, c_uint32, c_uint64, c_void_p
+from pathlib import Path
+
+import cocotb
+from cocotb.handle import HierarchyObject
+from cocotb.task import bridge, resume
+from cocotb.triggers import ClockCycles, with_timeout
+from cocotbext.axi import AxiStreamFrame
+from macsec100g_test import SALT, Core
+from macsec_bench import CHECK, OFFSETS, Association, flipped, sealed_by, some_frame, some_vlan, with_vlan
+
+DRIVER = Path(__file__).resolve().parents[2] / "driver"
+WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
+NO_CORE, BAD_ARGUMENT, IN_USE, NO_KEY, TIMEOUT, KEY_PORT = range(-1, -7, -1)
+
+Read = ctypes.CFUNCTYPE(c_uint32, c_void_p, c_uint32)
+Write = ctypes.CFUNCTYPE(None, c_void_p, c_uint32, c_uint32)
+LoadKey = ctypes.CFUNCTYPE(c_int, c_void_p, c_bool, c_uint, POINTER(c_uint8), c_size_t)
+
+
+class CCore(ctypes.Structure):
+    _fields_ = (
+        ("context", c_void_p),
+        ("read", Read),
+        ("write", Write),
+        ("load_key", LoadKey),
+        ("polls", c_uint),
+        ("channels", c_uint),
+        ("key_bytes", c_size_t),
+    )
+
+
+class CPort(ctypes.Structure):
+    _fields_ = (("validate", c_int), ("replay_protect", c_bool), ("vlan_in_clear", c_bool))
+
+
+class CSa(ctypes.Structure):
+    _fields_ = (
+        ("key", POINTER(c_uint8)),
+        ("sci", c_uint64),
+        ("pn", c_uint64),
+        ("extended", c_bool),
+        ("ssci", c_uint32),
+        ("salt", c_uint8 * 12),
+        ("encrypt", c_bool),
+        ("offset", c_int),
+        ("window", c_uint32),
+    )
+
+
+class CTxStats(ctypes.Structure):
+    _fields_ = tuple((name, c_uint64) for name in ("next_pn", "frames", "octets"))
+
+
+class CRxStats(ctypes.Structure):
+    NAMES = (
+        *("lowest_pn", "ok", "octets_decrypted", "octets_validated", "not_valid", "late"),
+        *("unchecked", "invalid", "delayed"),
+    )
+    _fields_ = tuple((name, c_uint64) for name in NAMES)
+
+
+class CPortStats(ctypes.Structure):
+    NAMES = (
+        *("out_no_sa", "out_no_pn", "out_too_long", "in_untagged", "in_bad_tag", "in_no_sci"),
+        *("in_unknown_sci", "in_no_sa", "in_unused_sa", "in_overrun", "keys_refused"),
+    )
+    _fields_ = tuple((name, c_uint32) for name in NAMES)
+
+
+def values(stats: ctypes.Structure) -> dict[str, int]:
+    return {name: getattr(stats, name) for name, _ in stats._fields_}
+
+
+def c_sa(association: Association, window: int = 0) -> CSa:
+    key = (c_uint8 * len(association.key))(*association.key)
+    return CSa(
+        key=key,
+        sci=int.from_bytes(association.sci),
+        pn=association.pn,
+        extended=association.ssci is not None,
+        ssci=int.from_bytes(association.ssci or b""),
+        salt=(c_uint8 * 12)(*association.salt),
+        encrypt=association.encrypt,
+        offset=OFFSETS.index(association.offset),
+        window=window,
+    )
+
+
+class Driver:
+    """The driver, with the registers and the key port of a simulated core."""
+
+    def __init__(self, core: Core) -> None:
+        library = Path("driver.so").resolve()
+        source = DRIVER / "macsec100g.c"
+        command = ["cc", "-std=c11", *WARNINGS, "-shared", "-fPIC", "-o", library, source]
+        subprocess.run(command, check=True)
+        self.library = ctypes.CDLL(str(library))
+        self.core = core
+        self.key_error = 0
+        read, write, load = resume(self._read), resume(self._write), resume(self._load)
+        self.c_core = CCore(
+            None,
+            Read(lambda _, address: read(address)),
+            Write(lambda _, address, value: write(address, value)),
+            LoadKey(lambda _, receive, slot, key, count: load(receive, slot, bytes(key[:count]))),
+        )
+
+    async def _read(self, address: int) -> int:
+        return await self.core.registers.read_dword(address)
+
+    async def _write(self, address: int, value: int) -> None:
+        await self.core.registers.write_dword(address, value)
+
+    async def _load(self, receive: bool, slot: int, key: bytes) -> int:
+        if not self.key_error:
+            await self.core.load(Association(slot // 4, b"", slot % 4, key), receive)
+        return self.key_error
+
+    async def call(self, name: str, *arguments: object) -> int:
+        function: Callable[..., int] = getattr(self.library, f"macsec100g_{name}")
+        return await bridge(lambda: function(ctypes.byref(self.c_core), *arguments))()
+
+    async def well(self, name: str, *arguments: object) -> None:
+        assert await self.call(name, *arguments) == 0, name
+
+    async def use(self, association: Association, window: int = 0) -> None:
+        """Puts an association into use in both directions."""
+        channel, an = association.channel, association.an
+        sci = c_uint64(int.from_bytes(association.sci))
+        await self.well("add_rx_sa", channel, an, ctypes.byref(c_sa(association, window)))
+        await self.well("set_rx_sc", channel, sci, c_bool(True), c_bool(association.no_sci))
+        await self.well("add_tx_sa", channel, an, ctypes.byref(c_sa(association)))
+        await self.well("set_tx_sc", channel, an, sci, c_bool(not association.no_sci))
+
+    async def tx_stats(self, association: Association) -> dict[str, int]:
+        stats = CTxStats()
+        await self.well("read_tx_sa", association.channel, association.an, ctypes.byref(stats))
+        return values(stats)
+
+    async def rx_stats(self, association: Association) -> dict[str, int]:
+        stats = CRxStats()
+        await self.well("read_rx_sa", association.channel, association.an, ctypes.byref(stats))
+        return values(stats)
+
+    async def port_stats(self) -> dict[str, int]:
+        stats = CPortStats()
+        await self.well("read_port", ctypes.byref(stats))
+        return values(stats)
+
+
+async def begun(dut: HierarchyObject) -> tuple[Core, Driver, random.Random]:
+    core = Core(dut)
+    await core.reset()
+    driver = Driver(core)
+    await driver.well("open")
+    assert (driver.c_core.channels, driver.c_core.key_bytes) == (4, 16)
+    return core, driver, random.Random(cocotb.RANDOM_SEED)
+
+
+@cocotb.test()
+async def associations_carry_frames_and_count_them(dut: HierarchyObject) -> None:
+    core, driver, rng = await begun(dut)
+    await driver.well("set_port", ctypes.byref(CPort(CHECK, True, True)))
+    associations = [
+        Association(0, bytes.fromhex("0200000000010001"), 1, rng.randbytes(16), offset=30),
+        Association(
+            *(1, bytes.fromhex("0200000000020001"), 2, rng.randbytes(16), 2**32 - 1),
+            ssci=bytes([9, 0, 0, 3]),
+            salt=SALT,
+        ),
+        Association(3, bytes.fromhex("0200000000030001"), 0, rng.randbytes(16), no_sci=True, encrypt=False),
+    ]
+    for association in associations:
+        await driver.use(association, window=4)
+    ends = [association.other_end() for association in associations]
+    octets = [0 for _ in ends]
+    for i in range(9):
+        which = i % 3
+        frame = some_frame(rng, associations[which].sci[:6])
+        octets[which] += len(frame) - 12
+        tag = some_vlan(rng) if i % 2 else b""
+        source = AxiStreamFrame(with_vlan(tag, frame), tid=associations[which].channel, tuser=0)
+        await core.sources["controlled"].send(source)
+        sealed = bytes((await with_timeout(core.sinks["line"].recv(), 40, "us")).tdata)
+        bare = sealed_by(ends[which], frame)
+        assert sealed == with_vlan(tag, bare)
+        # Forged and good. Without encryption the forged one passes: the port only checks.
+        for sent in (flipped(bare, len(bare) - 1), bare):
+            await core.sources["line"].send(AxiStreamFrame(with_vlan(tag, sent), tuser=0))
+            if sent == bare or not associations[which].encrypt:
+                got = await with_timeout(core.sinks["controlled"].recv(), 40, "us")
+                assert bytes(got.tdata) == with_vlan(tag, frame)
+    await ClockCycles(dut.clk, 300)
+    for association, end, count in zip(associations, ends, octets, strict=True):
+        sent = {"next_pn": end.pn, "frames": 3, "octets": count}
+        assert await driver.tx_stats(association) == sent
+        expected = dict.fromkeys(CRxStats.NAMES, 0) | {"ok": 3}
+        expected["lowest_pn"] = max(association.pn, end.pn - 4)
+        expected["octets_decrypted" if association.encrypt else "octets_validated"] = count
+        expected["not_valid" if association.encrypt else "invalid"] = 3
+        assert await driver.rx_stats(association) == expected
+    assert await driver.port_stats() == dict.fromkeys(CPortStats.NAMES, 0)
+    await driver.well("set_rx_sc", 0, c_uint64(0), c_bool(False), c_bool(False))
+    await core.sources["line"].send(AxiStreamFrame(sealed_by(ends[0], frame), tuser=0))
+    await ClockCycles(dut.clk, 300)
+    assert (await driver.port_stats())["in_no_sci"] == 1
+
+
+@cocotb.test()
+async def wrong_calls_are_refused(dut: HierarchyObject) -> None:
+    core, driver, rng = await begun(dut)
+    association = Association(1, bytes.fromhex("0200000000010001"), 3, rng.randbytes(16))
+    sa = ctypes.byref(c_sa(association))
+    for channel, an in ((4, 0), (0, 4)):
+        assert await driver.call("add_tx_sa", channel, an, sa) == BAD_ARGUMENT
+        assert await driver.call("del_rx_sa", channel, an) == BAD_ARGUMENT
+        assert await driver.call("read_tx_sa", channel, an, ctypes.byref(CTxStats())) == BAD_ARGUMENT
+    for field, value in (("pn", 0), ("pn", 2**32), ("offset", 3)):
+        wrong = c_sa(association)
+        setattr(wrong, field, value)
+        assert await driver.call("add_rx_sa", 1, 3, ctypes.byref(wrong)) == BAD_ARGUMENT
+    assert await driver.call("set_port", ctypes.byref(CPort(3, True, False))) == BAD_ARGUMENT
+    await driver.well("add_tx_sa", 1, 3, sa)
+    assert await driver.call("add_tx_sa", 1, 3, sa) == IN_USE
+    # Its numbers must not begin again under the same key, so it needs the key anew.
+    await driver.well("del_tx_sa", 1, 3)
+    driver.key_error = 1
+    assert await driver.call("add_tx_sa", 1, 3, sa) == KEY_PORT
+    driver.key_error = 0
+    driver.core = Core.__new__(Core)
+    driver.core.registers = core.registers
+
+    async def lost(association: Association, receive: bool) -> None:
+        """A key port that says it has taken a key, and has not."""
+
+    driver.core.load = lost
+    assert await driver.call("add_tx_sa", 1, 3, sa) == NO_KEY
+    driver.core = core
+    await driver.well("add_tx_sa", 1, 3, sa)
+    driver.c_core.polls = 0
+    assert await driver.call("del_tx_sa", 1, 3) == TIMEOUT
+    driver.c_core.read = Read(lambda *_: 0)
+    assert await driver.call("open") == NO_CORE
+
+
+@cocotb.test()
+async def threshold_interrupts_and_zeroization_ends_all(dut: HierarchyObject) -> None:
+    core, driver, rng = await begun(dut)
+    association = Association(2, bytes.fromhex("0200000000010001"), 3, rng.randbytes(16))
+    await driver.use(association)
+    await driver.well("set_threshold", c_uint64(3))
+    reached, channel, an = c_bool(), c_uint(), c_uint()
+    for i in range(3):
+        assert bool(dut.irq.value) is False
+        frame = some_frame(rng, association.sci[:6])
+        await core.sources["controlled"].send(AxiStreamFrame(frame, tid=2, tuser=0))
+        await with_timeout(core.sinks["line"].recv(), 40, "us")
+        if i < 2:
+            await driver.well("interrupt", *map(ctypes.byref, (reached, channel, an)))
+            assert not reached.value
+    assert dut.irq.value
+    await driver.well("interrupt", *map(ctypes.byref, (reached, channel, an)))
+    assert (reached.value, channel.value, an.value) == (True, 2, 3)
+    assert not dut.irq.value
+    await driver.well("zeroize")
+    for side in (dut.transmit, dut.receive):
+        assert int(side.in_use.value) == 0
+    await core.sources["controlled"].send(AxiStreamFrame(frame, tid=2, tuser=0))
+    await ClockCycles(dut.clk, 200)
+    assert (await driver.port_stats())["out_no_sa"] == 1
+    await driver.use(association)
