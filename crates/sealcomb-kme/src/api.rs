@@ -21,22 +21,24 @@ use crate::stream::{Delivered, NamedKey, Saes, Stream};
 use crate::tls::Caller;
 
 /// Minimum and maximum key size in bits.
-const SIZES: (u64, u64) = (64, 1024);
+pub(crate) const SIZES: (u64, u64) = (64, 1024);
 
 /// A KME.
 pub struct Entity {
-    config: Config,
+    pub(crate) config: Config,
     state: Mutex<EntityState>,
 }
 
-struct EntityState {
-    stream: Stream,
-    delivered: Delivered,
+pub(crate) struct EntityState {
+    pub(crate) stream: Stream,
+    pub(crate) delivered: Delivered,
     /// Number of stored keys at the time `since`.
-    stored: f64,
+    pub(crate) stored: f64,
     since: Instant,
     /// The key that the fault `repeat` delivers.
     last: Option<(Uuid, String)>,
+    /// The ID of the key that the fault `repeat` delivers by SKIP.
+    pub(crate) repeated: Option<Uuid>,
 }
 
 impl Entity {
@@ -48,11 +50,12 @@ impl Entity {
             stored: f64::from(config.capacity),
             since: Instant::now(),
             last: None,
+            repeated: None,
         };
         Arc::new(Self { config, state: Mutex::new(state) })
     }
 
-    fn state(&self) -> MutexGuard<'_, EntityState> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, EntityState> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let grown = (now - state.since).as_secs_f64() * f64::from(self.config.rate);
@@ -62,7 +65,7 @@ impl Entity {
     }
 
     /// Builds a response of status 200, truncated if the fault `garbled` is set.
-    fn answer(&self, body: &impl Serialize) -> Response {
+    pub(crate) fn answer(&self, body: &impl Serialize) -> Response {
         if self.config.faults.garbled {
             let mut text = serde_json::to_string(body).unwrap_or_default();
             text.truncate(text.len() / 2);

@@ -3,12 +3,13 @@
 //! Two instances with the same secret share a key stream, like the two ends of a QKD link: the keys that one delivers
 //! by `enc_keys` are available from the other by `dec_keys`. The keys are pseudo-random; no quantum channel is
 //! involved. The KME enforces the limits of the interface, returns its errors, delivers each key once, and can inject
-//! faults.
+//! faults. It serves the same keys by the Secure Key Integration Protocol (SKIP) too.
 #![forbid(unsafe_code)]
 
 pub mod api;
 pub mod certificates;
 pub mod config;
+pub mod skip;
 pub mod stream;
 pub mod tls;
 
@@ -21,6 +22,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
+use certificates::Request;
 use config::Config;
 
 /// Key management entity of ETSI GS QKD 014, for tests and demonstrations
@@ -51,6 +53,9 @@ enum Command {
         /// DNS name or IP address of the KMEs; may be repeated
         #[arg(long, value_name = "ADDRESS")]
         address: Vec<String>,
+        /// Owner of the files
+        #[arg(long, value_name = "NAME")]
+        user: Option<String>,
     },
 }
 
@@ -63,9 +68,10 @@ pub fn command() -> clap::Command {
 pub fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Run { config } => Config::read(&config).and_then(run),
-        Command::Certificates { folder, kme, sae, address } => {
-            certificates::write(&folder, &kme, &sae, &address)
-        }
+        Command::Certificates { folder, kme, sae, address, user } => certificates::write(
+            &folder,
+            &Request { entities: &kme, saes: &sae, addresses: &address, owner: user.as_deref() },
+        ),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -98,7 +104,8 @@ fn run(config: Config) -> Result<()> {
 pub async fn serve(config: Config, listener: TcpListener) -> Result<()> {
     let acceptor = tls::acceptor(&config)?;
     let connections = tls::Connections::new(listener, acceptor)?;
-    let router = api::Entity::new(config).router();
+    let entity = api::Entity::new(config);
+    let router = skip::router(entity.clone()).merge(entity.router());
     axum::serve(connections, router.into_make_service_with_connect_info::<tls::Caller>()).await?;
     Ok(())
 }

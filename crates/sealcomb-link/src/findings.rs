@@ -185,6 +185,7 @@ mod tests {
 
     use super::*;
     use crate::config::parse;
+    use sealcomb_kme::certificates::Request;
 
     /// Examines a valid configuration in a folder, after changes to its text.
     fn findings(folder: &TempDir, change: impl Fn(String) -> String) -> Findings {
@@ -267,7 +268,8 @@ mod tests {
     fn sae_names_that_are_equal_or_not_in_the_certificate_are_found() {
         let folder = folder();
         let saes = ["alice", "bob"].map(str::to_owned);
-        sealcomb_kme::certificates::write(folder.path(), &[], &saes, &[]).unwrap();
+        sealcomb_kme::certificates::write(folder.path(), &Request { saes: &saes, ..Request::default() })
+            .unwrap();
         let kme = |sae: &str, peer: &str, key: &str| {
             let table = format!(
                 "[keys.etsi014]\nurl = \"https://kme.example\"\nsae = \"{sae}\"\npeer-sae = \"{peer}\"\n\

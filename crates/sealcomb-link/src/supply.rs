@@ -99,7 +99,7 @@ mod tests {
     use std::path::Path;
     use std::time::Instant;
 
-    use sealcomb_kme::certificates;
+    use sealcomb_kme::certificates::{self, Request};
     use sealcomb_kme::config::{Config, Faults};
     use zeroize::Zeroizing;
 
@@ -110,8 +110,10 @@ mod tests {
     async fn source(max_per_request: u64, faults: Faults) -> SharedSource {
         let folder = tempfile::tempdir().unwrap();
         let names = |names: [&str; 1]| names.map(str::to_owned).to_vec();
-        certificates::write(folder.path(), &names(["kme"]), &names(["alice"]), &names(["127.0.0.1"]))
-            .unwrap();
+        let [entities, saes, addresses] = [["kme"], ["alice"], ["127.0.0.1"]].map(names);
+        let request =
+            Request { entities: &entities, saes: &saes, addresses: &addresses, ..Request::default() };
+        certificates::write(folder.path(), &request).unwrap();
         let read = |name: &str| fs::read(Path::new(folder.path()).join(name)).unwrap();
         let config = Config {
             id: "kme".into(),
