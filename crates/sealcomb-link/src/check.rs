@@ -4,22 +4,23 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use nix::unistd::{User, getuid};
 
 use crate::config::{Config, Keys};
 use crate::findings::Findings;
-use crate::keys::{KmeClient, KmeStatus};
+use crate::keys::{KeyProgram, KeyProvider, KmeClient, KmeStatus};
 
 /// Options of the command.
 #[derive(Clone, Copy)]
 pub(crate) struct Options {
     /// Treat warnings as errors.
     pub strict: bool,
-    /// Ask the KME for its status.
+    /// Ask the key source for its status.
     pub online: bool,
 }
 
-/// Prints the findings about a configuration. Returns status 2 if there are errors, and status 1 if the KME does not
-/// answer or cannot serve this end.
+/// Prints the findings about a configuration. Returns status 2 if there are errors, and status 1 if the key
+/// source does not answer or cannot serve this end.
 pub(crate) fn check(config: &Config, path: &Path, options: Options) -> Result<ExitCode> {
     let Findings { mut errors, mut warnings } = Findings::of(config, path);
     if options.strict {
@@ -36,20 +37,40 @@ pub(crate) fn check(config: &Config, path: &Path, options: Options) -> Result<Ex
         return Ok(ExitCode::from(2));
     }
     if options.online {
-        ask_kme(config)?;
+        ask_source(config)?;
     }
     println!("{name}: no errors, {} warnings; inner MTU {} bytes", warnings.len(), config.inner_mtu());
     Ok(ExitCode::SUCCESS)
 }
 
-fn ask_kme(config: &Config) -> Result<()> {
-    let Keys::Etsi014(etsi014) = &config.keys else {
-        println!("no KME to ask: the key source is a file");
-        return Ok(());
-    };
-    let client = KmeClient::new(etsi014)?;
+/// Asks the key source whether it can serve this end.
+fn ask_source(config: &Config) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let status: KmeStatus = runtime.block_on(client.status())?;
-    println!("{}", status.describe());
-    status.check(etsi014)
+    match &config.keys {
+        Keys::File(_) => println!("no KME to ask: the key source is a file"),
+        Keys::Etsi014(etsi014) => {
+            let status: KmeStatus = runtime.block_on(KmeClient::new(etsi014)?.status())?;
+            println!("{}", status.describe());
+            status.check(etsi014)?;
+        }
+        Keys::Skip(skip) => {
+            let client = KeyProvider::new(skip)?;
+            let capabilities = runtime.block_on(client.capabilities())?;
+            println!("{}", capabilities.describe());
+            capabilities.check(skip)?;
+        }
+        Keys::Command(program) => {
+            runtime.block_on(KeyProgram::new(program).status(user(config)?.as_ref()))?;
+            println!("the command {} answers", program.path.display());
+        }
+    }
+    Ok(())
+}
+
+/// Returns the user who runs commands, if this process can switch to that user.
+fn user(config: &Config) -> Result<Option<User>> {
+    match &config.user {
+        Some(name) if getuid().is_root() => Ok(User::from_name(name)?),
+        _ => Ok(None),
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! `run` logs the warnings too. Findings never quote the contents of a file.
 
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
+use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,7 +14,7 @@ use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::GeneralName;
 use x509_parser::pem::Pem;
 
-use crate::config::{Config, Etsi014, Keys};
+use crate::config::{Config, Etsi014, Keys, Program, Skip};
 use crate::keys::Source;
 
 /// What was found in a configuration.
@@ -35,8 +36,11 @@ impl Findings {
         if let Err(error) = Source::new(&config.keys) {
             findings.errors.push(format!("[keys]: {error:#}"));
         }
-        if let Keys::Etsi014(etsi014) = &config.keys {
-            findings.saes(etsi014);
+        match &config.keys {
+            Keys::File(_) => {}
+            Keys::Etsi014(etsi014) => findings.saes(etsi014),
+            Keys::Skip(skip) => findings.systems(skip),
+            Keys::Command(program) => findings.program(program, user.as_ref()),
         }
         findings
     }
@@ -73,7 +77,7 @@ impl Findings {
                 ));
             }
             let Some(user) = user else { continue };
-            if let Some(blocked) = blocked_at(&path, user) {
+            if let Some(blocked) = blocked_at(&path, user, 0o4) {
                 self.warn(format!(
                     "{field}: the user {} cannot read {}, so SIGHUP cannot reload it; change its owner or mode",
                     user.name,
@@ -108,7 +112,7 @@ impl Findings {
             self.errors
                 .push(format!("[keys.etsi014]: `sae` and `peer-sae` are both {sae}; they must differ"));
         }
-        let Some(pem) = Pem::iter_from_buffer(&config.cert).find_map(Result::ok) else { return };
+        let Some(pem) = first_certificate(&config.cert) else { return };
         let Ok(certificate) = pem.parse_x509() else { return };
         let names = names(&certificate);
         if !names.contains(sae) {
@@ -117,22 +121,92 @@ impl Findings {
                 if names.is_empty() { "no name".into() } else { names.join(", ") }
             ));
         }
+        self.validity("[keys.etsi014]: `cert`", &certificate);
+    }
+
+    /// Compares the system IDs with each other, and checks how the key provider is reached.
+    fn systems(&mut self, config: &Skip) {
+        let Skip { system, peer_system, tls, url, .. } = config;
+        if system == peer_system {
+            self.errors
+                .push(format!("[keys.skip]: `system` and `peer-system` are both {system}; they must differ"));
+        }
+        let Some(tls) = tls else {
+            self.warn(format!(
+                "[keys.skip]: every user of this machine can request keys at {url}, as it has no TLS; use https:// \
+                 unless a proxy adds TLS and other users cannot log in"
+            ));
+            return;
+        };
+        let Some(pem) = first_certificate(&tls.cert) else { return };
+        if let Ok(certificate) = pem.parse_x509() {
+            self.validity("[keys.skip]: `cert`", &certificate);
+        }
+    }
+
+    /// Checks that the link can run the program, also inside the shipped unit.
+    fn program(&mut self, config: &Program, user: Option<&User>) {
+        let shown = config.path.display();
+        let Ok(metadata) = fs::metadata(&config.path) else {
+            self.errors.push(format!("[keys.command] `program`: cannot find the file {shown}"));
+            return;
+        };
+        let mode = metadata.mode();
+        if !metadata.is_file() || mode & 0o111 == 0 {
+            self.errors.push(format!("[keys.command] `program`: {shown} is not an executable file"));
+            return;
+        }
+        if mode & 0o022 != 0 {
+            self.warn(format!(
+                "[keys.command] `program`: users other than its owner can write {shown}; run: chmod go-w {shown}"
+            ));
+        }
+        if mode & 0o6000 != 0 {
+            self.warn(format!(
+                "[keys.command] `program`: {shown} runs as another user, which the shipped unit prevents \
+                 (NoNewPrivileges)"
+            ));
+        }
+        let hidden = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"];
+        if let Some(folder) = hidden.iter().find(|folder| config.path.starts_with(folder)) {
+            self.warn(format!(
+                "[keys.command] `program`: the shipped unit hides the files in {folder}; install {shown} elsewhere, \
+                 such as in /usr/local/lib"
+            ));
+        }
+        let Some(user) = user else { return };
+        // The interpreter of a script reads it.
+        let is_script = File::open(&config.path).is_ok_and(|mut file| {
+            let mut head = [0; 2];
+            file.read_exact(&mut head).is_ok() && head == *b"#!"
+        });
+        let access = if is_script { 0o5 } else { 0o1 };
+        if let Some(blocked) = blocked_at(&config.path, user, access) {
+            self.errors.push(format!(
+                "[keys.command] `program`: the user {} cannot run {shown}; change the owner or mode of {}",
+                user.name,
+                blocked.display()
+            ));
+        }
+    }
+
+    /// Checks the validity period of a certificate. `field` names it.
+    fn validity(&mut self, field: &str, certificate: &X509Certificate<'_>) {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let now = since.cast_signed();
         let validity = certificate.validity();
         if now > validity.not_after.timestamp() {
-            self.warn(format!(
-                "[keys.etsi014]: `cert` expired at {}; replace it, or check the clock",
-                validity.not_after
-            ));
+            self.warn(format!("{field} expired at {}; replace it, or check the clock", validity.not_after));
         }
         if now < validity.not_before.timestamp() {
-            self.warn(format!(
-                "[keys.etsi014]: `cert` is not valid before {}; check the clock",
-                validity.not_before
-            ));
+            self.warn(format!("{field} is not valid before {}; check the clock", validity.not_before));
         }
     }
+}
+
+/// Returns the first block of a PEM file.
+fn first_certificate(pem: &[u8]) -> Option<Pem> {
+    Pem::iter_from_buffer(pem).find_map(Result::ok)
 }
 
 /// Returns the common names and DNS names of a certificate.
@@ -147,8 +221,9 @@ fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
     common.chain(dns).map(str::to_owned).collect()
 }
 
-/// Returns the file, or the first folder on the way to it, that keeps the user from reading the file.
-fn blocked_at(path: &Path, user: &User) -> Option<PathBuf> {
+/// Returns the file, or the first folder on the way to it, that denies the user this access: the sum of 4 to read and 1 to
+/// run.
+fn blocked_at(path: &Path, user: &User, access: u32) -> Option<PathBuf> {
     let path = fs::canonicalize(path).ok()?;
     let mut folders: Vec<&Path> = path.ancestors().skip(1).collect();
     folders.reverse();
@@ -157,11 +232,11 @@ fn blocked_at(path: &Path, user: &User) -> Option<PathBuf> {
             return Some(folder.to_owned());
         }
     }
-    (!may(&fs::metadata(&path).ok()?, user, 0o4)).then_some(path)
+    (!may(&fs::metadata(&path).ok()?, user, access)).then_some(path)
 }
 
-/// Returns whether a file's mode grants a user this access: 4 to read, 1 to search. The link drops supplementary
-/// groups, so only the primary group counts.
+/// Returns whether a file's mode grants a user this access: 4 to read, 1 to search or run. The link drops
+/// supplementary groups, so only the primary group counts.
 fn may(metadata: &Metadata, user: &User, access: u32) -> bool {
     let mode = metadata.mode();
     if user.uid.is_root() {
@@ -174,7 +249,7 @@ fn may(metadata: &Metadata, user: &User, access: u32) -> bool {
     } else {
         mode
     };
-    granted & access != 0
+    granted & access == access
 }
 
 #[cfg(test)]
@@ -291,6 +366,76 @@ mod tests {
         assert!(!no_key.errors.is_empty(), "`run` would fail");
     }
 
+    /// Examines a configuration with this table of keys.
+    fn with_keys(folder: &TempDir, table: &str) -> Findings {
+        findings(folder, |text| text.replace("[keys]\n            file = \"link.key\"\n", table))
+    }
+
+    #[test]
+    fn key_providers_need_different_names_and_a_valid_certificate() {
+        let folder = folder();
+        let saes = ["alice".to_owned()];
+        sealcomb_kme::certificates::write(folder.path(), &Request { saes: &saes, ..Request::default() })
+            .unwrap();
+        let provider = |url: &str, peer: &str, more: &str| {
+            let names = format!("system = \"KP_A\"\npeer-system = \"{peer}\"");
+            with_keys(&folder, &format!("[keys.skip]\nurl = \"{url}\"\n{names}\n{more}"))
+        };
+        let files = "ca = \"ca.pem\"\ncert = \"alice.pem\"\nkey = \"alice.key.pem\"\n";
+        let good = provider("https://kp.example", "KP_B", files);
+        assert_eq!((good.errors, good.warnings), (vec![], vec![]));
+        let same = provider("https://kp.example", "KP_A", files);
+        assert!(same.errors.len() == 1 && same.errors[0].contains("both KP_A"), "{:?}", same.errors);
+        let plain = provider("http://127.0.0.1:9090", "KP_B", "");
+        assert!(
+            plain.errors.is_empty() && plain.warnings[0].contains("it has no TLS"),
+            "{:?}",
+            plain.warnings
+        );
+        let swapped = provider("https://kp.example", "KP_B", &files.replace("alice.key.pem", "ca.pem"));
+        assert!(!swapped.errors.is_empty(), "`run` would fail");
+    }
+
+    #[test]
+    fn a_program_that_the_link_cannot_run_is_found() {
+        let folder = folder();
+        // Folders for temporary files are hidden by the unit.
+        let program = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        fs::set_permissions(program.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let path = program.path().join("keys");
+        let found = |mode: u32| {
+            fs::write(&path, "#!/bin/sh\n").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            with_keys(&folder, &format!("[keys.command]\nprogram = [\"{}\"]\n", path.display()))
+        };
+        for (mode, error, warning) in [
+            (0o755, None, None),
+            (0o644, Some("not an executable file"), None),
+            (0o757, None, Some("users other than its owner can write")),
+            (0o4755, None, Some("NoNewPrivileges")),
+        ] {
+            let Findings { errors, warnings } = found(mode);
+            let is_one = |lines: &[String], expected: Option<&str>| match expected {
+                Some(text) => lines.len() == 1 && lines[0].contains(text),
+                None => lines.is_empty(),
+            };
+            assert!(
+                is_one(&errors, error) && is_one(&warnings, warning),
+                "{mode:o}: {errors:?} {warnings:?}"
+            );
+        }
+        let missing = with_keys(&folder, "[keys.command]\nprogram = [\"/no/such/program\"]\n");
+        assert!(missing.errors[0].contains("cannot find the file"), "{:?}", missing.errors);
+        let copy = folder.path().join("keys");
+        fs::copy(&path, &copy).unwrap();
+        let hidden = with_keys(&folder, &format!("[keys.command]\nprogram = [\"{}\"]\n", copy.display()));
+        assert!(
+            hidden.warnings.iter().any(|text| text.contains("hides the files in /tmp")),
+            "{:?}",
+            hidden.warnings
+        );
+    }
+
     #[test]
     fn access_follows_the_class_of_the_user() {
         let folder = folder();
@@ -324,8 +469,8 @@ mod tests {
         }
         with_mode(&folder, "control.key", 0o644);
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
-        assert_eq!(blocked_at(&path, &user(uid + 1, gid + 1)), fs::canonicalize(folder.path()).ok());
+        assert_eq!(blocked_at(&path, &user(uid + 1, gid + 1), 0o4), fs::canonicalize(folder.path()).ok());
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(blocked_at(&path, &user(uid + 1, gid + 1)), None);
+        assert_eq!(blocked_at(&path, &user(uid + 1, gid + 1), 0o4), None);
     }
 }

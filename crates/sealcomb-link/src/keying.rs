@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, mpsc, watch};
 
 use crate::associations::Associations;
 use crate::clock::{ClockTrouble, Clocks};
-use crate::config::{Config, Keys, Peer, Role};
+use crate::config::{Config, Peer, Role};
 use crate::control::message::Refusal;
 use crate::control::{Action, Control, Event, Settings};
 use crate::keys::{Source, SourceError};
@@ -121,10 +121,7 @@ impl Keying {
         if let Some(address) = self.config.peer.address() {
             machine.set_address(address, Instant::now());
         }
-        let ahead = match &self.config.keys {
-            Keys::Etsi014(etsi014) => etsi014.ahead,
-            Keys::File(_) => 1,
-        };
+        let ahead = self.config.keys.ahead();
         let source = Arc::new(Mutex::new(Arc::new(source)));
         let (wanted, wants) = watch::channel(0);
         // The state machine fetches one key at a time.

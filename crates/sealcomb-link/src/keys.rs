@@ -1,4 +1,8 @@
-//! Key sources: a file, or a key management entity (KME) of ETSI GS QKD 014.
+//! Key sources: a file, a key management entity (KME) of ETSI GS QKD 014, a key provider of the Secure Key Integration
+//! Protocol (SKIP), or a program.
+
+mod command;
+mod skip;
 
 use std::fmt;
 use std::sync::Once;
@@ -8,17 +12,20 @@ use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use reqwest::redirect::Policy;
-use reqwest::{Certificate, Client, Identity, RequestBuilder, Response, StatusCode};
+use reqwest::{Certificate, Client, ClientBuilder, Identity, RequestBuilder, Response, StatusCode};
 use sealcomb_esp::Fingerprint;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 use zeroize::Zeroizing;
 
-use crate::config::{Etsi014, Keys};
+use crate::config::{ClientTls, Etsi014, Keys};
 use crate::control::SourceKey;
 use crate::control::message::is_key_name;
 use crate::control::version::printable;
+
+pub(crate) use command::KeyProgram;
+pub(crate) use skip::KeyProvider;
 
 /// Installs the TLS provider of this process. Must be called before the first connection.
 pub(crate) fn install_tls() {
@@ -34,7 +41,7 @@ pub(crate) fn install_tls() {
 pub enum SourceError {
     /// The key container is empty.
     Empty,
-    /// The response violates GS QKD 014, or a key in it is unusable.
+    /// The response violates the source's interface, or a key in it is unusable.
     Malformed(String),
     /// The request failed or was refused.
     Failed(String),
@@ -67,6 +74,10 @@ pub enum Source {
     File(SourceKey),
     /// A key management entity.
     Etsi014(Box<KmeClient>),
+    /// A key provider of SKIP.
+    Skip(Box<KeyProvider>),
+    /// A program that prints keys.
+    Command(Box<KeyProgram>),
 }
 
 impl Source {
@@ -82,12 +93,14 @@ impl Source {
                 Ok(Self::File(SourceKey { id, key: key.clone() }))
             }
             Keys::Etsi014(etsi014) => Ok(Self::Etsi014(Box::new(KmeClient::new(etsi014)?))),
+            Keys::Skip(skip) => Ok(Self::Skip(Box::new(KeyProvider::new(skip)?))),
+            Keys::Command(program) => Ok(Self::Command(Box::new(KeyProgram::new(program)))),
         }
     }
 
     /// Returns whether the source must deliver each key only once.
     pub fn is_single_use(&self) -> bool {
-        matches!(self, Self::Etsi014(_))
+        !matches!(self, Self::File(_))
     }
 
     /// Requests keys for the master. Returns 1 to `count` keys.
@@ -98,6 +111,8 @@ impl Source {
         match self {
             Self::File(key) => Ok(vec![key.clone(); count]),
             Self::Etsi014(kme) => kme.new_keys(count).await,
+            Self::Skip(provider) => Ok(vec![provider.new_key().await?]),
+            Self::Command(program) => Ok(vec![program.new_key().await?]),
         }
     }
 
@@ -112,6 +127,8 @@ impl Source {
                 failed("the peer has another key file; [keys] `file` must have equal contents at both ends")
             }
             Self::Etsi014(kme) => kme.dec_key(id).await,
+            Self::Skip(provider) => provider.key(id).await,
+            Self::Command(program) => program.key(id).await,
         }
     }
 }
@@ -240,24 +257,57 @@ struct ContainedKey {
     key: String,
 }
 
+/// Creates an HTTP client with this identity. Without one, it is for a server on this machine.
+///
+/// # Errors
+/// An invalid certificate or private key.
+fn http_client(tls: Option<&ClientTls>, timeout: Duration) -> Result<Client> {
+    install_tls();
+    let builder = Client::builder()
+        // Connect only to the configured server.
+        .redirect(Policy::none())
+        .timeout(timeout)
+        .tcp_keepalive(Duration::from_secs(15));
+    let builder = match tls {
+        Some(tls) => with_identity(builder, tls)?,
+        None => builder.no_proxy(),
+    };
+    builder.build().context("cannot set up TLS")
+}
+
+fn with_identity(builder: ClientBuilder, ClientTls { ca, cert, key }: &ClientTls) -> Result<ClientBuilder> {
+    let identity = Zeroizing::new([&key[..], b"\n", cert].concat());
+    Ok(builder
+        .tls_certs_only(Certificate::from_pem_bundle(ca).context("`ca`: invalid certificate")?)
+        .identity(Identity::from_pem(&identity).context("`cert` or `key`: invalid PEM")?)
+        .https_only(true))
+}
+
+/// Checks the ID and the size of a key from a source that names keys freely.
+///
+/// # Errors
+/// A deviation, without any part of the key.
+fn checked(id: &str, key: Zeroizing<Vec<u8>>, bits: u64) -> Answer<SourceKey> {
+    if key.len() as u64 * 8 != bits {
+        return malformed(format!("a key in the response has {} bits, not {bits}", key.len() * 8));
+    }
+    if !is_key_name(id) {
+        return malformed(
+            "invalid key ID; expected 1 to 64 printable ASCII characters without `\"` and `\\`",
+        );
+    }
+    Ok(SourceKey { id: id.to_owned(), key })
+}
+
 impl KmeClient {
     /// Creates a client.
     ///
     /// # Errors
     /// An invalid certificate or private key.
     pub(crate) fn new(config: &Etsi014) -> Result<Self> {
-        install_tls();
-        let identity = Zeroizing::new([&config.key[..], b"\n", &config.cert].concat());
-        let client = Client::builder()
-            .tls_certs_only(Certificate::from_pem_bundle(&config.ca).context("`ca`: invalid certificate")?)
-            .identity(Identity::from_pem(&identity).context("`cert` or `key`: invalid PEM")?)
-            .https_only(true)
-            // Connect only to the configured KME.
-            .redirect(Policy::none())
-            .timeout(config.timeout)
-            .tcp_keepalive(Duration::from_secs(15))
-            .build()
-            .context("cannot set up TLS")?;
+        let Etsi014 { ca, cert, key, timeout, .. } = config;
+        let tls = ClientTls { ca: ca.clone(), cert: cert.clone(), key: key.clone() };
+        let client = http_client(Some(&tls), *timeout)?;
         let url = format!("{}/api/v1/keys/{}", config.url, config.peer_sae);
         Ok(Self { client, url, size: config.size, limits: Mutex::new(None) })
     }
@@ -345,19 +395,7 @@ impl KmeClient {
         let Ok(bytes) = BASE64_STANDARD.decode(text.as_bytes()).map(Zeroizing::new) else {
             return malformed("a key in the response is not valid base64");
         };
-        if bytes.len() as u64 * 8 != self.size {
-            return malformed(format!(
-                "a key in the response has {} bits, not {}",
-                bytes.len() * 8,
-                self.size
-            ));
-        }
-        if !is_key_name(&key.key_id) {
-            return malformed(
-                "invalid key ID; expected 1 to 64 printable ASCII characters without `\"` and `\\`",
-            );
-        }
-        Ok(SourceKey { id: key.key_id, key: bytes })
+        checked(&key.key_id, bytes, self.size)
     }
 }
 

@@ -67,7 +67,7 @@ enum Command {
         /// Treat warnings as errors
         #[arg(long)]
         strict: bool,
-        /// Ask the KME for its status
+        /// Ask the key source for its status
         #[arg(long)]
         online: bool,
     },

@@ -249,7 +249,7 @@ impl Log {
             }
             (Refusal::NoKey, Role::Slave) => {
                 "offer refused: the source does not have the offered key; check that both sources belong together, \
-                 and that `sae` and `peer-sae` are swapped at the peer"
+                 and that their two names (such as `sae` and `peer-sae`) are swapped at the peer"
             }
             (Refusal::Repeated, _) => {
                 "offer refused: the slave's source had delivered the key before; another key will be offered"

@@ -11,7 +11,7 @@
 //! name = "seal0"
 //! addresses = ["10.9.0.1/24", "fd09::1/64"]
 //!
-//! [keys.etsi014]                        # or: [keys] file = "/etc/sealcomb/link.key"
+//! [keys.etsi014]                        # or: [keys] file = "link.key", [keys.skip], [keys.command]
 //! url = "https://kme-a.example:8443"
 //! sae = "alice"
 //! peer-sae = "bob"
@@ -24,6 +24,7 @@
 //! ```
 
 mod fields;
+mod sources;
 #[cfg(test)]
 mod tests;
 
@@ -41,6 +42,8 @@ use toml::de::DeTable;
 use zeroize::Zeroizing;
 
 use fields::{Errors, Fields};
+
+pub use sources::{ClientTls, Program, Requests, Skip};
 
 /// The role of an end in the rekey protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +80,10 @@ pub enum Keys {
     File(Zeroizing<Vec<u8>>),
     /// A key management entity.
     Etsi014(Etsi014),
+    /// A key provider of the Secure Key Integration Protocol.
+    Skip(Skip),
+    /// A program that prints keys.
+    Command(Program),
 }
 
 /// A key management entity of ETSI GS QKD 014, and this end's identity as its client.
@@ -598,68 +605,6 @@ impl Reader<'_> {
             ["up", "down"].map(|name| fields.list::<String>(name, "a shell command", self.errors));
         fields.finish(self.errors);
         Some(Tun { name: name?, addresses, routes, route_mtu, route_table, up, down })
-    }
-
-    fn keys(&mut self, mut fields: Fields<'_>) -> Option<Keys> {
-        let file = self.secret_file(&mut fields, "file");
-        let etsi014 = fields.table("etsi014", self.errors).map(|fields| self.etsi014(fields));
-        let at = fields.at();
-        fields.finish(self.errors);
-        match (file, etsi014) {
-            (Some(secret), None) => Some(Keys::File(secret)),
-            (None, Some(etsi014)) => Some(Keys::Etsi014(etsi014?)),
-            (Some(_), Some(_)) => {
-                self.errors.add(at, "[keys] has both `file` and [keys.etsi014]; expected one of them");
-                None
-            }
-            (None, None) => {
-                if self.errors.is_empty() {
-                    self.errors.add(at, "[keys] has neither `file` nor [keys.etsi014]; expected one of them");
-                }
-                None
-            }
-        }
-    }
-
-    fn etsi014(&mut self, mut fields: Fields<'_>) -> Option<Etsi014> {
-        let url = fields.read("url", "a URL that begins with https://", self.errors, |text| {
-            let is_https = text.starts_with("https://") && reqwest::Url::parse(text).is_ok();
-            is_https.then(|| text.trim_end_matches('/').to_owned())
-        });
-        let url = fields.require("url", url, self.errors);
-        let [sae, peer_sae] = ["sae", "peer-sae"].map(|name| {
-            let sae =
-                fields.read(name, "an SAE ID of letters, digits, `-`, `_` and `.`", self.errors, |text| {
-                    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-                    (!text.is_empty() && text.chars().all(is_plain)).then(|| text.to_owned())
-                });
-            fields.require(name, sae, self.errors)
-        });
-        let [ca, cert, key] = ["ca", "cert", "key"].map(|name| {
-            let file = self.file(&mut fields, name);
-            fields.require(name, file, self.errors)
-        });
-        let size = fields.number("size", 128, 4096, self.errors).unwrap_or(256);
-        if !size.is_multiple_of(8) {
-            self.errors.add(fields.at(), "`size` must be a multiple of 8 bits");
-        }
-        let ahead = fields.number("ahead", 1, 64, self.errors).unwrap_or(4) as usize;
-        let timeout = self.duration(&mut fields, "timeout").unwrap_or(Duration::from_secs(3));
-        if timeout.is_zero() {
-            self.errors.add(fields.place("timeout"), "`timeout` must be greater than 0");
-        }
-        fields.finish(self.errors);
-        Some(Etsi014 {
-            url: url?,
-            sae: sae?,
-            peer_sae: peer_sae?,
-            ca: ca?.to_vec(),
-            cert: cert?.to_vec(),
-            key: key?,
-            size,
-            ahead,
-            timeout,
-        })
     }
 
     /// Reads the file whose path is a field's value.

@@ -275,3 +275,18 @@ class Kmes:
             f'[keys.etsi014]\nurl = "https://127.0.0.1:8443"\nsae = "{sae}"\npeer-sae = "{peer}"\n'
             f'ca = "ca.pem"\ncert = "{sae}.pem"\nkey = "{sae}.key.pem"\ntimeout = "1s"\n'
         )
+
+    def skip_keys(self, number: int) -> str:
+        """Return a table [keys] that uses the KMEs as key providers of SKIP."""
+        letter, other, sae = "ab"[number], "ba"[number], self.SAES[number]
+        return (
+            f'[keys.skip]\nurl = "https://127.0.0.1:8443"\nsystem = "kme-{letter}"\npeer-system = "kme-{other}"\n'
+            f'ca = "ca.pem"\ncert = "{sae}.pem"\nkey = "{sae}.key.pem"\ntimeout = "1s"\n'
+        )
+
+
+def script(path: Path, text: str) -> Path:
+    """Create a shell script that every user may run."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path

@@ -11,6 +11,7 @@ namespaces are unavailable, as in most CI systems.
 import argparse
 import json
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -314,6 +315,84 @@ class Keys(OnALink):
         self.assertGreater(a.status()["key_changes"], 15)
         self.assertEqual(b.status()["key_source_failures"], 0)
         self.assert_nothing_lost(b, a)
+
+    def test_key_providers_of_skip_as_key_sources(self) -> None:
+        kmes = self.kmes()
+        a, b = self.links((kmes.skip_keys(0), kmes.skip_keys(1)), tables=FAST)
+        self.transfer(2_000_000, TUNNEL_V4[1])
+        until("changes", lambda: a.status()["key_changes"] > 15)
+        self.assertEqual([link.status()["key_source_failures"] for link in (a, b)], [0, 0])
+        self.assert_nothing_lost(b, a)
+
+    def test_a_key_provider_that_fails_is_explained_until_it_delivers_again(self) -> None:
+        kmes = self.kmes()
+        a, _ = self.links((kmes.skip_keys(0), kmes.skip_keys(1)), tables=FAST + '[limits]\nage = "1h"\n')
+        for faults, line in (
+            ("unavailable = true", "key source failed: key: the key provider answered 500 Internal Server Error"),
+            ("garbled = true", "key source failed: key: the response does not conform to draft-cisco-skip-02"),
+            ('delay = "5s"', "operation timed out"),
+        ):
+            kmes.kill(0)
+            kmes.start(0, faults)
+            until(line, lambda line=line: line in a.log.read_text())
+            until("the problem", lambda line=line: line in " ".join(a.status()["troubles"]))
+            kmes.kill(0)
+            kmes.start(0)
+            until("keys", lambda: a.status()["troubles"] == [])
+        self.assertIn("key source delivers keys again", a.log.read_text())
+
+    def test_key_providers_without_a_common_stream_have_no_common_key(self) -> None:
+        kmes = self.kmes()
+        kmes.kill(1)
+        (self.folder / "other.key").write_text("77" * 32)
+        kmes.start(1, stream="other.key")
+        a = self.link(0, net.config(0, kmes.skip_keys(0), tables=FAST)).start()
+        b = self.link(1, net.config(1, kmes.skip_keys(1), tables=FAST)).start()
+        line = "key/ID: the key provider answered 400 Bad Request"
+        for link in (a, b):
+            until(line, lambda link=link: line in link.log.read_text())
+            self.assertFalse(link.is_up())
+
+    def programs(self, more: str = "") -> str:
+        """Create a program that derives keys from their IDs, and return the table [keys] that uses it."""
+        program = net.script(
+            self.folder / "keys",
+            f"{more}\n"
+            'echo "$1 $# $(id -u)" >> $(dirname $0)/calls\n'
+            '[ "$1" = status ] && exit\n'
+            "id=${3:-$(od -An -N16 -tx1 /dev/urandom | tr -d ' ')}\n"
+            f"echo $id $(echo {'5ec5e7' * 5} $id | sha256sum | cut -c1-64)",
+        )
+        # The program runs after the link has dropped its privileges.
+        self.folder.chmod(0o755)
+        (self.folder / "calls").touch()
+        (self.folder / "calls").chmod(0o666)
+        return f'[keys.command]\nprogram = ["{program}"]\n'
+
+    def test_programs_as_key_sources_run_without_privileges(self) -> None:
+        a, b = self.links(self.programs(), tables='[rekey]\nevery = "500ms"\n', extra='user = "nobody"')
+        self.transfer(2_000_000, TUNNEL_V4[1])
+        until("changes", lambda: a.status()["key_changes"] > 3)
+        self.assertEqual([link.status()["key_source_failures"] for link in (a, b)], [0, 0])
+        self.assert_nothing_lost(b, a)
+        uid = pwd.getpwnam("nobody").pw_uid
+        calls = set((self.folder / "calls").read_text().splitlines())
+        self.assertEqual(calls, {f"new 2 {uid}", f"get 3 {uid}"})
+        done = self.a.run(str(a.binary), "check", "--online", str(a.config))
+        self.assertIn("keys answers", done)
+        self.assertIn(f"status 1 {uid}", (self.folder / "calls").read_text())
+        self.assertNotIn("5ec5e7" * 5, a.log.read_text() + b.log.read_text())
+
+    def test_a_program_that_fails_or_hangs_is_explained_until_it_delivers_again(self) -> None:
+        keys = self.programs("sh $(dirname $0)/fault || exit 7") + 'timeout = "5s"\n'
+        fault = net.script(self.folder / "fault", "true")
+        a, _ = self.links(keys, tables=FAST + '[limits]\nage = "1h"\n')
+        for text, line in (("false", "ended with exit status 7"), ("sleep 60", "did not end within 5 s")):
+            net.script(fault, text)
+            until(line, lambda line=line: line in a.log.read_text())
+            net.script(fault, "true")
+            until("keys", lambda: a.status()["troubles"] == [])
+        self.assertIn("key source delivers keys again", a.log.read_text())
 
     def test_without_kmes_the_key_stays_until_its_limit_and_no_longer(self) -> None:
         kmes = self.kmes()
@@ -870,6 +949,25 @@ class Operation(OnALink):
         self.assertEqual(status, 1, text)
         self.assertIn("error sending request", text)
 
+    def test_check_online_compares_the_key_provider_with_the_configuration(self) -> None:
+        kmes = Kmes(OPTIONS.binaries / "sealcomb-kme", self.hosts, self.folder)
+        kmes.start(0)
+        a = self.link(0, net.config(0, kmes.skip_keys(0)))
+        good = a.config.read_text()
+        for change, status, line in (
+            (("", ""), 0, "key provider kme-a answers: algorithm HKDF-SHA-256, shares keys with kme-b"),
+            (('system = "kme-a"', 'system = "kme-c"'), 1, "the key provider names itself kme-a"),
+            (('peer-system = "kme-b"', 'peer-system = "kme-c"'), 1, "the key provider shares no keys"),
+            ((":8443", ":8444"), 1, "error sending request"),
+        ):
+            a.config.write_text(good.replace(*change))
+            done = subprocess.run(
+                self.a.command(str(a.binary), "check", "--online", str(a.config)),
+                capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertIn(line, done.stdout + done.stderr)
+
     def test_routes_and_commands_follow_the_configuration(self) -> None:
         marks = self.folder / "marks"
         mark = f"echo WORD $SEALCOMB_INTERFACE $(id -u) >> {marks}"
@@ -912,6 +1010,29 @@ class Operation(OnALink):
             )
             self.assertEqual(answer, status)
         self.assertNotIn(token, a.log.read_text())
+
+    def certificates(self, *words: str) -> None:
+        binary = str(OPTIONS.binaries / "sealcomb-kme")
+        subprocess.run([binary, "certificates", str(self.folder), *words, "--user", "nobody"], check=True)
+
+    def test_sighup_reads_the_files_of_a_kme_as_the_configured_user(self) -> None:
+        shutil.chown(self.folder, "nobody")
+        kmes = self.kmes()
+        for name in ("control.key", "link.key", "stream.key"):
+            shutil.chown(self.folder / name, "nobody")
+            (self.folder / name).chmod(0o600)
+        self.certificates("--kme", "kme-a", "--kme", "kme-b", "--sae", "alice", "--sae", "bob",
+                          "--address", "127.0.0.1")  # fmt: skip
+        for i in (0, 1):
+            kmes.kill(i)
+            kmes.start(i)
+        a, b = self.links((kmes.keys(0), kmes.keys(1)), extra='user = "nobody"', tables=FAST)
+        self.a.run(str(a.binary), "check", "--strict", "--online", str(a.config))
+        for link in (a, b):
+            changes = link.status()["key_changes"]
+            link.process.send_signal(signal.SIGHUP)
+            until("the reload", lambda link=link: "reloaded: [keys]" in link.log.read_text())
+            until("changes", lambda link=link, n=changes: link.status()["key_changes"] > n + 3)
 
     def test_it_drops_root_and_all_capabilities(self) -> None:
         a, _ = self.links(extra='user = "nobody"', tables=FAST)
