@@ -100,6 +100,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::config::Dns;
 
     fn tun(up: &[String], down: &[String]) -> Tun {
         Tun {
@@ -108,6 +109,7 @@ mod tests {
             routes: Vec::new(),
             route_mtu: None,
             route_table: None,
+            dns: Dns::default(),
             up: up.to_vec(),
             down: down.to_vec(),
         }

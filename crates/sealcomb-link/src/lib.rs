@@ -11,6 +11,7 @@ pub mod config;
 pub mod control;
 pub mod counters;
 pub mod derive;
+mod dns;
 mod findings;
 mod hooks;
 mod keygen;

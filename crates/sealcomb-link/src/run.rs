@@ -14,6 +14,7 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 use crate::associations::Associations;
 use crate::config::Config;
 use crate::counters::Counters;
+use crate::dns::NameServers;
 use crate::hooks::{self, Down};
 use crate::keying::{Keying, Lane, MAX_QUEUED};
 use crate::keys::Source;
@@ -59,6 +60,7 @@ pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()
         None => None,
     };
     hooks::add_routes(&config.tun)?;
+    let name_servers = NameServers::set(&config.tun);
     // Dropped last, when the link has ended.
     let _down = Down::prepare(&config.tun)?;
     hooks::run_up(&config.tun)?;
@@ -117,6 +119,8 @@ pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()
         })
     });
     runtime.shutdown_background();
+    // While the interface exists, which the threads keep open.
+    drop(name_servers);
     threads.stop();
     match &outcome {
         Ok(()) => tracing::info!("stopped"),

@@ -23,6 +23,7 @@
 //! every = "1s"
 //! ```
 
+mod dns;
 mod fields;
 mod sources;
 #[cfg(test)]
@@ -43,6 +44,7 @@ use zeroize::Zeroizing;
 
 use fields::{Errors, Fields};
 
+pub use dns::Dns;
 pub use sources::{ClientTls, Program, Requests, Skip};
 
 /// The role of an end in the rekey protocol.
@@ -154,6 +156,8 @@ pub struct Tun {
     pub route_mtu: Option<u16>,
     /// The routing table of the routes; `None` for the main table.
     pub route_table: Option<u32>,
+    /// The name servers to use while the link is up.
+    pub dns: Dns,
     /// Shell commands to run once the interface exists.
     pub up: Vec<String>,
     /// Shell commands to run when the link has ended.
@@ -601,10 +605,11 @@ impl Reader<'_> {
         );
         let route_mtu = fields.number("route-mtu", 576, 65_535, self.errors).map(|mtu| mtu as u16);
         let route_table = fields.number("route-table", 1, u32::MAX.into(), self.errors).map(|id| id as u32);
+        let dns = self.dns(&mut fields);
         let [up, down] =
             ["up", "down"].map(|name| fields.list::<String>(name, "a shell command", self.errors));
         fields.finish(self.errors);
-        Some(Tun { name: name?, addresses, routes, route_mtu, route_table, up, down })
+        Some(Tun { name: name?, addresses, routes, route_mtu, route_table, dns, up, down })
     }
 
     /// Reads the file whose path is a field's value.

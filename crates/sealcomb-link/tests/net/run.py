@@ -1034,6 +1034,50 @@ class Operation(OnALink):
             until("the reload", lambda link=link: "reloaded: [keys]" in link.log.read_text())
             until("changes", lambda link=link, n=changes: link.status()["key_changes"] > n + 3)
 
+    def test_name_servers_are_set_while_the_link_is_up(self) -> None:
+        calls = self.folder / "calls"
+        tools = self.folder / "tools"
+        tools.mkdir()
+        seen = '$(ip link show "$2" > /dev/null && echo with || echo without)'
+        net.script(tools / "resolvectl", f'echo "$* $(id -u) {seen} interface" >> {calls}')
+        under = ["env", f"PATH={tools}:{os.environ['PATH']}"]
+        lines = 'dns = ["10.99.0.2", "fd99::2"]\nsearch = ["example.org", "~."]\n'
+        text = net.config(0, FILE_KEYS, tables=FAST, extra='user = "nobody"').replace("[keys]", f"{lines}[keys]")
+        a = self.link(0, text, under).start()
+        b = self.link(1, net.config(1, FILE_KEYS, tables=FAST)).start()
+        self.wait_for(a, b)
+        up = "dns seal 10.99.0.2 fd99::2 0 with interface\ndomain seal example.org ~. 0 with interface\n"
+        self.assertEqual(calls.read_text(), up)
+        self.assertIn("DNS set: 10.99.0.2, fd99::2 for seal", a.log.read_text())
+        a.kill(signal.SIGTERM)
+        self.assertEqual(calls.read_text(), f"{up}revert seal 0 with interface\n")
+        self.assertIn("DNS reverted", a.log.read_text())
+        calls.unlink()
+        a.start()
+        self.wait_for(a)
+        a.kill()
+        until("the revert", lambda: "revert seal 0" in calls.read_text())
+
+    def test_a_link_without_resolvectl_says_so_once_and_runs(self) -> None:
+        lines = 'dns = ["10.99.0.2"]\n'
+        texts = [net.config(i, FILE_KEYS, tables=FAST).replace("[keys]", f"{lines}[keys]") for i in (0, 1)]
+        tools = self.folder / "tools"
+        tools.mkdir()
+        for name in ("ip", "sh", "cat"):
+            (tools / name).symlink_to(shutil.which(name))
+        a = self.link(0, texts[0], [shutil.which("env"), f"PATH={tools}"]).start()
+        (self.folder / "failing").mkdir()
+        net.script(self.folder / "failing/resolvectl", "echo 'Failed: no bus' >&2; exit 1")
+        path = f"PATH={self.folder}/failing:{os.environ['PATH']}"
+        b = self.link(1, texts[1], ["env", path]).start()
+        self.wait_for(a, b)
+        for link, line in ((a, "DNS not set: `resolvectl` is missing"),
+                           (b, "DNS not set: resolvectl dns seal 10.99.0.2: Failed: no bus")):  # fmt: skip
+            self.assertEqual(link.log.read_text().count("DNS"), 1)
+            self.assertIn(line, link.log.read_text())
+            link.kill(signal.SIGTERM)
+            self.assertNotIn("DNS reverted", link.log.read_text())
+
     def test_it_drops_root_and_all_capabilities(self) -> None:
         a, _ = self.links(extra='user = "nobody"', tables=FAST)
         self.transfer(100_000, TUNNEL_V4[1])
