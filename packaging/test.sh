@@ -67,6 +67,28 @@ check_link() {
     wait "$link" || fail "the link ends with status $?"
 }
 
+# The user of the unit can read the certificates that `sealcomb-kme` creates for it, at the start and at SIGHUP.
+check_certificates() {
+    local file config=/etc/sealcomb/kme.toml
+    sealcomb-kme certificates /etc/sealcomb --kme kme-a --address kme-a.example --sae alice --user sealcomb
+    for file in ca.pem:644 alice.pem:644 alice.key.pem:600; do
+        [[ $(stat -c '%U %a' "/etc/sealcomb/${file%:*}") == "sealcomb ${file#*:}" ]] || fail "wrong mode: $file"
+    done
+    sed '/^\[keys\]/,/^file/d' /etc/sealcomb/link.toml >"$config"
+    cat >>"$config" <<TOML
+[keys.etsi014]
+url = "https://kme-a.example:8443"
+sae = "alice"
+peer-sae = "bob"
+ca = "ca.pem"
+cert = "alice.pem"
+key = "alice.key.pem"
+TOML
+    chown sealcomb "$config"
+    sealcomb-link check --strict "$config"
+    (as_the_unit sealcomb-link check --strict "$config") || fail "the unit's user cannot read the certificates"
+}
+
 check_removed() {
     local package
     for package in sealcomb sealcomb-kme sealcomb-link; do
@@ -92,6 +114,7 @@ dpkg --install "$FOLDER"/*.deb
 check_installed
 check_unit
 check_link
+check_certificates
 check_removed
 check_purged_without_keys
 echo "packages: installed, started, removed and purged"

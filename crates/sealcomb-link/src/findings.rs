@@ -36,6 +36,7 @@ impl Findings {
         if let Err(error) = Source::new(&config.keys) {
             findings.errors.push(format!("[keys]: {error:#}"));
         }
+        findings.status_server(config);
         match &config.keys {
             Keys::File(_) => {}
             Keys::Etsi014(etsi014) => findings.saes(etsi014),
@@ -187,6 +188,28 @@ impl Findings {
                 user.name,
                 blocked.display()
             ));
+        }
+    }
+
+    /// Checks the certificate of the status server, and whether its token needs one.
+    fn status_server(&mut self, config: &Config) {
+        let is_remote = config.listen.is_some_and(|listen| !listen.ip().is_loopback());
+        let Some(tls) = &config.listen_tls else {
+            if is_remote {
+                self.warn(
+                    "`listen`: the token and the status cross the network in clear; set `listen-cert` and `listen-key`"
+                        .into(),
+                );
+            }
+            return;
+        };
+        if let Err(error) = tls.server() {
+            self.errors.push(format!("{error:#}"));
+            return;
+        }
+        let Some(pem) = first_certificate(&tls.cert) else { return };
+        if let Ok(certificate) = pem.parse_x509() {
+            self.validity("`listen-cert`", &certificate);
         }
     }
 
@@ -394,6 +417,44 @@ mod tests {
         );
         let swapped = provider("https://kp.example", "KP_B", &files.replace("alice.key.pem", "ca.pem"));
         assert!(!swapped.errors.is_empty(), "`run` would fail");
+    }
+
+    #[test]
+    fn the_certificate_of_the_status_server_is_examined() {
+        let folder = folder();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        let made = |until: i32| {
+            let mut params = rcgen::CertificateParams::new(vec!["link.example".into()]).unwrap();
+            params.not_before = rcgen::date_time_ymd(2000, 1, 1);
+            params.not_after = rcgen::date_time_ymd(until, 1, 1);
+            let key = rcgen::KeyPair::generate().unwrap();
+            (params.self_signed(&key).unwrap().pem(), key.serialize_pem())
+        };
+        let (good, old) = (made(4000), made(2001));
+        let token = "t".repeat(32);
+        let found = |listen: &str, cert: &str, key: &str| {
+            write("cert.pem", cert);
+            write("key.pem", key);
+            with_mode(&folder, "key.pem", 0o600);
+            write("token", &token);
+            with_mode(&folder, "token", 0o600);
+            let lines = "listen-token = \"token\"\nlisten-cert = \"cert.pem\"\nlisten-key = \"key.pem\"\n";
+            findings(&folder, |text| format!("listen = \"{listen}\"\n{lines}{text}"))
+        };
+        let fine = found("192.0.2.1:9469", &good.0, &good.1);
+        assert_eq!((fine.errors, fine.warnings), (vec![], vec![]));
+        let expired = found("192.0.2.1:9469", &old.0, &old.1);
+        assert!(expired.errors.is_empty() && expired.warnings[0].contains("`listen-cert` expired at"));
+        let mixed = found("192.0.2.1:9469", &good.0, &old.1);
+        assert!(
+            mixed.errors.len() == 1 && mixed.errors[0].contains("do not belong together"),
+            "{:?}",
+            mixed.errors
+        );
+        let plain = findings(&folder, |text| {
+            format!("listen = \"192.0.2.1:9469\"\nlisten-token = \"token\"\n{text}")
+        });
+        assert!(plain.errors.is_empty() && plain.warnings[0].contains("in clear"), "{:?}", plain.warnings);
     }
 
     #[test]

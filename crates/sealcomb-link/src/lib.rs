@@ -25,6 +25,7 @@ mod privileges;
 mod problems;
 mod run;
 mod status;
+mod status_tls;
 mod supply;
 mod threads;
 

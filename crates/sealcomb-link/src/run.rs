@@ -1,6 +1,6 @@
 //! Startup, run, and shutdown of one end of a link.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -8,11 +8,12 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use ipnet::IpNet;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tun_rs::{DeviceBuilder, SyncDevice};
+use zeroize::Zeroizing;
 
 use crate::associations::Associations;
-use crate::config::Config;
+use crate::config::{Config, ListenTls};
 use crate::counters::Counters;
 use crate::dns::NameServers;
 use crate::hooks::{self, Down};
@@ -22,6 +23,7 @@ use crate::path::udp::Udp;
 use crate::path::{Activity, Shared, Worker};
 use crate::privileges;
 use crate::status::{self, KeyCounters, StatusState};
+use crate::status_tls;
 use crate::threads::{Threads, guard};
 
 /// Maximum number of threads for DNS lookups, which cannot be canceled.
@@ -52,8 +54,7 @@ pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()
         .collect::<std::io::Result<Vec<Lane>>>()?;
     let listener = match config.listen {
         Some(listen) => {
-            let listener =
-                std::net::TcpListener::bind(listen).with_context(|| format!("cannot listen on {listen}"))?;
+            let listener = TcpListener::bind(listen).with_context(|| format!("cannot listen on {listen}"))?;
             listener.set_nonblocking(true)?;
             Some(listener)
         }
@@ -108,12 +109,12 @@ pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()
         .enable_all()
         .max_blocking_threads(NAME_LOOKUPS)
         .build()?;
-    let token = config.listen_token.clone();
+    let access = (config.listen_token.clone(), config.listen_tls.clone());
     let keying = Keying::new(config, associations, keys, lanes)?;
     let outcome = guard(|| {
         runtime.block_on(async {
             if let Some(listener) = listener {
-                threads.start_task("status", status::serve(listener, token, status_state));
+                start_status(&threads, listener, access, status_state, path)?;
             }
             keying.run(source, control, &mut threads, path).await
         })
@@ -127,6 +128,26 @@ pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()
         Err(error) => tracing::error!("{error:#}"),
     }
     outcome
+}
+
+/// Starts the status server, and the task that reloads its certificate.
+fn start_status(
+    threads: &Threads,
+    listener: TcpListener,
+    (token, tls): (Option<Zeroizing<String>>, Option<ListenTls>),
+    state: Arc<StatusState>,
+    path: &Path,
+) -> Result<()> {
+    let settings = match tls {
+        Some(tls) => {
+            let (sender, settings) = watch::channel(tls.server()?);
+            threads.start_task("certificate", status_tls::reload(path.to_owned(), tls, sender));
+            Some(settings)
+        }
+        None => None,
+    };
+    threads.start_task("status", status::serve(listener, token, settings, state));
+    Ok(())
 }
 
 /// Adds `i` to the port of an address. The configuration ensures that the port does not exceed 65535.

@@ -19,12 +19,13 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::associations::Associations;
-use crate::config::{Config, Role};
+use crate::config::{Config, ListenTls, Role};
 use crate::control::Control;
 use crate::control::version::{Versions, printable};
 use crate::counters::{Counters, Counts};
 use crate::keys;
 use crate::listener::LimitedListener;
+use crate::status_tls::{self, TlsListener};
 
 /// The counters and the state of the control task.
 #[derive(Debug, Default)]
@@ -41,7 +42,7 @@ pub(crate) struct KeyCounters {
     pub source_failures: AtomicU64,
     /// Requests among `source_failures` whose response contained no key.
     pub source_empty: AtomicU64,
-    /// Requests among `source_failures` whose response violated GS QKD 014 or contained unusable keys.
+    /// Requests among `source_failures` whose response violated the interface or contained unusable keys.
     pub source_malformed: AtomicU64,
     /// Control messages ignored as forged, copied, or from an old boot.
     pub control_ignored: AtomicU64,
@@ -279,10 +280,12 @@ fn as_f64(count: u64) -> f64 {
 
 /// Serves `/status` and `/metrics` until it is canceled.
 ///
-/// With a token, each request must have the header `Authorization: Bearer TOKEN`.
+/// With a token, each request must have the header `Authorization: Bearer TOKEN`. With TLS settings, clients must use
+/// HTTPS.
 pub(crate) async fn serve(
     listener: std::net::TcpListener,
     token: Option<Zeroizing<String>>,
+    tls: Option<status_tls::Settings>,
     state: Arc<StatusState>,
 ) -> Result<()> {
     const MAX_CONNECTIONS: usize = 16;
@@ -294,7 +297,10 @@ pub(crate) async fn serve(
     let router =
         Router::new().route("/metrics", get(metrics)).route("/status", get(report)).with_state(state);
     let router = authenticated(router, token);
-    Ok(axum::serve(listener, router).await?)
+    match tls {
+        Some(settings) => Ok(axum::serve(TlsListener::new(listener, settings)?, router).await?),
+        None => Ok(axum::serve(listener, router).await?),
+    }
 }
 
 /// Requires the token, if there is one, from every request.
@@ -322,8 +328,15 @@ pub(crate) fn query(config: &Config, json: bool) -> Result<()> {
     keys::install_tls();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime
-        .block_on(fetch(listen, config.listen_token.as_ref()))
-        .with_context(|| format!("no answer from the link at {listen}; check that it is running"))?;
+        .block_on(fetch(listen, config.listen_token.as_ref(), config.listen_tls.as_ref()))
+        .with_context(|| {
+            let reloaded = if config.listen_tls.is_some() {
+                ", and has read `listen-cert` since it changed"
+            } else {
+                ""
+            };
+            format!("no answer from the link at {listen}; check that it is running{reloaded}")
+        })?;
     if json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {
@@ -332,12 +345,20 @@ pub(crate) fn query(config: &Config, json: bool) -> Result<()> {
     Ok(())
 }
 
-async fn fetch(mut listen: SocketAddr, token: Option<&Zeroizing<String>>) -> Result<Report> {
+async fn fetch(
+    mut listen: SocketAddr,
+    token: Option<&Zeroizing<String>>,
+    tls: Option<&ListenTls>,
+) -> Result<Report> {
     if listen.ip().is_unspecified() {
         listen.set_ip(if listen.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
     }
-    let client = reqwest::Client::builder().no_proxy().build()?;
-    let mut request = client.get(format!("http://{listen}/status"));
+    let builder = reqwest::Client::builder().no_proxy();
+    let (client, scheme) = match tls {
+        Some(tls) => (builder.tls_backend_preconfigured(status_tls::pinned(tls)?).build()?, "https"),
+        None => (builder.build()?, "http"),
+    };
+    let mut request = client.get(format!("{scheme}://{listen}/status"));
     if let Some(token) = token {
         request = request.bearer_auth(&**token);
     }
@@ -473,7 +494,7 @@ mod tests {
             listener.set_nonblocking(true).unwrap();
             let address = listener.local_addr().unwrap();
             let token = token.map(|token| Zeroizing::new(str::to_owned(token)));
-            let server = tokio::spawn(serve(listener, token.clone(), state()));
+            let server = tokio::spawn(serve(listener, token.clone(), None, state()));
             let client = reqwest::Client::builder().no_proxy().build().unwrap();
             for path in ["status", "metrics"] {
                 let mut request = client.get(format!("http://{address}/{path}"));
@@ -482,7 +503,7 @@ mod tests {
                 }
                 assert_eq!(request.send().await.unwrap().status().as_u16(), expected, "{given:?}");
             }
-            assert!(fetch(address, token.as_ref()).await.is_ok());
+            assert!(fetch(address, token.as_ref(), None).await.is_ok());
             server.abort();
         }
     }

@@ -25,6 +25,7 @@
 
 mod dns;
 mod fields;
+mod listen;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -45,6 +46,7 @@ use zeroize::Zeroizing;
 use fields::{Errors, Fields};
 
 pub use dns::Dns;
+pub use listen::ListenTls;
 pub use sources::{ClientTls, Program, Requests, Skip};
 
 /// The role of an end in the rekey protocol.
@@ -273,6 +275,8 @@ pub struct Config {
     pub listen: Option<SocketAddr>,
     /// The token that clients of the status server must present; `None` for no check.
     pub listen_token: Option<Zeroizing<String>>,
+    /// The certificate of the status server; `None` for a server without TLS.
+    pub listen_tls: Option<ListenTls>,
     /// The user to switch to after opening the device and sockets.
     pub user: Option<String>,
     /// The files that were read.
@@ -317,6 +321,7 @@ impl Config {
             ("[tun]", self.tun == new.tun),
             ("listen", self.listen == new.listen),
             ("listen-token", is_same_token),
+            ("listen-cert", self.listen_tls.is_some() == new.listen_tls.is_some()),
             ("user", self.user == new.user),
         ];
         same.into_iter().filter(|(_, is_same)| !is_same).map(|(name, _)| name).collect()
@@ -403,6 +408,7 @@ impl Reader<'_> {
         let overlap = self.duration(&mut root, "overlap").unwrap_or(Duration::from_secs(2));
         let listen = root.parsed::<SocketAddr>("listen", ADDRESS, self.errors);
         let listen_token = self.token_file(&mut root, "listen-token");
+        let listen_tls = self.listen_tls(&mut root);
         if listen.is_some_and(|listen| listen.port() == 0) {
             self.errors.add(root.place("listen"), "`listen` must have a nonzero port");
         }
@@ -439,6 +445,7 @@ impl Reader<'_> {
             liveness,
             listen,
             listen_token,
+            listen_tls,
             user,
             files: std::mem::take(&mut self.files),
         };
@@ -618,7 +625,7 @@ impl Reader<'_> {
         let path: PathBuf = self.folder.join(path);
         match fs::read(&path) {
             Ok(contents) => {
-                let is_secret = ["control-key", "file", "key", "listen-token"].contains(&name);
+                let is_secret = ["control-key", "file", "key", "listen-key", "listen-token"].contains(&name);
                 self.files.push(UsedFile { field: name, path, is_secret });
                 Some(Zeroizing::new(contents))
             }

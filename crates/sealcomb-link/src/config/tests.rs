@@ -269,6 +269,8 @@ mss-clamp = false
 control-key = "control.key"
 listen = "127.0.0.1:1"
 listen-token = "link.key"
+listen-cert = "link.key"
+listen-key = "link.key"
 user = "nobody"
 [tun]
 name = "seal1"
@@ -280,8 +282,9 @@ every = "1s"
     let new = parse("link.toml", text, folder.path()).ok().unwrap();
     let fields = old.fields_fixed_until_restart(&new);
     for field in text.lines().filter_map(|line| line.split_once(" = ")).map(|(name, _)| name) {
-        let is_table = ["name", "file", "every"].contains(&field);
+        // `listen-key` is named together with `listen-cert`.
+        let is_table = ["name", "file", "every", "listen-key"].contains(&field);
         assert!(is_table || fields.contains(&field), "{field}");
     }
-    assert_eq!(fields.len(), 14, "{fields:?}");
+    assert_eq!(fields.len(), 15, "{fields:?}");
 }

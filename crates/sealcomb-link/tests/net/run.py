@@ -1015,6 +1015,50 @@ class Operation(OnALink):
         binary = str(OPTIONS.binaries / "sealcomb-kme")
         subprocess.run([binary, "certificates", str(self.folder), *words, "--user", "nobody"], check=True)
 
+    def test_status_with_tls_gets_a_new_certificate_at_sighup(self) -> None:
+        shutil.chown(self.folder, "nobody")
+        binary = str(OPTIONS.binaries / "sealcomb-link")
+        subprocess.run([binary, "keygen", "--user", "nobody", str(self.folder / "token.key")], check=True)
+        for name in ("control.key", "link.key"):
+            shutil.chown(self.folder / name, "nobody")
+            (self.folder / name).chmod(0o600)
+        self.certificates("--kme", "status", "--address", "192.0.2.1")
+        lines = 'listen-token = "token.key"\nlisten-cert = "status.pem"\nlisten-key = "status.key.pem"\nuser = "nobody"'
+        text = net.config(0, FILE_KEYS, tables=FAST, extra=lines)
+        a = self.link(0, text.replace("127.0.0.1:9469", "192.0.2.1:9469"))
+        self.assertIn("0 warnings", self.a.run(binary, "check", "--strict", str(a.config)))
+        a.start()
+        b = self.link(1, net.config(1, FILE_KEYS, tables=FAST)).start()
+        self.wait_for(a, b)
+        token = (self.folder / "token.key").read_text().strip()
+        url = "https://192.0.2.1:9469/metrics"
+
+        def curl(*words: str) -> str:
+            done = subprocess.run(
+                self.b.command("curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", *words),
+                capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            return done.stdout
+
+        authority, bearer = ("--cacert", str(self.folder / "ca.pem")), ("-H", f"Authorization: Bearer {token}")
+        self.assertEqual(curl(*authority, *bearer, url), "200")
+        self.assertEqual(curl(*authority, url), "401")
+        self.assertEqual(curl(*bearer, url), "000", "the authority is unknown")
+        self.assertEqual(curl(*bearer, url.replace("https", "http")), "000", "without TLS")
+        old = self.folder / "old.pem"
+        shutil.copy(self.folder / "ca.pem", old)
+        self.certificates("--kme", "status", "--address", "192.0.2.1")
+        self.assertEqual(curl("--cacert", str(old), *bearer, url), "200", "before SIGHUP")
+        a.process.send_signal(signal.SIGHUP)
+        until("the new certificate", lambda: "reloaded: `listen-cert`" in a.log.read_text())
+        self.assertEqual(curl(*authority, *bearer, url), "200")
+        self.assertEqual(curl("--cacert", str(old), *bearer, url), "000")
+        self.assertTrue(a.is_up())
+        (self.folder / "status.key.pem").write_text("no key")
+        a.process.send_signal(signal.SIGHUP)
+        until("an error", lambda: "reload failed: `listen-key`" in a.log.read_text())
+        self.assertEqual(curl(*authority, *bearer, url), "200")
+
     def test_sighup_reads_the_files_of_a_kme_as_the_configured_user(self) -> None:
         shutil.chown(self.folder, "nobody")
         kmes = self.kmes()
