@@ -73,9 +73,34 @@ struct Leaf {
     chunks: Vec<ArrayRef>,
     /// The ids of the rows of each chunk.
     ids: Option<Vec<Arc<Ids>>>,
+    /// The position among the leaves of the column.
+    index: usize,
+    /// The plain chunks of the column.
+    columns: Vec<ArrayRef>,
 }
 
 impl Leaf {
+    /// The row of the column, in its chunk, to which a value of the leaf belongs.
+    fn row(&self, chunk: usize, value: usize) -> usize {
+        nested::row_of(&self.columns[chunk], self.index, value)
+    }
+
+    fn place(&self, chunk: usize, value: usize) -> String {
+        place(chunk, self.row(chunk, value), &self.path)
+    }
+
+    fn misuse(&self, chunk: usize, start: usize, BatchError { index, error }: BatchError) -> Error {
+        Error::Invalid(format!("{}: {error}", self.place(chunk, start + index)))
+    }
+
+    /// The error of sealing a batch that begins at a value of a chunk.
+    fn seal_error(&self, chunk: usize, start: usize, error: SealError) -> Error {
+        match error {
+            SealError::Batch(error) => self.misuse(chunk, start, error),
+            SealError::Random(error) => error.into(),
+        }
+    }
+
     fn context(&self, context: &[u8], ids: Option<Vec<Arc<Ids>>>) -> Context {
         Context::new(context, &self.path, ids)
     }
@@ -116,13 +141,15 @@ struct Parts {
 /// Returns the leaves of plain chunks.
 fn leaves(field: &Field, chunks: &[ArrayRef], row_ids: Option<&[ArrayRef]>) -> Result<Vec<Leaf>, Error> {
     let ids = ids_of(row_ids, chunks)?;
-    let leaf = |(path, field)| Leaf {
+    let leaf = |(index, (path, field))| Leaf {
         path,
         field,
         chunks: Vec::with_capacity(chunks.len()),
         ids: ids.as_ref().map(|ids| Vec::with_capacity(ids.len())),
+        index,
+        columns: chunks.to_vec(),
     };
-    let mut leaves: Vec<Leaf> = nested::leaves(field).into_iter().map(leaf).collect();
+    let mut leaves: Vec<Leaf> = nested::leaves(field).into_iter().enumerate().map(leaf).collect();
     for (chunk, array) in chunks.iter().enumerate() {
         let mut parts = Vec::with_capacity(leaves.len());
         nested::take_apart(array, ids.as_ref().map(|ids| &ids[chunk]), &mut parts)?;
@@ -224,9 +251,9 @@ fn seal_leaf(
     let length = |value: Option<&[u8]>| value.map_or(0, |value| value.len() + overhead);
     let is_large = leaf.is_large() || large(&chunks, overhead, length);
     let arrays = if is_large {
-        sealed::<i64>(threads, &chunks, key, &context, &leaf.path)?
+        sealed::<i64>(threads, leaf, &chunks, key, &context)?
     } else {
-        sealed::<i32>(threads, &chunks, key, &context, &leaf.path)?
+        sealed::<i32>(threads, leaf, &chunks, key, &context)?
     };
     let data_type = if is_large { DataType::LargeBinary } else { DataType::Binary };
     Ok((types::sealed_field(&leaf.field, data_type), arrays))
@@ -234,10 +261,10 @@ fn seal_leaf(
 
 fn sealed<O: OffsetSizeTrait>(
     threads: Threads<'_>,
+    leaf: &Leaf,
     chunks: &[Values],
     key: &NamedKey,
     context: &Context,
-    path: &str,
 ) -> Result<Vec<ArrayRef>, Error> {
     let overhead = key.kind.overhead();
     let slots = fill::<O>(
@@ -249,24 +276,10 @@ fn sealed<O: OffsetSizeTrait>(
             let aads = context.aads(chunk, rows.clone());
             let start = rows.start;
             envelope::seal(key, nonces, rows, |row| values.get(row), |row| slot(offsets, row), &aads, out)
-                .map_err(|error| error.at(path, chunk, start))
+                .map_err(|error| leaf.seal_error(chunk, start, error))
         },
     )?;
     Ok(slots.into_iter().zip(chunks).map(|(slots, values)| slots.binary(values.nulls())).collect())
-}
-
-impl SealError {
-    /// The error of a call whose batch begins at row `start` of a chunk.
-    fn at(self, path: &str, chunk: usize, start: usize) -> Error {
-        match self {
-            Self::Batch(error) => misuse(path, chunk, start, error),
-            Self::Random(error) => error.into(),
-        }
-    }
-}
-
-fn misuse(path: &str, chunk: usize, start: usize, BatchError { index, error }: BatchError) -> Error {
-    Error::Invalid(format!("{}: {error}", place(chunk, start + index, path)))
 }
 
 /// Opens every sealed value of a column.
@@ -342,7 +355,7 @@ impl OpenedLeaf<'_> {
         let is_large = self.leaf.is_large()
             || matches!(self.storage, Storage::Bytes { large: true } | Storage::Text { large: true })
             || large(&self.chunks, 0, |value| self.length(value));
-        let unopened = Unopened::new(forged, &self.leaf.path, self.keyset, self.chunks.len());
+        let unopened = Unopened::new(forged, self.leaf, self.keyset);
         let (arrays, count) = if is_large {
             self.opened::<i64>(unopened, threads)?
         } else {
@@ -377,7 +390,7 @@ impl OpenedLeaf<'_> {
                 let start = rows.start;
                 let slot = |row| slot(offsets, row);
                 let rows = envelope::open(self.keyset, rows, |row| values.get(row), slot, &aads, out)
-                    .map_err(|error| misuse(&self.leaf.path, chunk, start, error))?;
+                    .map_err(|error| self.leaf.misuse(chunk, start, error))?;
                 unopened.record(chunk, values.len(), &rows)
             },
         )?;
@@ -393,7 +406,7 @@ impl OpenedLeaf<'_> {
         slots: Slots<O>,
         nulls: Option<NullBuffer>,
     ) -> Result<ArrayRef, Error> {
-        let place = |row| place(chunk, row, &self.leaf.path);
+        let place = |row| self.leaf.place(chunk, row);
         match &self.storage {
             Storage::Bytes { .. } | Storage::Null => Ok(slots.binary(nulls)),
             Storage::Text { .. } => slots.text(nulls).map_err(|row| {
@@ -419,14 +432,14 @@ impl OpenedLeaf<'_> {
 /// The rows that did not open: for each chunk that has any, a bitmap in which they are false.
 struct Unopened<'a> {
     forged: Forged,
-    path: &'a str,
+    leaf: &'a Leaf,
     keyset: &'a Keyset,
     chunks: Mutex<Vec<Option<BooleanBufferBuilder>>>,
 }
 
 impl<'a> Unopened<'a> {
-    fn new(forged: Forged, path: &'a str, keyset: &'a Keyset, chunks: usize) -> Self {
-        Self { forged, path, keyset, chunks: Mutex::new((0..chunks).map(|_| None).collect()) }
+    fn new(forged: Forged, leaf: &'a Leaf, keyset: &'a Keyset) -> Self {
+        Self { forged, leaf, keyset, chunks: Mutex::new(leaf.chunks.iter().map(|_| None).collect()) }
     }
 
     /// Records rows of a chunk of `length` rows that did not open.
@@ -436,7 +449,8 @@ impl<'a> Unopened<'a> {
     fn record(&self, chunk: usize, length: usize, rows: &[(usize, Reason)]) -> Result<(), Error> {
         let Some(&(row, reason)) = rows.first() else { return Ok(()) };
         if self.forged == Forged::Raise {
-            let (path, message) = (self.path.to_owned(), message(self.keyset, reason));
+            let (path, message) = (self.leaf.path.clone(), message(self.keyset, reason));
+            let row = self.leaf.row(chunk, row);
             return Err(Error::Unopened(UnopenedRow { chunk, row, path, reason, message }));
         }
         let mut chunks = self.chunks.lock().expect("nothing panics while recording rows");
@@ -510,11 +524,11 @@ pub fn reseal(
             chunks: leaf.sealed()?,
             old: leaf.context(old.context, leaf.ids.clone()),
             new: leaf.context(new.context, new_leaf.ids.clone()),
-            path: &leaf.path,
+            leaf,
         };
         let is_large =
             leaf.is_large() || large(&resealed.chunks, key.kind.overhead(), |value| resealed.length(value));
-        let unopened = Unopened::new(forged, &leaf.path, keyset, leaf.chunks.len());
+        let unopened = Unopened::new(forged, leaf, keyset);
         let (arrays, unopened) = if is_large {
             resealed.reseal::<i64>(unopened, threads)?
         } else {
@@ -535,7 +549,7 @@ struct ResealedLeaf<'a> {
     chunks: Vec<Values>,
     old: Context,
     new: Context,
-    path: &'a str,
+    leaf: &'a Leaf,
 }
 
 impl ResealedLeaf<'_> {
@@ -570,7 +584,7 @@ impl ResealedLeaf<'_> {
                 let aads = self.old.aads(chunk, rows.clone());
                 let sealed = |row| values.get(row);
                 let bad = envelope::open(self.keyset, rows.clone(), sealed, length, &aads, &mut plain)
-                    .map_err(|error| misuse(self.path, chunk, start, error))?;
+                    .map_err(|error| self.leaf.misuse(chunk, start, error))?;
                 unopened.record(chunk, values.len(), &bad)?;
                 let value = |row: usize| {
                     let bad = bad.binary_search_by_key(&row, |(row, _)| *row).is_ok();
@@ -579,7 +593,7 @@ impl ResealedLeaf<'_> {
                 };
                 let aads = self.new.aads(chunk, rows.clone());
                 envelope::seal(key, nonces, rows, value, |row| slot(offsets, row), &aads, out)
-                    .map_err(|error| error.at(self.path, chunk, start))
+                    .map_err(|error| self.leaf.seal_error(chunk, start, error))
             },
         )?;
         let (nulls, count) = unopened.nulls(&self.chunks);

@@ -34,7 +34,7 @@ pub enum Error {
 pub struct UnopenedRow {
     /// The index of the chunk.
     pub chunk: usize,
-    /// The row in the chunk. For a value inside a list or a map, it is the index among the values of all rows.
+    /// The row in the chunk.
     pub row: usize,
     /// The path of the value in a nested column, such as `street` or `element`; empty if the column is not nested.
     pub path: String,

@@ -50,4 +50,4 @@ pub use keyset::Keyset;
 pub use nested::leaf_paths;
 pub use threads::{Interrupted, Threads};
 pub use tink::encrypted_keyset;
-pub use types::{TYPE_KEY, VERSION_KEY, parse_type, sealed_type, type_name};
+pub use types::{TYPE_KEY, VERSION_KEY, parse_type, sealed_field, sealed_type, type_name};

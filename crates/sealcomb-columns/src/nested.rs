@@ -251,6 +251,54 @@ pub(crate) fn take_apart(
     }
 }
 
+/// Returns the row of a plain array to which a value of one of its leaves belongs.
+pub(crate) fn row_of(array: &ArrayRef, leaf: usize, value: usize) -> usize {
+    /// The list that holds an element.
+    fn list<O: OffsetSizeTrait>(offsets: &OffsetBuffer<O>, element: usize) -> usize {
+        offsets.partition_point(|offset| offset.as_usize() <= element) - 1
+    }
+    match array.data_type() {
+        DataType::Struct(_) => row_of_child(array.as_struct().columns(), leaf, value).1,
+        DataType::Union(fields, _) => {
+            let union = array.as_union();
+            let children: Vec<_> = fields.iter().map(|(id, _)| union.child(id).clone()).collect();
+            let (child, place) = row_of_child(&children, leaf, value);
+            let id = fields.iter().nth(child).expect("every child has an id").0;
+            let is_row = |row: &usize| union.type_id(*row) == id && union.value_offset(*row) == place;
+            (0..union.len()).find(is_row).unwrap_or(place)
+        }
+        DataType::List(_) => {
+            let array = array.as_list::<i32>();
+            list(array.offsets(), row_of(array.values(), leaf, value))
+        }
+        DataType::LargeList(_) => {
+            let array = array.as_list::<i64>();
+            list(array.offsets(), row_of(array.values(), leaf, value))
+        }
+        DataType::FixedSizeList(..) => {
+            let array = array.as_fixed_size_list();
+            row_of(array.values(), leaf, value) / width_of(array)
+        }
+        DataType::Map(..) => {
+            let map = array.as_map();
+            list(map.offsets(), row_of_child(map.entries().columns(), leaf, value).1)
+        }
+        _ => value,
+    }
+}
+
+/// Returns the child that has a leaf, and the row of the child to which a value of the leaf belongs.
+fn row_of_child(children: &[ArrayRef], mut leaf: usize, value: usize) -> (usize, usize) {
+    for (index, child) in children.iter().enumerate() {
+        let count = leaves(&Field::new("", child.data_type().clone(), true)).len();
+        if leaf < count {
+            return (index, row_of(child, leaf, value));
+        }
+        leaf -= count;
+    }
+    unreachable!("the leaf is one of the column's")
+}
+
 /// Returns a plain array with other leaves, given in the order of [`leaves`]. `field` is that of the result; it comes
 /// from [`with_leaves`].
 ///

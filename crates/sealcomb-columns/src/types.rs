@@ -42,8 +42,11 @@ pub fn sealed_type(field: &Field) -> Result<Option<DataType>, Error> {
     }
 }
 
-/// Returns a sealed field for a field: its metadata contains its type.
-pub(crate) fn sealed_field(field: &Field, sealed: DataType) -> Field {
+/// Returns the field of a field's sealed values, which have the type `sealed`. Its metadata contains the field's type.
+///
+/// # Panics
+/// If the field is nested.
+pub fn sealed_field(field: &Field, sealed: DataType) -> Field {
     let mut metadata = field.metadata().clone();
     metadata.insert(TYPE_KEY.to_owned(), type_name(field.data_type()));
     metadata.insert(VERSION_KEY.to_owned(), VERSION.to_owned());

@@ -279,9 +279,15 @@ fn unions_are_sealed_by_their_alternatives() {
         vec![Arc::new(Int32Array::from(vec![1, 2])), Arc::new(StringArray::from(vec!["a"]))];
     let offsets = Some(vec![0, 0, 1].into());
     let array: ArrayRef =
-        Arc::new(UnionArray::try_new(fields, vec![0, 1, 0].into(), offsets, children).unwrap());
+        Arc::new(UnionArray::try_new(fields, vec![1, 0, 0].into(), offsets, children).unwrap());
     let sealed = sealed(&column(array.clone()), &keyset);
     assert_eq!(opened(&sealed, &keyset, None).unwrap().chunks[0].to_data(), array.to_data());
+    let error =
+        open(&sealed, &keyset, Binding::default(), Opening::default(), Threads::default()).unwrap_err();
+    assert!(
+        matches!(&error, Error::Unopened(UnopenedRow { row: 1, path, .. }) if path == "number"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -369,4 +375,29 @@ fn a_newer_encoding_is_refused() {
     let field = Arc::new(Field::clone(&sealed.field).with_metadata(metadata));
     let error = opened(&Column { field, chunks: sealed.chunks }, &keyset, None).unwrap_err().to_string();
     assert!(error.contains("version 2 of the encoding; this release opens version 1"), "{error}");
+}
+
+#[test]
+fn a_nested_value_that_does_not_open_is_reported_with_its_row() {
+    let keyset = keyset("deterministic");
+    for array in nested() {
+        let sealed = sealed(&column(array.clone()), &keyset);
+        let foreign = Binding { context: b"other", row_ids: None };
+        let opening = |forged| Opening { forged, as_type: None };
+        for start in 0..array.len() {
+            // The first value that does not open is in the first row that has one.
+            let rest =
+                Column { chunks: vec![sealed.chunks[0].slice(start, array.len() - start)], ..sealed.clone() };
+            let error = open(&rest, &keyset, foreign, opening(Forged::Raise), Threads::default());
+            let has_values = |row: usize| {
+                let row = Column { chunks: vec![sealed.chunks[0].slice(row, 1)], ..sealed.clone() };
+                inspect(&row).unwrap().is_some_and(|keys| !keys.is_empty())
+            };
+            let expected = (start..array.len()).find(|row| has_values(*row)).map(|row| row - start);
+            match error {
+                Err(Error::Unopened(UnopenedRow { row, .. })) => assert_eq!(Some(row), expected),
+                other => assert!(other.is_ok() && expected.is_none(), "{other:?}"),
+            }
+        }
+    }
 }
