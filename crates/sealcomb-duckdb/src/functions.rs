@@ -23,7 +23,7 @@ use sealcomb_columns::{Binding, Column, Error, Forged, Keyset, Opening, Reason, 
 use crate::ffi::{Arguments, Context, Failure, Result, Slot, call};
 use crate::keys;
 use crate::read::{self, Rows};
-use crate::types::SqlType;
+use crate::types::{SqlType, TAG};
 use crate::vector::Vector;
 use crate::write;
 
@@ -159,7 +159,11 @@ fn as_type(arguments: Arguments, context: Context) -> Result<Option<SqlType>> {
 }
 
 fn check_sealed(value: &SqlType) -> Result<()> {
-    match value.leaves().into_iter().find(|leaf| !matches!(leaf, SqlType::Blob | SqlType::Null)) {
+    match value
+        .leaves()
+        .into_iter()
+        .find(|leaf| !matches!(leaf, SqlType::Blob | SqlType::Null | SqlType::Tag))
+    {
         None => Ok(()),
         Some(other) => Err(format!(
             "a sealed value is a BLOB, not {}; if it is text, decode it with from_hex or from_base64",
@@ -228,6 +232,11 @@ impl Call {
         let field =
             if function.opens() { sealed_field(&value, &result, &keyset)? } else { value.field("value") };
         let row_ids = Self::row_ids(arguments)?;
+        if row_ids.is_some() && value.leaves().contains(&&SqlType::Tag) {
+            return Err("row_id cannot be used with a UNION; seal its members with union_extract"
+                .to_owned()
+                .into());
+        }
         let context = Self::context(arguments)?;
         Ok(Self { function, keyset, context, value, result, row_ids, field })
     }
@@ -280,7 +289,13 @@ impl Call {
             return Err(format!("row {row} of this batch: row_id is NULL; every row needs an id").into());
         }
         let result = self.run(values, ids.as_slice()).map_err(|error| self.explain(error, ids.as_ref()))?;
-        let place = |index| self.place(index, "", ids.as_ref());
+        let place = |index| {
+            if self.is_list() {
+                format!("value {index} of this batch's lists")
+            } else {
+                self.place(index, "", ids.as_ref())
+            }
+        };
         write::array(&self.result, &result, batch.result()?, &place)
     }
 
@@ -297,7 +312,9 @@ impl Call {
         };
         let mut result = match self.function.operation {
             Operation::Seal | Operation::SealDeterministic => {
-                sealcomb_columns::seal(&column, &self.keyset, binding, threads)?
+                // The tag of a union says which member a row has, and stays readable.
+                let is_value = |path: &str| !path.ends_with(TAG);
+                sealcomb_columns::seal_leaves(&column, &self.keyset, binding, &is_value, threads)?
             }
             Operation::Unseal => open(Forged::Raise)?,
             Operation::TryUnseal => open(Forged::Null)?,
@@ -309,23 +326,17 @@ impl Call {
         Ok(result.chunks.remove(0))
     }
 
-    /// Describes a value by its index. DuckDB does not number the rows of a table, but a row id that is a number does.
-    fn place(&self, index: usize, path: &str, ids: Option<&ArrayRef>) -> String {
-        if self.is_in_list(path) {
-            return format!("value {index} of this batch's lists");
-        }
+    /// Names a row. DuckDB does not number the rows of a table, but a row id that is a number does.
+    fn place(&self, row: usize, path: &str, ids: Option<&ArrayRef>) -> String {
         let id = ids.filter(|ids| ids.data_type().is_integer());
-        let id = id.and_then(|ids| arrow_cast::display::array_value_to_string(ids, index).ok());
+        let id = id.and_then(|ids| arrow_cast::display::array_value_to_string(ids, row).ok());
         let id = id.map_or_else(String::new, |id| format!(" (row_id {id})"));
         let path = if path.is_empty() { String::new() } else { format!(", {path}") };
-        format!("row {index} of this batch{id}{path}")
+        format!("row {row} of this batch{id}{path}")
     }
 
-    /// Whether a path leads into a list, or may do so, if it is unknown.
-    fn is_in_list(&self, path: &str) -> bool {
-        let lists = |part| matches!(part, "element" | "key" | "value");
-        let list = matches!(self.value, SqlType::List(_) | SqlType::Array(..) | SqlType::Map(_));
-        list || path.split('.').any(lists)
+    fn is_list(&self) -> bool {
+        matches!(self.value, SqlType::List(_) | SqlType::Array(..) | SqlType::Map(_))
     }
 
     fn explain(&self, error: Error, ids: Option<&ArrayRef>) -> Failure {

@@ -17,7 +17,7 @@ use arrow_buffer::{
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 
 use crate::ffi::{Failure, Result};
-use crate::types::SqlType;
+use crate::types::{SqlType, TimeTz};
 use crate::vector::{Plain, Vector, View};
 
 /// The rows of a vector to convert, in this order.
@@ -143,7 +143,7 @@ impl<'a> Source<'a> {
 /// # Errors
 /// An interval does not fit Arrow's.
 pub(crate) fn array(sql: &SqlType, vector: Vector<'_>, rows: &Rows<'_>) -> Result<ArrayRef> {
-    if matches!(sql, SqlType::List(_) | SqlType::Array(..) | SqlType::Struct(_) | SqlType::Map(_)) {
+    if !sql.is_leaf() {
         vector.flatten()?;
     }
     let source = Source::new(vector, rows)?;
@@ -172,11 +172,16 @@ pub(crate) fn array(sql: &SqlType, vector: Vector<'_>, rows: &Rows<'_>) -> Resul
                         .map_err(|error| error.to_string())?,
                 )
             }
-            SqlType::HugeInt | SqlType::UHugeInt => sixteen_bytes(source.values(), source.nulls)?,
+            SqlType::HugeInt | SqlType::UHugeInt => fixed(source.values(), source.nulls)?,
             SqlType::Uuid => {
                 let values = source.values().into_iter().map(uuid_bytes).collect();
-                sixteen_bytes(values, source.nulls)?
+                fixed(values, source.nulls)?
             }
+            SqlType::TimeTz => {
+                let bytes = |bits| TimeTz::from_duckdb(bits).to_bytes();
+                fixed(source.values::<u64>().into_iter().map(bytes).collect(), source.nulls)?
+            }
+            SqlType::Tag => Arc::new(source.primitive::<UInt8Type>()),
             SqlType::Date => Arc::new(source.primitive::<Date32Type>()),
             SqlType::Time(TimeUnit::Nanosecond) => Arc::new(source.primitive::<Time64NanosecondType>()),
             SqlType::Time(_) => Arc::new(source.primitive::<Time64MicrosecondType>()),
@@ -191,7 +196,7 @@ pub(crate) fn array(sql: &SqlType, vector: Vector<'_>, rows: &Rows<'_>) -> Resul
                 // DuckDB's text is valid UTF-8.
                 Arc::new(arrow_array::LargeStringArray::new_unchecked(offsets, bytes, nulls))
             }
-            SqlType::Blob => {
+            SqlType::Blob | SqlType::Bit => {
                 let (offsets, bytes, nulls) = source.bytes();
                 Arc::new(arrow_array::LargeBinaryArray::new(offsets, bytes, nulls))
             }
@@ -223,6 +228,9 @@ unsafe fn nested(sql: &SqlType, vector: Vector<'_>, source: Source<'_>) -> Resul
                 let values = array(element, vector.child(0)?, &Rows::At(&at))?;
                 let field = element.field("element");
                 Arc::new(FixedSizeListArray::new(field, *size, values, source.nulls))
+            }
+            SqlType::Union(members) => {
+                return nested(&SqlType::Struct(SqlType::with_tag(members)), vector, source);
             }
             SqlType::Struct(fields) => {
                 let child = |(index, (_, child)): (usize, &(String, SqlType))| {
@@ -285,9 +293,9 @@ fn uuid_bytes(value: [u8; 16]) -> [u8; 16] {
     (i128::from_ne_bytes(value) ^ i128::MIN).to_be_bytes()
 }
 
-fn sixteen_bytes(values: Vec<[u8; 16]>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+fn fixed<const N: usize>(values: Vec<[u8; N]>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     let bytes = Buffer::from_vec(values.into_flattened());
-    let array = FixedSizeBinaryArray::try_new(16, bytes, nulls).map_err(|error| error.to_string())?;
+    let array = FixedSizeBinaryArray::try_new(N as i32, bytes, nulls).map_err(|error| error.to_string())?;
     Ok(Arc::new(array))
 }
 

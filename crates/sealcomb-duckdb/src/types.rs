@@ -2,8 +2,12 @@
 //!
 //! HUGEINT and UHUGEINT are sealed as 16 bytes, little-endian: the bytes of a HUGEINT are those of the same number as a
 //! decimal of 38 digits without fraction. A UUID is sealed as its 16 bytes in the order of its text. An interval has
-//! months, days and nanoseconds, as in Arrow. An enum is sealed as its text. All other types are sealed as the Arrow
-//! type with the same values.
+//! months, days and nanoseconds, as in Arrow. An enum is sealed as its text. A TIMETZ is sealed as 12 bytes: microseconds
+//! and offset ([`TimeTz`]). A BIT is sealed as DuckDB stores it: the number of padding bits in a byte, and the bits, after
+//! as many ones. All other types are sealed as the Arrow type with the same values.
+//!
+//! A union is carried by a struct of its members, of which at most one is not null, and of a [tag](SqlType::Tag), which
+//! says which member a row has. The tag is not sealed.
 
 use std::sync::Arc;
 
@@ -31,6 +35,7 @@ mod kind {
     pub(super) const DECIMAL: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_DECIMAL as u32;
     pub(super) const DATE: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_DATE as u32;
     pub(super) const TIME: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_TIME as u32;
+    pub(super) const TIME_TZ: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_TIME_TZ as u32;
     pub(super) const TIME_NS: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_TIME_NS as u32;
     pub(super) const TIMESTAMP_S: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_SEC as u32;
     pub(super) const TIMESTAMP_MS: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_TIMESTAMP_MS as u32;
@@ -42,15 +47,68 @@ mod kind {
     pub(super) const UUID: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_UUID as u32;
     pub(super) const VARCHAR: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_VARCHAR as u32;
     pub(super) const BLOB: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_BLOB as u32;
+    pub(super) const BIT: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_BIT as u32;
     pub(super) const ENUM: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_ENUM as u32;
     pub(super) const LIST: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_LIST as u32;
     pub(super) const ARRAY: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_ARRAY as u32;
     pub(super) const STRUCT: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_STRUCT as u32;
     pub(super) const MAP: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_MAP as u32;
+    pub(super) const UNION: u32 = Id::DUCKDB_V2_LOGICAL_TYPE_ID_UNION as u32;
     /// A string literal, before DuckDB gives it a type.
     pub(super) const STRING_LITERAL: u32 = 37;
     /// An integer literal, before DuckDB gives it a type.
     pub(super) const INTEGER_LITERAL: u32 = 38;
+}
+
+/// The name of the field with the tag of a union. No member has it, because no name contains NUL.
+pub(crate) const TAG: &str = "\0";
+
+/// The time of a day with its offset from UTC.
+#[derive(Clone, Copy)]
+pub(crate) struct TimeTz {
+    /// Since midnight, there.
+    pub(crate) microseconds: i64,
+    /// East of UTC is positive.
+    pub(crate) offset_seconds: i32,
+}
+
+impl TimeTz {
+    /// The size of a sealed value.
+    pub(crate) const BYTES: usize = 12;
+    const MAX_OFFSET: i32 = 16 * 60 * 60 - 1;
+
+    /// DuckDB stores the offset in the lower 24 bits, so that later times in UTC are larger.
+    pub(crate) fn from_duckdb(bits: u64) -> Self {
+        let offset = (bits & 0xff_ffff) as i32;
+        Self { microseconds: (bits >> 24).cast_signed(), offset_seconds: Self::MAX_OFFSET - offset }
+    }
+
+    /// Whether the numbers are in the ranges that DuckDB has.
+    pub(crate) fn is_valid(self) -> bool {
+        (0..=24 * 60 * 60 * 1_000_000).contains(&self.microseconds)
+            && (-Self::MAX_OFFSET..=Self::MAX_OFFSET).contains(&self.offset_seconds)
+    }
+
+    pub(crate) fn to_duckdb(self) -> u64 {
+        let offset = Self::MAX_OFFSET - self.offset_seconds;
+        self.microseconds.cast_unsigned() << 24 | u64::from(offset.cast_unsigned())
+    }
+
+    /// The bytes that are sealed: both numbers, little-endian.
+    pub(crate) fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.microseconds.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.offset_seconds.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        let (microseconds, offset) = bytes.split_first_chunk().expect("12 bytes are more than 8");
+        Self {
+            microseconds: i64::from_le_bytes(*microseconds),
+            offset_seconds: i32::from_le_bytes(offset.try_into().expect("4 bytes remain")),
+        }
+    }
 }
 
 /// A type that can be sealed.
@@ -70,6 +128,7 @@ pub(crate) enum SqlType {
     Date,
     /// The time of a day, in microseconds or nanoseconds.
     Time(TimeUnit),
+    TimeTz,
     Timestamp(TimeUnit),
     /// A timestamp with time zone, in microseconds or nanoseconds.
     TimestampTz(TimeUnit),
@@ -77,6 +136,7 @@ pub(crate) enum SqlType {
     Uuid,
     Text,
     Blob,
+    Bit,
     /// The texts of an enum.
     Enum(Arc<Vec<String>>),
     List(Box<SqlType>),
@@ -85,6 +145,10 @@ pub(crate) enum SqlType {
     Struct(Vec<(String, SqlType)>),
     /// The types of keys and values.
     Map(Box<[SqlType; 2]>),
+    /// The names and types of the members.
+    Union(Vec<(String, SqlType)>),
+    /// Which member a row of a union has. It is never sealed.
+    Tag,
 }
 
 impl SqlType {
@@ -109,6 +173,7 @@ impl SqlType {
             kind::DECIMAL => Self::decimal(logical)?,
             kind::DATE => Self::Date,
             kind::TIME => Self::Time(TimeUnit::Microsecond),
+            kind::TIME_TZ => Self::TimeTz,
             kind::TIME_NS => Self::Time(TimeUnit::Nanosecond),
             kind::TIMESTAMP_S => Self::Timestamp(TimeUnit::Second),
             kind::TIMESTAMP_MS => Self::Timestamp(TimeUnit::Millisecond),
@@ -120,6 +185,7 @@ impl SqlType {
             kind::UUID => Self::Uuid,
             kind::VARCHAR | kind::STRING_LITERAL => Self::Text,
             kind::BLOB => Self::Blob,
+            kind::BIT => Self::Bit,
             kind::ENUM => {
                 let texts = logical.parameters()?;
                 let texts = texts.iter().map(|(_, text)| text.text()).collect::<Result<Vec<_>>>()?;
@@ -128,6 +194,7 @@ impl SqlType {
             kind::LIST => Self::List(Box::new(Self::children(logical)?.remove(0).1)),
             kind::ARRAY => Self::array(logical)?,
             kind::STRUCT => Self::Struct(Self::children(logical)?),
+            kind::UNION => Self::Union(Self::children(logical)?),
             kind::MAP => {
                 let children = Self::children(logical)?.into_iter().map(|(_, child)| child);
                 let children: Vec<_> = children.collect();
@@ -209,16 +276,19 @@ impl SqlType {
             Self::Number(number) => number.clone(),
             Self::Decimal { width, scale } => DataType::Decimal128(*width, scale.cast_signed()),
             Self::HugeInt | Self::UHugeInt | Self::Uuid => DataType::FixedSizeBinary(16),
+            Self::TimeTz => DataType::FixedSizeBinary(TimeTz::BYTES as i32),
+            Self::Tag => DataType::UInt8,
             Self::Date => DataType::Date32,
             Self::Time(unit) => DataType::Time64(*unit),
             Self::Timestamp(unit) => DataType::Timestamp(*unit, None),
             Self::TimestampTz(unit) => DataType::Timestamp(*unit, Some("UTC".into())),
             Self::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
             Self::Text | Self::Enum(_) => DataType::LargeUtf8,
-            Self::Blob => DataType::LargeBinary,
+            Self::Blob | Self::Bit => DataType::LargeBinary,
             Self::List(element) => DataType::LargeList(element.field("element")),
             Self::Array(element, size) => DataType::FixedSizeList(element.field("element"), *size),
             Self::Struct(fields) => DataType::Struct(Self::fields(fields)),
+            Self::Union(members) => DataType::Struct(Self::fields(&Self::with_tag(members))),
             Self::Map(children) => {
                 let [key, value] = &**children;
                 let key = Field::new("key", key.arrow(), false);
@@ -233,6 +303,12 @@ impl SqlType {
         fields.iter().map(|(name, child)| child.field(name)).collect()
     }
 
+    /// The fields of the struct that carries a union, in DuckDB's order.
+    pub(crate) fn with_tag(members: &[(String, Self)]) -> Vec<(String, Self)> {
+        let tag = (TAG.to_owned(), Self::Tag);
+        std::iter::once(tag).chain(members.iter().cloned()).collect()
+    }
+
     /// The field of a column of this type.
     pub(crate) fn field(&self, name: &str) -> FieldRef {
         Arc::new(Field::new(name, self.arrow(), true))
@@ -240,12 +316,14 @@ impl SqlType {
 
     /// Returns the type with other types for its leaves.
     pub(crate) fn with_leaves(&self, leaf: &impl Fn(&Self) -> Self) -> Self {
+        let all = |fields: &[(String, Self)]| {
+            fields.iter().map(|(name, child)| (name.clone(), child.with_leaves(leaf))).collect()
+        };
         match self {
             Self::List(element) => Self::List(Box::new(element.with_leaves(leaf))),
             Self::Array(element, size) => Self::Array(Box::new(element.with_leaves(leaf)), *size),
-            Self::Struct(fields) => Self::Struct(
-                fields.iter().map(|(name, child)| (name.clone(), child.with_leaves(leaf))).collect(),
-            ),
+            Self::Struct(fields) => Self::Struct(all(fields)),
+            Self::Union(members) => Self::Union(all(members)),
             Self::Map(children) => Self::Map(Box::new([0, 1].map(|child| children[child].with_leaves(leaf)))),
             other => leaf(other),
         }
@@ -256,9 +334,18 @@ impl SqlType {
         match self {
             Self::List(element) | Self::Array(element, _) => element.leaves(),
             Self::Struct(fields) => fields.iter().flat_map(|(_, child)| child.leaves()).collect(),
+            Self::Union(members) => {
+                let members = members.iter().flat_map(|(_, child)| child.leaves());
+                std::iter::once(&Self::Tag).chain(members).collect()
+            }
             Self::Map(children) => children.iter().flat_map(Self::leaves).collect(),
             other => vec![other],
         }
+    }
+
+    /// Whether the type is not nested.
+    pub(crate) fn is_leaf(&self) -> bool {
+        !matches!(self, Self::List(_) | Self::Array(..) | Self::Struct(_) | Self::Map(_) | Self::Union(_))
     }
 
     /// The type of the sealed values.
@@ -275,6 +362,10 @@ impl SqlType {
             TimeUnit::Nanosecond => "_NS",
         };
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+        let listed = |fields: &[(String, Self)]| {
+            let fields = fields.iter().map(|(name, child)| format!("{} {}", quoted(name), child.sql()));
+            fields.collect::<Vec<_>>().join(", ")
+        };
         match self {
             Self::Null => "\"NULL\"".to_owned(),
             Self::Boolean => "BOOLEAN".to_owned(),
@@ -296,6 +387,7 @@ impl SqlType {
             Self::UHugeInt => "UHUGEINT".to_owned(),
             Self::Date => "DATE".to_owned(),
             Self::Time(precision) => format!("TIME{}", unit(precision)),
+            Self::TimeTz => "TIMETZ".to_owned(),
             Self::Timestamp(precision) => format!("TIMESTAMP{}", unit(precision)),
             Self::TimestampTz(precision) => format!("TIMESTAMPTZ{}", unit(precision)),
             Self::Interval => "INTERVAL".to_owned(),
@@ -304,11 +396,10 @@ impl SqlType {
             Self::Blob => "BLOB".to_owned(),
             Self::List(element) => format!("{}[]", element.sql()),
             Self::Array(element, size) => format!("{}[{size}]", element.sql()),
-            Self::Struct(fields) => {
-                let fields: Vec<_> =
-                    fields.iter().map(|(name, child)| format!("{} {}", quoted(name), child.sql())).collect();
-                format!("STRUCT({})", fields.join(", "))
-            }
+            Self::Bit => "BIT".to_owned(),
+            Self::Struct(fields) => format!("STRUCT({})", listed(fields)),
+            Self::Union(members) => format!("UNION({})", listed(members)),
+            Self::Tag => "UTINYINT".to_owned(),
             Self::Map(children) => format!("MAP({}, {})", children[0].sql(), children[1].sql()),
         }
     }

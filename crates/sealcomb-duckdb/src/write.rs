@@ -12,7 +12,7 @@ use arrow_buffer::{ArrowNativeType, IntervalMonthDayNano, NullBuffer, OffsetBuff
 use arrow_schema::{DataType, TimeUnit};
 
 use crate::ffi::{Failure, Result};
-use crate::types::SqlType;
+use crate::types::{SqlType, TimeTz};
 use crate::vector::{Plain, Vector};
 
 /// Writes an array to a flat vector of this type. `place` describes a value by its index, for errors.
@@ -51,6 +51,8 @@ pub(crate) fn array(
         }),
         SqlType::Date => primitive::<Date32Type>(array, vector),
         SqlType::Time(unit) => times(*unit, array, vector, place),
+        SqlType::TimeTz => times_with_offset(array, vector, place),
+        SqlType::Tag => primitive::<UInt8Type>(array, vector),
         SqlType::Timestamp(unit) | SqlType::TimestampTz(unit) => match unit {
             TimeUnit::Second => primitive::<TimestampSecondType>(array, vector),
             TimeUnit::Millisecond => primitive::<TimestampMillisecondType>(array, vector),
@@ -59,6 +61,7 @@ pub(crate) fn array(
         },
         SqlType::Interval => intervals(array, vector, place),
         SqlType::Text | SqlType::Enum(_) | SqlType::Blob => bytes(array, vector),
+        SqlType::Bit => bits(array, vector, place),
         SqlType::List(element) => {
             let list = array.as_list::<i64>();
             entries(list.offsets(), vector)?;
@@ -69,6 +72,10 @@ pub(crate) fn array(
             self::array(element, array.as_fixed_size_list().values(), vector.child(0)?, place)
         }
         SqlType::Struct(fields) => children(fields.iter().map(|(_, child)| child), array, vector, place),
+        SqlType::Union(members) => {
+            let types = std::iter::once(&SqlType::Tag).chain(members.iter().map(|(_, member)| member));
+            children(types, array, vector, place)
+        }
         SqlType::Map(types) => {
             let map = array.as_map();
             entries(map.offsets(), vector)?;
@@ -169,6 +176,30 @@ fn times(
     let what = || "is not a time of a day".to_owned();
     check(values, array, |time| (0..=day).contains(&time), what, place)?;
     vector.write(values.iter().copied())
+}
+
+fn times_with_offset(array: &ArrayRef, vector: Vector<'_>, place: &dyn Fn(usize) -> String) -> Result<()> {
+    let values = array.as_fixed_size_binary();
+    let time = |row| TimeTz::from_bytes(values.value(row).try_into().expect("12 bytes"));
+    let times: Vec<TimeTz> = (0..values.len()).map(time).collect();
+    let what = || "is not a time of a day with an offset of less than 16 hours".to_owned();
+    check(&times, array, TimeTz::is_valid, what, place)?;
+    vector.write(times.into_iter().map(TimeTz::to_duckdb))
+}
+
+/// DuckDB's bits are the number of padding bits in a byte, and the bits, after that many ones.
+fn bits(array: &ArrayRef, vector: Vector<'_>, place: &dyn Fn(usize) -> String) -> Result<()> {
+    let is_valid = |value: &[u8]| {
+        let [padding @ 0..8, first, ..] = *value else { return false };
+        first.leading_ones() >= u32::from(padding)
+    };
+    let values: Vec<&[u8]> = match array.data_type() {
+        DataType::LargeBinary => array.as_binary::<i64>().iter().map(Option::unwrap_or_default).collect(),
+        DataType::Binary => array.as_binary::<i32>().iter().map(Option::unwrap_or_default).collect(),
+        _ => Vec::new(),
+    };
+    check(&values, array, is_valid, || "is not a bit string".to_owned(), place)?;
+    bytes(array, vector)
 }
 
 /// DuckDB's interval has two 32-bit numbers, months and days, and a 64-bit number of microseconds.
