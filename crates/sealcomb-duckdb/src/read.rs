@@ -295,7 +295,8 @@ fn uuid_bytes(value: [u8; 16]) -> [u8; 16] {
 
 fn fixed<const N: usize>(values: Vec<[u8; N]>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     let bytes = Buffer::from_vec(values.into_flattened());
-    let array = FixedSizeBinaryArray::try_new(N as i32, bytes, nulls).map_err(|error| error.to_string())?;
+    let size = i32::try_from(N).expect("no type is as wide");
+    let array = FixedSizeBinaryArray::try_new(size, bytes, nulls).map_err(|error| error.to_string())?;
     Ok(Arc::new(array))
 }
 

@@ -147,7 +147,7 @@ pub(crate) enum SqlType {
     Map(Box<[SqlType; 2]>),
     /// The names and types of the members.
     Union(Vec<(String, SqlType)>),
-    /// Which member a row of a union has. It is never sealed.
+    /// The number of the member that a row of a union has. It is never sealed.
     Tag,
 }
 
@@ -276,7 +276,7 @@ impl SqlType {
             Self::Number(number) => number.clone(),
             Self::Decimal { width, scale } => DataType::Decimal128(*width, scale.cast_signed()),
             Self::HugeInt | Self::UHugeInt | Self::Uuid => DataType::FixedSizeBinary(16),
-            Self::TimeTz => DataType::FixedSizeBinary(TimeTz::BYTES as i32),
+            Self::TimeTz => DataType::FixedSizeBinary(12),
             Self::Tag => DataType::UInt8,
             Self::Date => DataType::Date32,
             Self::Time(unit) => DataType::Time64(*unit),
