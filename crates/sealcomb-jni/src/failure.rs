@@ -6,7 +6,7 @@ use jni::errors::{Error as JniError, ErrorPolicy};
 use jni::objects::{JString, JThrowable};
 use jni::strings::JNIStr;
 use jni::{Env, JValue, jni_sig, jni_str};
-use sealcomb_columns::{Error, Reason};
+use sealcomb_columns::{Error, Reason, UnopenedRow};
 
 /// Why a call fails.
 pub(crate) enum Failure {
@@ -48,7 +48,9 @@ impl Failure {
                     Reason::NotSealed(_) => jni_str!("io/sealcomb/spark/SealcombException$NotSealed"),
                     Reason::Mistyped(_) => jni_str!("io/sealcomb/spark/SealcombException$Mistyped"),
                 };
-                (class, unopened.message.clone(), i64::try_from(unopened.row).unwrap_or(-1))
+                let UnopenedRow { path, message, .. } = unopened;
+                let message = if path.is_empty() { message.clone() } else { format!("{path}: {message}") };
+                (class, message, i64::try_from(unopened.row).unwrap_or(-1))
             }
             Error::Keyset(text) => {
                 (jni_str!("io/sealcomb/spark/SealcombException$BadKeyset"), text.clone(), -1)

@@ -3,6 +3,7 @@
 //! ```text
 //! a column, and its row ids:       long[] with addresses and sizes; the memory belongs to Java
 //!     copy it into an Arrow array, which checks offsets and sizes
+//!     a nested column is a tree of nodes, each before its children
 //! seal, open or reseal the array on this thread
 //! the result:                      a handle, and addresses of its memory, valid until `close`
 //! ```
@@ -16,16 +17,14 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use arrow_schema::{DataType, Field};
-use jni::objects::{JByteArray, JClass, JLongArray, JString};
+use jni::objects::{JByteArray, JClass, JLongArray, JObjectArray, JString};
 use jni::refs::Reference;
-use jni::sys::{jboolean, jlong};
+use jni::sys::{jboolean, jint, jlong};
 use jni::{Env, EnvUnowned, jni_mangle};
-use sealcomb_columns::{Binding, Column, Forged, Keyset, Opening, Threads, parse_type};
+use sealcomb_columns::{Binding, Column, Forged, Keyset, Opening, Threads};
 use zeroize::Zeroizing;
 
 use crate::failure::{Failure, Throw};
-use crate::memory::{RESULT_LONGS, Region};
 
 /// Reads a keyset from Tink's JSON, or from Protocol Buffers. Returns its handle.
 #[jni_mangle("io.sealcomb.spark.Native")]
@@ -87,76 +86,33 @@ pub fn encrypted_keyset<'local>(
     .resolve::<Throw>()
 }
 
-/// Seals a batch. `column` and `ids` are regions, and `result` receives that of the result.
+/// Runs a function of SQL on a batch.
+///
+/// `verb` is a [`Verb`], and `column` and `ids` are columns in Java's memory; `ids` may be null. `fields` has two entries
+/// per node of the column: its name, and the type of its values once they are opened, or null if it is not sealed.
+/// `result` receives the description of the result, whose nodes are those of the column.
 #[jni_mangle("io.sealcomb.spark.Native")]
-pub fn seal<'local>(
+pub fn run<'local>(
     mut env: EnvUnowned<'local>,
     _: JClass<'local>,
+    verb: jint,
     keyset: jlong,
     column: JLongArray<'local>,
+    fields: JObjectArray<'local, JString<'local>>,
     context: JByteArray<'local>,
     ids: JLongArray<'local>,
     result: JLongArray<'local>,
 ) {
     env.with_env(|env| {
-        // SAFETY: Java keeps the keyset and the memory of the regions alive and unchanged during the call.
-        let (keyset, call) =
-            unsafe { (memory::at::<Keyset>(keyset)?, Call::new(env, &column, &context, &ids)?) };
-        let sealed = sealcomb_columns::seal(&call.column, keyset, call.binding(), one_thread())?;
-        give(env, sealed, 0, &result)
-    })
-    .resolve::<Throw>();
-}
-
-/// Opens a batch as values of a type. `bare` values have neither version nor key id, and open under the primary key.
-#[jni_mangle("io.sealcomb.spark.Native")]
-pub fn open<'local>(
-    mut env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    keyset: jlong,
-    column: JLongArray<'local>,
-    context: JByteArray<'local>,
-    ids: JLongArray<'local>,
-    as_type: JString<'local>,
-    null_if_forged: jboolean,
-    bare: jboolean,
-    result: JLongArray<'local>,
-) {
-    env.with_env(|env| {
-        // SAFETY: Java keeps the keyset and the memory of the regions alive and unchanged during the call.
+        let verb = Verb::new(verb)?;
+        // SAFETY: Java keeps the keyset and the memory of the columns alive and unchanged during the call.
         let (keyset, mut call) =
-            unsafe { (memory::at::<Keyset>(keyset)?, Call::new(env, &column, &context, &ids)?) };
-        if bare {
+            unsafe { (memory::at::<Keyset>(keyset)?, Call::new(env, &column, &fields, &context, &ids)?) };
+        if verb == Verb::OpenAesEncrypt {
             call.prefix(keyset)?;
         }
-        let opening = Opening {
-            forged: if null_if_forged { Forged::Null } else { Forged::Raise },
-            as_type: Some(parse_type(&as_type.try_to_string(env)?)?),
-        };
-        let opened = sealcomb_columns::open(&call.column, keyset, call.binding(), opening, one_thread())?;
-        give(env, opened.column, opened.unopened, &result)
-    })
-    .resolve::<Throw>();
-}
-
-/// Opens a batch, and seals it under the primary key.
-#[jni_mangle("io.sealcomb.spark.Native")]
-pub fn reseal<'local>(
-    mut env: EnvUnowned<'local>,
-    _: JClass<'local>,
-    keyset: jlong,
-    column: JLongArray<'local>,
-    context: JByteArray<'local>,
-    ids: JLongArray<'local>,
-    result: JLongArray<'local>,
-) {
-    env.with_env(|env| {
-        // SAFETY: Java keeps the keyset and the memory of the regions alive and unchanged during the call.
-        let (keyset, call) =
-            unsafe { (memory::at::<Keyset>(keyset)?, Call::new(env, &column, &context, &ids)?) };
-        let binding = [call.binding(); 2];
-        let resealed = sealcomb_columns::reseal(&call.column, keyset, binding, Forged::Raise, one_thread())?;
-        give(env, resealed.column, resealed.unopened, &result)
+        let (column, unopened) = call.run(verb, keyset)?;
+        give(env, column, unopened, &result)
     })
     .resolve::<Throw>();
 }
@@ -172,6 +128,24 @@ pub fn close_result<'local>(mut env: EnvUnowned<'local>, _: JClass<'local>, resu
     .resolve::<Throw>();
 }
 
+/// A function of SQL, in the order of Java's `Work.Verb`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Seal,
+    Unseal,
+    TryUnseal,
+    Reseal,
+    OpenAesEncrypt,
+}
+
+impl Verb {
+    fn new(ordinal: jint) -> Result<Self, Failure> {
+        let verbs = [Self::Seal, Self::Unseal, Self::TryUnseal, Self::Reseal, Self::OpenAesEncrypt];
+        let verb = usize::try_from(ordinal).ok().and_then(|ordinal| verbs.get(ordinal));
+        verb.copied().ok_or_else(|| Failure::bug(format!("{ordinal} is not a function of SQL")))
+    }
+}
+
 /// What every call takes.
 struct Call {
     column: Column,
@@ -183,22 +157,44 @@ impl Call {
     /// Copies the arguments of a call. `ids` may be null.
     ///
     /// # Safety
-    /// The memory of both regions is readable, and nobody writes to it during the call.
+    /// The memory of both columns is readable, and nobody writes to it during the call.
     unsafe fn new(
-        env: &Env<'_>,
+        env: &mut Env<'_>,
         column: &JLongArray<'_>,
+        fields: &JObjectArray<'_, JString<'_>>,
         context: &JByteArray<'_>,
         ids: &JLongArray<'_>,
     ) -> Result<Self, Failure> {
         // SAFETY: the caller vouches for the memory.
-        let array = |region: &JLongArray<'_>| unsafe { Region::read(env, region)?.array() };
-        let values = array(column)?;
-        let field = Field::new("", values.data_type().clone(), true);
+        let (field, values) = unsafe { memory::column(&memory::nodes(env, column, Some(fields))?)? };
+        let ids = if ids.is_null() {
+            None
+        } else {
+            // SAFETY: as above.
+            Some([unsafe { memory::column(&memory::nodes(env, ids, None)?)? }.1])
+        };
         Ok(Self {
             column: Column { field: Arc::new(field), chunks: vec![values] },
             context: env.convert_byte_array(context)?,
-            ids: if ids.is_null() { None } else { Some([array(ids)?]) },
+            ids,
         })
+    }
+
+    /// Returns the result, and the number of values that did not open.
+    fn run(&self, verb: Verb, keyset: &Keyset) -> Result<(Column, usize), Failure> {
+        // Spark runs a task per processor.
+        let threads = Threads::new(NonZero::<usize>::MIN);
+        let (column, binding) = (&self.column, self.binding());
+        let opened = match verb {
+            Verb::Seal => return Ok((sealcomb_columns::seal(column, keyset, binding, threads)?, 0)),
+            Verb::Reseal => sealcomb_columns::reseal(column, keyset, [binding; 2], Forged::Raise, threads)?,
+            Verb::Unseal | Verb::TryUnseal | Verb::OpenAesEncrypt => {
+                let forged = if verb == Verb::TryUnseal { Forged::Null } else { Forged::Raise };
+                let opening = Opening { forged, as_type: None };
+                sealcomb_columns::open(column, keyset, binding, opening, threads)?
+            }
+        };
+        Ok((opened.column, opened.unopened))
     }
 
     fn binding(&self) -> Binding<'_> {
@@ -220,21 +216,13 @@ impl Call {
     }
 }
 
-/// Spark runs a task per processor.
-fn one_thread() -> Threads<'static> {
-    Threads::new(NonZero::<usize>::MIN)
-}
-
 /// Hands the only chunk of a result to Java.
 fn give(env: &Env<'_>, column: Column, unopened: usize, result: &JLongArray<'_>) -> Result<(), Failure> {
     let Some(array) = column.chunks.into_iter().next() else {
         return Err(Failure::bug("the result has no chunk"));
     };
-    if matches!(array.data_type(), DataType::LargeBinary | DataType::LargeUtf8) {
-        return Err(Failure::argument("the results of a batch have more than 2 GiB; use smaller values"));
-    }
-    let (array, mut longs) = memory::describe(array)?;
-    longs[RESULT_LONGS - 1] = i64::try_from(unopened).unwrap_or(i64::MAX);
+    let mut longs = memory::describe(&array)?;
+    longs[memory::RESULT_LONGS - 1] = i64::try_from(unopened).unwrap_or(i64::MAX);
     let handle = memory::into_handle(array);
     longs[0] = handle;
     result.set_region(env, 0, &longs).map_err(|error| {

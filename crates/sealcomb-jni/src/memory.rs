@@ -6,85 +6,98 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, make_array};
-use arrow_buffer::{Buffer, NullBuffer};
+use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 use jni::Env;
-use jni::objects::JLongArray;
+use jni::objects::{JLongArray, JObjectArray, JString};
+use jni::refs::Reference;
 use jni::sys::jlong;
 
 use crate::failure::Failure;
 
-/// The number of longs that describe a column: rows, width, and addresses and sizes in bytes of validity, offsets and
-/// values.
-const REGION_LONGS: usize = 8;
-/// The number of longs that describe a result: its handle, the addresses of validity (0 if no row is null), offsets
-/// (0 if all values have one width) and values, the size of the values in bytes, and the number of unopened rows.
+/// The number of longs that describe a node of a column: rows, width, number of children, and addresses and sizes in
+/// bytes of validity, offsets and values.
+const NODE_LONGS: usize = 9;
+/// The number of longs that describe a node of a result: its handle, the addresses of validity (0 if no row is null),
+/// offsets (0 if it has none) and values, the size of the values in bytes, and the number of unopened values. Handle and
+/// number are those of the whole result, and 0 in other nodes than the first.
 pub(crate) const RESULT_LONGS: usize = 6;
 
 /// The width of 64-bit integers that are row ids.
 const INTEGERS: i64 = -1;
 
-/// A column in Java's memory.
-pub(crate) struct Region {
+/// A part of a column in Java's memory: single values, structs, lists or maps.
+pub(crate) struct Node {
     rows: usize,
     /// 0 for values of any size with 32-bit offsets, [`INTEGERS`], or the size of every value in bytes.
     width: i64,
+    /// A node with children has offsets if it consists of lists (one child) or maps (two), and none if of structs.
+    children: usize,
     validity: (usize, usize),
     offsets: (usize, usize),
     values: (usize, usize),
+    name: String,
+    /// The name of the type of the opened values, if they are sealed.
+    opens_as: Option<String>,
 }
 
-impl Region {
-    /// Reads the description of a column.
-    ///
-    /// # Errors
-    /// If a number is negative, or the array is too short.
-    pub(crate) fn read(env: &Env<'_>, longs: &JLongArray<'_>) -> Result<Self, Failure> {
-        let mut region = [0; REGION_LONGS];
-        longs.get_region(env, 0, &mut region)?;
-        Self::new(region)
+/// Reads the description of a column: its nodes, each before its children. `fields` has the name of each, and the type
+/// of its opened values or null.
+///
+/// # Errors
+/// If a number is negative, or the arrays do not fit each other.
+pub(crate) fn nodes(
+    env: &mut Env<'_>,
+    longs: &JLongArray<'_>,
+    fields: Option<&JObjectArray<'_, JString<'_>>>,
+) -> Result<Vec<Node>, Failure> {
+    let mut numbers = vec![0; longs.len(env)?];
+    longs.get_region(env, 0, &mut numbers)?;
+    let (chunks, rest) = numbers.as_chunks::<NODE_LONGS>();
+    if !rest.is_empty() {
+        return Err(Failure::bug(format!("{} numbers do not describe nodes", numbers.len())));
     }
+    let mut text = |index| -> Result<Option<String>, Failure> {
+        let Some(fields) = fields else { return Ok(None) };
+        let text = fields.get_element(env, index)?;
+        Ok(if text.is_null() { None } else { Some(text.try_to_string(env)?) })
+    };
+    let node = |(index, numbers): (usize, &[i64; NODE_LONGS])| {
+        Node::new(*numbers, text(2 * index)?.unwrap_or_default(), text(2 * index + 1)?)
+    };
+    chunks.iter().enumerate().map(node).collect()
+}
 
-    fn new([rows, width, numbers @ ..]: [i64; REGION_LONGS]) -> Result<Self, Failure> {
+impl Node {
+    fn new(
+        [rows, width, numbers @ ..]: [i64; NODE_LONGS],
+        name: String,
+        opens_as: Option<String>,
+    ) -> Result<Self, Failure> {
         let size = |number: i64| {
             usize::try_from(number)
                 .map_err(|_| Failure::bug(format!("{number} is neither a size nor an address")))
         };
-        let mut sizes = [0; REGION_LONGS - 2];
+        let mut sizes = [0; NODE_LONGS - 2];
         for (size_of, number) in sizes.iter_mut().zip(numbers) {
             *size_of = size(number)?;
         }
-        let [validity, validity_bytes, offsets, offsets_bytes, values, values_bytes] = sizes;
+        let [children, validity, validity_bytes, offsets, offsets_bytes, values, values_bytes] = sizes;
         Ok(Self {
             rows: size(rows)?,
             width,
+            children,
             validity: (validity, validity_bytes),
             offsets: (offsets, offsets_bytes),
             values: (values, values_bytes),
+            name,
+            opens_as,
         })
     }
 
-    /// Returns a copy of the column, in which every offset and size is valid.
-    ///
-    /// # Errors
-    /// If a buffer is too short for the rows, or the offsets are not ascending or exceed the values.
-    ///
-    /// # Safety
-    /// The memory is readable, and nobody writes to it during the call.
-    pub(crate) unsafe fn array(&self) -> Result<ArrayRef, Failure> {
-        // SAFETY: the caller vouches for the memory.
-        let copy = |(address, bytes)| unsafe { copied(address, bytes) };
-        let data = ArrayData::builder(self.data_type()?).len(self.rows);
-        let data = if self.validity.1 == 0 { data } else { data.null_bit_buffer(Some(copy(self.validity)?)) };
-        let data = if self.width == 0 { data.add_buffer(copy(self.offsets)?) } else { data };
-        let data = data.add_buffer(copy(self.values)?).build();
-        Ok(make_array(
-            data.map_err(|error| Failure::bug(format!("a column of a batch is invalid: {error}")))?,
-        ))
-    }
-
-    fn data_type(&self) -> Result<DataType, Failure> {
+    /// The type of a node without children.
+    fn leaf_type(&self) -> Result<DataType, Failure> {
         match (self.width, i32::try_from(self.width)) {
             (0, _) => Ok(DataType::Binary),
             (INTEGERS, _) => Ok(DataType::Int64),
@@ -92,6 +105,84 @@ impl Region {
             (width, _) => Err(Failure::bug(format!("{width} is not the size of a value"))),
         }
     }
+
+    /// The field of a node without children. If its values are sealed, its metadata contains their type.
+    fn leaf_field(&self) -> Result<Field, Failure> {
+        let data_type = self.leaf_type()?;
+        let Some(name) = &self.opens_as else { return Ok(Field::new(&self.name, data_type, true)) };
+        let opened = Field::new(&self.name, sealcomb_columns::parse_type(name)?, true);
+        Ok(sealcomb_columns::sealed_field(&opened, data_type))
+    }
+}
+
+/// Returns the field of a column, and a copy of it, in which every offset and size is valid.
+///
+/// # Errors
+/// If a buffer is too short for the rows, offsets are not ascending or exceed the values, or nodes are missing.
+///
+/// # Safety
+/// The memory is readable, and nobody writes to it during the call.
+pub(crate) unsafe fn column(nodes: &[Node]) -> Result<(Field, ArrayRef), Failure> {
+    let mut rest = nodes.iter();
+    // SAFETY: the caller vouches for the memory.
+    let (field, data) = unsafe { copy(&mut rest)? };
+    if rest.next().is_some() {
+        return Err(Failure::bug("the description of a column has too many nodes"));
+    }
+    Ok((field, make_array(data)))
+}
+
+/// Copies the next node, with its children.
+///
+/// # Safety
+/// The same as that of [`column`].
+unsafe fn copy(nodes: &mut slice::Iter<'_, Node>) -> Result<(Field, ArrayData), Failure> {
+    let node = nodes.next().ok_or_else(|| Failure::bug("the description of a column lacks a node"))?;
+    let mut children = Vec::new();
+    for _ in 0..node.children {
+        // SAFETY: the caller vouches for the memory.
+        children.push(unsafe { copy(nodes)? });
+    }
+    // SAFETY: as above.
+    let buffer = |(address, bytes)| unsafe { copied(address, bytes) };
+    let has_offsets = node.offsets.1 > 0;
+    let (field, children) = if children.is_empty() {
+        (node.leaf_field()?, Vec::new())
+    } else {
+        nested_field(&node.name, children, has_offsets)?
+    };
+    let data = ArrayData::builder(field.data_type().clone()).len(node.rows).child_data(children);
+    let data = if node.validity.1 == 0 { data } else { data.null_bit_buffer(Some(buffer(node.validity)?)) };
+    let data = if has_offsets { data.add_buffer(buffer(node.offsets)?) } else { data };
+    let data = if node.children == 0 { data.add_buffer(buffer(node.values)?) } else { data };
+    let data =
+        data.build().map_err(|error| Failure::bug(format!("a column of a batch is invalid: {error}")))?;
+    Ok((field, data))
+}
+
+/// Returns the field of structs, lists or maps, and their child data.
+fn nested_field(
+    name: &str,
+    children: Vec<(Field, ArrayData)>,
+    has_offsets: bool,
+) -> Result<(Field, Vec<ArrayData>), Failure> {
+    let (fields, mut data): (Vec<_>, Vec<_>) = children.into_iter().unzip();
+    let data_type = match (has_offsets, fields.len()) {
+        (false, _) => DataType::Struct(fields.into()),
+        (true, 1) => DataType::List(Arc::new(fields.into_iter().next().expect("there is one"))),
+        (true, 2) => {
+            let fields = fields.into_iter().enumerate();
+            let pair = fields.map(|(index, field)| field.with_nullable(index == 1)).collect();
+            let entries = DataType::Struct(pair);
+            let rows = data[0].len();
+            let pairs = ArrayData::builder(entries.clone()).len(rows).child_data(data).build();
+            data =
+                vec![pairs.map_err(|error| Failure::bug(format!("a map of a batch is invalid: {error}")))?];
+            DataType::Map(Arc::new(Field::new("entries", entries, false)), false)
+        }
+        (true, count) => return Err(Failure::bug(format!("a list has {count} children"))),
+    };
+    Ok((Field::new(name, data_type, true), data))
 }
 
 /// Copies memory.
@@ -123,26 +214,44 @@ pub(crate) fn prefixed(array: &ArrayRef, prefix: &[u8]) -> Result<ArrayRef, Fail
     Ok(Arc::new(prefixed.collect::<BinaryArray>()))
 }
 
-/// Returns a result and its description, without handle and number of unopened rows. Bitmaps begin with the bit of
-/// the first row.
+/// Returns the description of a result: the longs of its nodes, each before its children. Bitmaps begin with the bit of
+/// the first row. Handle and number of unopened values are 0.
 ///
 /// # Errors
-/// If the type of the result is not one of single values.
-pub(crate) fn describe(array: ArrayRef) -> Result<(ArrayRef, [jlong; RESULT_LONGS]), Failure> {
-    let data = array.to_data();
-    let aligned = |nulls: &NullBuffer| nulls.offset() == 0;
-    if data.offset() != 0 || !data.nulls().is_none_or(aligned) || !data.child_data().is_empty() {
-        return Err(Failure::bug(format!("a result of type {} has an unexpected layout", data.data_type())));
+/// If a part of it has more than 2 GiB, or a type that Java does not ask for.
+pub(crate) fn describe(array: &ArrayRef) -> Result<Vec<jlong>, Failure> {
+    let mut longs = Vec::with_capacity(RESULT_LONGS);
+    describe_data(&array.to_data(), &mut longs)?;
+    Ok(longs)
+}
+
+fn describe_data(data: &ArrayData, longs: &mut Vec<jlong>) -> Result<(), Failure> {
+    let unexpected =
+        || Failure::bug(format!("a result of type {} has an unexpected layout", data.data_type()));
+    if data.offset() != 0 || !data.nulls().is_none_or(|nulls| nulls.offset() == 0) {
+        return Err(unexpected());
     }
     let address = |buffer: &Buffer| to_java(buffer.as_ptr().expose_provenance());
     let validity = data.nulls().filter(|nulls| nulls.null_count() > 0);
     let validity = validity.map_or(0, |nulls| address(nulls.buffer()));
-    let longs = match data.buffers() {
-        [values] => [0, validity, 0, address(values), to_java(values.len()), 0],
-        [offsets, values] => [0, validity, address(offsets), address(values), to_java(values.len()), 0],
-        _ => return Err(Failure::bug(format!("a result has the type {}", data.data_type()))),
+    let (offsets, values) = match (data.data_type(), data.buffers()) {
+        (DataType::LargeBinary | DataType::LargeUtf8, _) => {
+            return Err(Failure::argument("the results of a batch have more than 2 GiB; use smaller values"));
+        }
+        (DataType::Struct(_), []) => (None, None),
+        (DataType::List(_) | DataType::Map(..), [offsets]) => (Some(offsets), None),
+        (_, [values]) if data.child_data().is_empty() => (None, Some(values)),
+        (DataType::Binary | DataType::Utf8, [offsets, values]) => (Some(offsets), Some(values)),
+        _ => return Err(unexpected()),
     };
-    Ok((array, longs))
+    let bytes = values.map_or(0, |values| to_java(values.len()));
+    longs.extend([0, validity, offsets.map_or(0, address), values.map_or(0, address), bytes, 0]);
+    let children = match (data.data_type(), data.child_data()) {
+        // Java has no node for the entries of a map.
+        (DataType::Map(..), [entries]) => entries.child_data(),
+        (_, children) => children,
+    };
+    children.iter().try_for_each(|child| describe_data(child, longs))
 }
 
 /// Returns the handle of a value, which [`free`] drops.
@@ -188,11 +297,13 @@ pub(crate) unsafe fn free<T>(handle: jlong) {
 mod tests {
     use super::*;
 
-    fn region(rows: usize, width: i64, offsets: &[i32], values: &[u8]) -> Result<ArrayRef, Failure> {
+    /// A node of a column, whose memory is that of the slices.
+    fn node(rows: usize, width: i64, children: usize, offsets: &[i32], values: &[u8]) -> Node {
         let address = |pointer: *const u8| to_java(pointer.expose_provenance());
         let numbers = [
             to_java(rows),
             width,
+            to_java(children),
             0,
             0,
             address(offsets.as_ptr().cast()),
@@ -200,8 +311,16 @@ mod tests {
             address(values.as_ptr()),
             to_java(values.len()),
         ];
+        Node::new(numbers, "name".into(), None).unwrap_or_else(|_| panic!("the numbers are sizes"))
+    }
+
+    fn read(nodes: &[Node]) -> Result<ArrayRef, Failure> {
         // SAFETY: the slices live during the call.
-        unsafe { Region::new(numbers)?.array() }
+        unsafe { column(nodes) }.map(|(_, array)| array)
+    }
+
+    fn region(rows: usize, width: i64, offsets: &[i32], values: &[u8]) -> Result<ArrayRef, Failure> {
+        read(&[node(rows, width, 0, offsets, values)])
     }
 
     #[test]
@@ -219,7 +338,46 @@ mod tests {
         assert!(region(3, 8, &[], &[0; 24]).is_ok());
         assert!(region(3, INTEGERS, &[], &[0; 23]).is_err());
         assert!(region(1, -2, &[], &[0; 8]).is_err());
-        assert!(Region::new([-1; REGION_LONGS]).is_err());
+        assert!(Node::new([-1; NODE_LONGS], String::new(), None).is_err());
+    }
+
+    #[test]
+    fn nested_columns_are_copied_and_described_node_by_node() {
+        // A struct of a list and a map.
+        let offsets = [0, 1, 3];
+        let nodes = [
+            node(2, 0, 2, &[], &[]),
+            node(2, 0, 1, &offsets, &[]),
+            node(3, 2, 0, &[], b"aabbcc"),
+            node(2, 0, 2, &offsets, &[]),
+            node(3, 0, 0, &[0, 1, 2, 3], b"xyz"),
+            node(3, 1, 0, &[], b"123"),
+        ];
+        let Ok(array) = read(&nodes) else { panic!("the column is valid") };
+        assert_eq!((array.len(), array.as_struct().column(1).as_map().len()), (2, 2));
+        let Ok(longs) = describe(&array) else { panic!("the layout is known") };
+        let (longs, rest) = longs.as_chunks::<RESULT_LONGS>();
+        assert_eq!((longs.len(), rest.len()), (nodes.len(), 0));
+        let sizes: Vec<_> = longs.iter().map(|longs| (longs[2] != 0, longs[4])).collect();
+        assert_eq!(sizes, [(false, 0), (true, 0), (false, 6), (true, 0), (true, 3), (false, 3)]);
+    }
+
+    #[test]
+    fn nodes_that_do_not_fit_each_other_are_refused() {
+        let leaf = || node(3, 1, 0, &[], b"123");
+        assert!(read(&[node(1, 0, 1, &[0, 3], &[]), leaf()]).is_ok());
+        for nodes in [
+            vec![],
+            vec![leaf(), leaf()],
+            vec![node(1, 0, 1, &[0, 3], &[])],
+            vec![node(1, 0, 1, &[0, 4], &[]), leaf()],
+            vec![node(4, 0, 1, &[], &[]), leaf()],
+            vec![node(1, 0, 2, &[0, 3], &[]), leaf(), node(2, 1, 0, &[], b"12")],
+            vec![node(1, 0, 3, &[0, 3], &[]), leaf(), leaf(), leaf()],
+        ] {
+            let count = nodes.len();
+            assert!(read(&nodes).is_err(), "{count} nodes");
+        }
     }
 
     #[test]

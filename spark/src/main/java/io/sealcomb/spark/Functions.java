@@ -63,7 +63,7 @@ final class Functions {
     }
 
     /** Builds a call. Row id and type may be null. */
-    static Expression build(
+    static SealcombCall build(
             Work.Verb verb,
             Expression value,
             String keyset,
@@ -87,28 +87,34 @@ final class Functions {
 
     private static Expression checked(Work.Verb verb, Expression value) {
         DataType type = value.dataType();
-        if (type instanceof NullType) {
-            return new Cast(value, DataTypes.BinaryType, scala.Option.empty(), Cast.apply$default$4());
+        if (Leaves.any(type, leaf -> leaf instanceof NullType)) {
+            DataType cast = Leaves.changed(type, leaf -> leaf instanceof NullType ? DataTypes.BinaryType : leaf);
+            return new Cast(value, cast, scala.Option.empty(), Cast.apply$default$4());
         }
-        if (verb != Work.Verb.SEAL && !(type instanceof BinaryType)) {
+        if (verb == Work.Verb.OPEN_AES_ENCRYPT && !(type instanceof BinaryType)) {
+            throw wrong(verb, "the value is " + type.sql() + ", and aes_encrypt returns BINARY");
+        }
+        if (verb != Work.Verb.SEAL && !Leaves.any(type, leaf -> leaf instanceof BinaryType)) {
             String what = "the value is " + type.sql() + ", and sealed values are BINARY";
             throw wrong(verb, what + "; decode it with unbase64 or unhex");
         }
-        if (ValueType.of(type) == null) {
-            throw wrong(verb, type.sql() + " cannot be sealed; seal its fields, or cast it to STRING");
+        if (Leaves.any(type, leaf -> ValueType.of(leaf) == null)) {
+            throw wrong(verb, type.sql() + " cannot be sealed; seal parts of it, or cast it to STRING");
         }
         return value;
     }
 
     private static DataType resultType(Work.Verb verb, Expression value, DataType type) {
-        if (verb != Work.Verb.UNSEAL && verb != Work.Verb.TRY_UNSEAL) {
-            return DataTypes.BinaryType;
+        DataType before = value.dataType();
+        if (verb == Work.Verb.SEAL) {
+            return Leaves.sealed(before);
+        } else if (verb != Work.Verb.UNSEAL && verb != Work.Verb.TRY_UNSEAL) {
+            return before;
         }
-        if (type != null) {
-            return type;
-        }
-        DataType sealed = value instanceof Attribute column ? ValueType.sealedType(column.metadata()) : null;
-        return sealed == null ? DataTypes.BinaryType : sealed;
+        DataType sealed =
+                type == null && value instanceof Attribute column ? ValueType.sealedType(column.metadata()) : type;
+        DataType opened = sealed == null ? before : Leaves.opened(before, sealed);
+        return verb == Work.Verb.TRY_UNSEAL ? opened.asNullable() : opened;
     }
 
     private static String text(Work.Verb verb, String name, Expression argument) {

@@ -10,8 +10,8 @@ import java.util.Locale;
 /**
  * The native library, which the jar contains.
  *
- * <p>Columns and row ids are passed as the eight longs of {@link InputColumn#region}, results as the six of
- * {@link ResultVector}.
+ * <p>Columns and row ids are passed as the longs of {@link InputColumn#nodes}, results as those of
+ * {@link ResultVector#LONGS}.
  */
 final class Native {
     static {
@@ -28,19 +28,17 @@ final class Native {
 
     static native byte[] encryptedKeyset(byte[] text);
 
-    static native void seal(long keyset, long[] column, byte[] context, long[] ids, long[] result);
-
-    static native void open(
-            long keyset,
-            long[] column,
-            byte[] context,
-            long[] ids,
-            String type,
-            boolean nullIfForged,
-            boolean bare,
-            long[] result);
-
-    static native void reseal(long keyset, long[] column, byte[] context, long[] ids, long[] result);
+    /**
+     * Runs a function on a batch.
+     *
+     * @param verb the ordinal of a {@link Work.Verb}
+     * @param fields for each node of the column its name, and the type that its values open as or null if they are not
+     *     sealed
+     * @param ids null if values are not bound to rows
+     * @param result receives the description of the result
+     */
+    static native void run(
+            int verb, long keyset, long[] column, String[] fields, byte[] context, long[] ids, long[] result);
 
     static native void closeResult(long result);
 

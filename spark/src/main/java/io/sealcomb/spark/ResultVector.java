@@ -2,8 +2,12 @@ package io.sealcomb.spark;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.nio.LongBuffer;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarMap;
@@ -13,8 +17,9 @@ import org.apache.spark.unsafe.types.UTF8String;
 /** The results of a call, in native memory until {@link #close}. */
 final class ResultVector extends ColumnVector {
     /**
-     * The longs that describe a result: its handle, the addresses of validity (0 if no row is null), offsets (0 if all
-     * values have one width) and values, the size of the values in bytes, and the number of values that did not open.
+     * The longs that describe a result or a part of it: its handle, the addresses of validity (0 if no row is null),
+     * offsets (0 if it has none) and values, the size of the values in bytes, and the number of values that did not
+     * open. Handle and number are those of the whole result.
      */
     static final int LONGS = 6;
 
@@ -24,18 +29,50 @@ final class ResultVector extends ColumnVector {
     private final long values;
     private final long unopened;
     private final int rows;
+    private final ResultVector[] parts;
+    /** Whether a boolean has one byte, as in the column that the call was given. */
+    private final boolean byteBooleans;
+
     private long handle;
 
-    ResultVector(DataType type, int rows, long[] result) {
+    /**
+     * Describes a result.
+     *
+     * @param type the type of the results
+     * @param input the type of the values. Leaves of equal types, except binary ones, were passed on unchanged
+     */
+    ResultVector(DataType type, DataType input, int rows, long[] result) {
+        this(type, input, rows, LongBuffer.wrap(result));
+        NativeMemory.count(1);
+    }
+
+    private ResultVector(DataType type, DataType input, int rows, LongBuffer nodes) {
         super(type);
         this.valueType = ValueType.of(type);
         this.rows = rows;
-        this.handle = result[0];
-        this.validity = result[1];
-        this.offsets = result[2];
-        this.values = result[3];
-        this.unopened = result[5];
-        NativeMemory.count(1);
+        this.byteBooleans = valueType == ValueType.BOOLEAN && ValueType.of(input) == ValueType.BOOLEAN;
+        this.handle = nodes.get();
+        this.validity = nodes.get();
+        this.offsets = nodes.get();
+        this.values = nodes.get();
+        nodes.get();
+        this.unopened = nodes.get();
+        List<StructField> fields = Leaves.parts(type);
+        List<StructField> inputs = Leaves.parts(input);
+        int length = offsets == 0 ? rows : start(rows);
+        this.parts = new ResultVector[fields.size()];
+        for (int part = 0; part < parts.length; part++) {
+            parts[part] = new ResultVector(
+                    fields.get(part).dataType(), inputs.get(part).dataType(), length, nodes);
+        }
+    }
+
+    /** Returns the number of longs that describe results of a type. */
+    static int longs(DataType type) {
+        return LONGS
+                + Leaves.parts(type).stream()
+                        .mapToInt(part -> longs(part.dataType()))
+                        .sum();
     }
 
     /** The number of values that did not open, and are null. */
@@ -77,7 +114,7 @@ final class ResultVector extends ColumnVector {
 
     @Override
     public boolean getBoolean(int row) {
-        return bit(values, row);
+        return byteBooleans ? getByte(row) != 0 : bit(values, row);
     }
 
     @Override
@@ -158,39 +195,29 @@ final class ResultVector extends ColumnVector {
         if (isNullAt(row)) {
             return null;
         }
-        return switch (valueType) {
-            case BOOLEAN -> getBoolean(row);
-            case BYTE -> getByte(row);
-            case SHORT -> getShort(row);
-            case INT -> getInt(row);
-            case LONG -> getLong(row);
-            case FLOAT -> getFloat(row);
-            case DOUBLE -> getDouble(row);
-            case DECIMAL -> {
-                var decimal = (org.apache.spark.sql.types.DecimalType) dataType();
-                yield getDecimal(row, decimal.precision(), decimal.scale());
-            }
-            case TEXT -> UTF8String.fromBytes(getBinary(row));
-            case BYTES -> getBinary(row);
-        };
+        return InternalRow.copyValue(new ColumnarArray(this, row, 1).get(0, dataType()));
     }
 
     @Override
     public ColumnarArray getArray(int row) {
-        throw nested();
+        if (isNullAt(row)) {
+            return null;
+        }
+        int start = start(row);
+        return new ColumnarArray(parts[0], start, start(row + 1) - start);
     }
 
     @Override
     public ColumnarMap getMap(int row) {
-        throw nested();
+        if (isNullAt(row)) {
+            return null;
+        }
+        int start = start(row);
+        return new ColumnarMap(parts[0], parts[1], start, start(row + 1) - start);
     }
 
     @Override
     public ColumnVector getChild(int ordinal) {
-        throw nested();
-    }
-
-    private static UnsupportedOperationException nested() {
-        return new UnsupportedOperationException("results of sealcomb are not nested");
+        return parts[ordinal];
     }
 }

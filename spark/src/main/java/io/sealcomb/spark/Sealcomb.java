@@ -8,7 +8,6 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.types.DataType;
@@ -21,9 +20,10 @@ import scala.jdk.javaapi.CollectionConverters;
  * Seals and opens columns of DataFrames. The session needs the extension {@link SealcombExtensions}.
  *
  * <p>The arguments {@code columns} map names of columns to names of keysets. In a context, {@code {column}} is replaced
- * by the column's name. Values are also bound to the id in their row if {@code rowId} names a column; it may be null.
- * The argument {@code keys} says where executors find keysets, like the setting {@code spark.sealcomb.keys}; null means
- * that setting.
+ * by the column's name. The context null is the empty one, for one column. Columns that do not open with it are opened
+ * with their name, the default context of earlier releases, and executors log a warning. Values are also bound to the
+ * id in their row if {@code rowId} names a column; it may be null. The argument {@code keys} says where executors find
+ * keysets, like the setting {@code spark.sealcomb.keys}; null means that setting.
  */
 public final class Sealcomb {
     private static final String COLUMN = "{column}";
@@ -88,7 +88,8 @@ public final class Sealcomb {
 
     private static Dataset<Row> changed(
             Dataset<Row> df, Map<String, String> columns, String context, String rowId, String keys, Work.Verb verb) {
-        if (columns.size() > 1 && !context.contains(COLUMN)) {
+        boolean hasColumn = context == null ? verb != Work.Verb.SEAL : context.contains(COLUMN);
+        if (columns.size() > 1 && !hasColumn) {
             throw new IllegalArgumentException("the context must contain {column} if there are several columns");
         }
         List<Attribute> fields = fields(df, columns, rowId);
@@ -99,7 +100,7 @@ public final class Sealcomb {
         List<Column> list = new ArrayList<>();
         for (Attribute field : fields) {
             String keyset = columns.get(field.name());
-            byte[] bound = Functions.utf8(context.replace(COLUMN, field.name()));
+            byte[] bound = context == null ? null : Functions.utf8(context.replace(COLUMN, field.name()));
             list.add(keyset == null ? ExpressionUtils.column(field) : column(df, field, keyset, bound, id, keys, verb));
         }
         return df.select(list.toArray(Column[]::new));
@@ -114,7 +115,11 @@ public final class Sealcomb {
             String keys,
             Work.Verb verb) {
         Functions.Settings settings = Functions.Settings.of(df.sparkSession().conf()::get, keys);
-        Expression call = Functions.build(verb, field, keyset, context, rowId, null, settings);
+        byte[] bound = context == null ? new byte[0] : context;
+        SealcombCall call = Functions.build(verb, field, keyset, bound, rowId, null, settings);
+        if (context == null && verb != Work.Verb.SEAL) {
+            call = new SealcombCall(call.work().orContext(Functions.utf8(field.name())), call.children());
+        }
         DataType type = field.dataType();
         Metadata metadata = switch (verb) {
             case SEAL -> ValueType.sealedMetadata(field.metadata(), type);

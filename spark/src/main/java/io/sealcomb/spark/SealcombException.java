@@ -4,7 +4,8 @@ package io.sealcomb.spark;
 public class SealcombException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
-    private final long row;
+    private String place = "";
+    private long row;
 
     /**
      * Creates an exception.
@@ -22,15 +23,16 @@ public class SealcombException extends RuntimeException {
         return row;
     }
 
-    /** Returns the same exception with a place in front of its message. */
-    SealcombException at(String place, long rowInPartition) {
-        SealcombException located = like(place + ": " + getMessage(), rowInPartition);
-        located.setStackTrace(getStackTrace());
-        return located;
+    /** Puts a place in front of the message, and sets the row in the partition. Returns the exception. */
+    final SealcombException at(String newPlace, long rowInPartition) {
+        place = newPlace + ": ";
+        row = rowInPartition;
+        return this;
     }
 
-    SealcombException like(String message, long otherRow) {
-        return new SealcombException(message, otherRow);
+    @Override
+    public final String getMessage() {
+        return place + super.getMessage();
     }
 
     /** A value did not verify: it was changed, or sealed with another context or row id. */
@@ -39,11 +41,6 @@ public class SealcombException extends RuntimeException {
 
         Forged(String message, long row) {
             super(message, row);
-        }
-
-        @Override
-        SealcombException like(String message, long row) {
-            return new Forged(message, row);
         }
     }
 
@@ -54,11 +51,6 @@ public class SealcombException extends RuntimeException {
         UnknownKey(String message, long row) {
             super(message, row);
         }
-
-        @Override
-        SealcombException like(String message, long row) {
-            return new UnknownKey(message, row);
-        }
     }
 
     /** A value is not a sealed value. */
@@ -68,11 +60,6 @@ public class SealcombException extends RuntimeException {
         NotSealed(String message, long row) {
             super(message, row);
         }
-
-        @Override
-        SealcombException like(String message, long row) {
-            return new NotSealed(message, row);
-        }
     }
 
     /** A value has another type than the one that was asked for. */
@@ -81,11 +68,6 @@ public class SealcombException extends RuntimeException {
 
         Mistyped(String message, long row) {
             super(message, row);
-        }
-
-        @Override
-        SealcombException like(String message, long row) {
-            return new Mistyped(message, row);
         }
     }
 
@@ -100,11 +82,6 @@ public class SealcombException extends RuntimeException {
         BadKeyset(String message) {
             super(message, -1);
         }
-
-        @Override
-        SealcombException like(String message, long row) {
-            return new BadKeyset(message, row);
-        }
     }
 
     /** A key would seal more values than its algorithm permits. */
@@ -113,11 +90,6 @@ public class SealcombException extends RuntimeException {
 
         LimitReached(String message, long row) {
             super(message, row);
-        }
-
-        @Override
-        SealcombException like(String message, long row) {
-            return new LimitReached(message, row);
         }
     }
 }

@@ -19,6 +19,7 @@ import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.ShortType;
 import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.TimeType;
 import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.sql.types.YearMonthIntervalType;
@@ -63,6 +64,7 @@ enum ValueType {
             Map.entry("binary_view", DataTypes.BinaryType),
             Map.entry("date32[day]", DataTypes.DateType),
             Map.entry("timestamp[us]", DataTypes.TimestampNTZType),
+            Map.entry("time64[ns]", TimeType.apply()),
             Map.entry("duration[us]", DataTypes.createDayTimeIntervalType()),
             Map.entry("month_interval", DataTypes.createYearMonthIntervalType()));
     private static final Pattern WITH_ZONE = Pattern.compile("timestamp\\[us, tz=.*]");
@@ -77,7 +79,7 @@ enum ValueType {
         this.width = width;
     }
 
-    /** Returns how values of a type are sealed, or null if they cannot be. */
+    /** Returns how values of a type are sealed, or null if they cannot be, or the type is nested. */
     static ValueType of(DataType type) {
         if (type instanceof StringType) {
             return TEXT;
@@ -94,7 +96,8 @@ enum ValueType {
         } else if (type instanceof LongType
                 || type instanceof TimestampType
                 || type instanceof TimestampNTZType
-                || type instanceof DayTimeIntervalType) {
+                || type instanceof DayTimeIntervalType
+                || type instanceof TimeType) {
             return LONG;
         } else if (type instanceof FloatType) {
             return FLOAT;
@@ -106,9 +109,11 @@ enum ValueType {
         return null;
     }
 
-    /** Returns the name of a type that can be sealed. */
+    /** Returns the name of a type that can be sealed. That of a nested type is Spark's. */
     static String name(DataType type) {
-        if (type instanceof StringType) {
+        if (!Leaves.parts(type).isEmpty()) {
+            return type.sql();
+        } else if (type instanceof StringType) {
             return "string";
         } else if (type instanceof DecimalType decimal) {
             return "decimal128(" + decimal.precision() + ", " + decimal.scale() + ")";
@@ -118,6 +123,8 @@ enum ValueType {
             return "duration[us]";
         } else if (type instanceof YearMonthIntervalType) {
             return "month_interval";
+        } else if (type instanceof TimeType) {
+            return "time64[ns]";
         }
         return NAMES.entrySet().stream()
                 .filter(entry ->
@@ -146,14 +153,14 @@ enum ValueType {
         }
         try {
             DataType parsed = DataType.fromDDL(text);
-            if (of(parsed) != null) {
+            if (!Leaves.any(parsed, leaf -> of(leaf) == null)) {
                 return parsed;
             }
         } catch (Exception error) {
             // The message below names the text.
         }
         throw new IllegalArgumentException("sealcomb: Spark has no type \"" + name
-                + "\" for single values; pass as_type, such as 'int', 'decimal(10, 2)', 'timestamp' or 'binary'");
+                + "\"; pass as_type, such as 'int', 'decimal(10, 2)', 'array<date>' or 'struct<street: string>'");
     }
 
     /** Returns the type in the metadata of a sealed column, or null. */

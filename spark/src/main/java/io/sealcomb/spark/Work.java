@@ -1,16 +1,22 @@
 package io.sealcomb.spark;
 
 import java.io.Serializable;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
+import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
+import org.slf4j.LoggerFactory;
 
 /** What a call of a SQL function does, without its columns. It travels with plans, and contains no key. */
 final class Work implements Serializable {
     private static final long serialVersionUID = 1;
 
-    /** A SQL function. */
+    /** A SQL function. Native code knows it by its ordinal. */
     enum Verb {
         SEAL,
         UNSEAL,
@@ -33,7 +39,14 @@ final class Work implements Serializable {
     final DataType result;
     final boolean deterministic;
     private final byte[] context;
+    /** The context to try if values do not open; null if there is none. */
+    private final byte[] otherContext;
+
     private final KeySource source;
+    /** The names and types for native code; null before the first batch. */
+    private transient String[] fields;
+    /** The context with which values opened; null before the first batch with values. */
+    private transient byte[] fittingContext;
 
     /**
      * Creates a description.
@@ -46,9 +59,25 @@ final class Work implements Serializable {
         this.verb = verb;
         this.keyset = keyset;
         this.context = context.clone();
+        this.otherContext = null;
         this.source = source;
         this.result = result;
         this.deterministic = deterministic;
+    }
+
+    private Work(Work work, byte[] otherContext) {
+        this.verb = work.verb;
+        this.keyset = work.keyset;
+        this.context = work.context;
+        this.otherContext = otherContext.clone();
+        this.source = work.source;
+        this.result = work.result;
+        this.deterministic = work.deterministic;
+    }
+
+    /** Returns the same work, which opens values with another context if they do not open with its own. */
+    Work orContext(byte[] other) {
+        return new Work(this, other);
     }
 
     /** Fetches the keyset, if this executor does not have it yet, and checks its policy. */
@@ -72,26 +101,75 @@ final class Work implements Serializable {
 
     /** Processes a batch. `ids` is null if values are not bound to rows. */
     ResultVector run(Keyset keys, InputColumn column, InputColumn ids) {
-        long[] result = new long[ResultVector.LONGS];
-        long[] region = column.region();
-        long[] idRegion = ids == null ? null : ids.region();
-        keys.call(handle -> {
-            switch (verb) {
-                case SEAL -> Native.seal(handle, region, context, idRegion, result);
-                case RESEAL -> Native.reseal(handle, region, context, idRegion, result);
-                default ->
-                    Native.open(
-                            handle,
-                            region,
-                            context,
-                            idRegion,
-                            ValueType.name(this.result),
-                            verb == Verb.TRY_UNSEAL,
-                            verb == Verb.OPEN_AES_ENCRYPT,
-                            result);
+        if (otherContext == null || fittingContext != null) {
+            return run(keys, column, ids, otherContext == null ? context : fittingContext);
+        }
+        ResultVector opened = null;
+        SealcombException.Forged forged = null;
+        try {
+            opened = run(keys, column, ids, context);
+        } catch (SealcombException.Forged error) {
+            forged = error;
+        }
+        ResultVector other = opened == null || opened.unopened() > 0 ? runOther(keys, column, ids) : null;
+        if (other != null && (opened == null || other.unopened() < opened.unopened())) {
+            if (opened != null) {
+                opened.close();
             }
-        });
-        return new ResultVector(this.result, column.rows(), result);
+            fittingContext = otherContext;
+            LoggerFactory.getLogger(Sealcomb.class)
+                    .warn(
+                            "column '{}' is bound to its name, the default context of earlier releases; pass the"
+                                    + " context {column}, because later releases will require it",
+                            new String(otherContext, StandardCharsets.UTF_8));
+            return other;
+        } else if (opened == null) {
+            throw forged;
+        }
+        if (other != null) {
+            other.close();
+        } else if (column.hasValues()) {
+            fittingContext = context;
+        }
+        return opened;
+    }
+
+    /** Opens a batch with the other context. Returns null if a value does not open. */
+    private ResultVector runOther(Keyset keys, InputColumn column, InputColumn ids) {
+        try {
+            return run(keys, column, ids, otherContext);
+        } catch (SealcombException.Forged error) {
+            return null;
+        }
+    }
+
+    private ResultVector run(Keyset keys, InputColumn column, InputColumn ids, byte[] bound) {
+        long[] result = new long[ResultVector.longs(this.result)];
+        long[] idNodes = ids == null ? null : ids.nodes();
+        String[] named = fields(column.dataType());
+        keys.call(handle -> Native.run(verb.ordinal(), handle, column.nodes(), named, bound, idNodes, result));
+        return new ResultVector(this.result, column.dataType(), column.rows(), result);
+    }
+
+    private String[] fields(DataType value) {
+        if (fields == null) {
+            List<String> list = new ArrayList<>();
+            addFields("", value, result, list);
+            fields = list.toArray(String[]::new);
+        }
+        return fields;
+    }
+
+    /** Appends the name of a part, and the type that its values open as, or null if they are not sealed. */
+    private void addFields(String name, DataType value, DataType opened, List<String> list) {
+        list.add(name);
+        list.add(verb != Verb.SEAL && value instanceof BinaryType ? ValueType.name(opened) : null);
+        List<StructField> parts = Leaves.parts(value);
+        List<StructField> results = Leaves.parts(opened);
+        for (int part = 0; part < parts.size(); part++) {
+            StructField field = parts.get(part);
+            addFields(field.name(), field.dataType(), results.get(part).dataType(), list);
+        }
     }
 
     /** Returns whether a result can be null although its value is not. */
@@ -105,6 +183,7 @@ final class Work implements Serializable {
                 && verb == that.verb
                 && keyset.equals(that.keyset)
                 && Arrays.equals(context, that.context)
+                && Arrays.equals(otherContext, that.otherContext)
                 && source.equals(that.source)
                 && result.equals(that.result)
                 && deterministic == that.deterministic;

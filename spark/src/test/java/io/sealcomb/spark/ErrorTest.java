@@ -131,9 +131,21 @@ final class ErrorTest {
                 new String[] {"seal(note, ssn)", "keyset is not a constant string"},
                 new String[] {"seal(note, 'ids', ssn)", "the context is not a constant string"},
                 new String[] {"seal(note, 'ids', '', double(id))", "row_id is DOUBLE"},
-                new String[] {"seal(array(note), 'ids')", "cannot be sealed"},
+                new String[] {"seal(make_interval(1), 'ids')", "INTERVAL cannot be sealed"},
+                new String[] {"seal(named_struct('a', make_interval(1)), 'ids')", "cannot be sealed"},
+                new String[] {"unseal(array(id), 'ids')", "sealed values are BINARY"},
+                new String[] {"open_aes_encrypt(array(binary(note)), 'old')", "aes_encrypt returns BINARY"},
+                new String[] {"unseal(array(binary(note)), 'ids', '', NULL, 'map<int, int>')", "does not open as"},
+                new String[] {
+                    "unseal(named_struct('a', binary(note)), 'ids', '', NULL, 'struct<b: int>')", "does not open as"
+                },
+                new String[] {
+                    "unseal(named_struct('a', binary(note), 'b', id), 'ids', '', NULL, 'struct<a: int, b: int>')",
+                    "BIGINT does not open as INT"
+                },
                 new String[] {"unseal(note, 'ids')", "sealed values are BINARY"},
-                new String[] {"unseal(binary(note), 'ids', '', NULL, 'array<int>')", "has no type"})) {
+                new String[] {"unseal(binary(note), 'ids', '', NULL, 'array<int>')", "does not open as"},
+                new String[] {"unseal(binary(note), 'ids', '', NULL, 'interval')", "has no type"})) {
             Exception error =
                     assertThrows(Exception.class, () -> sql("SELECT " + mistake[0] + " FROM people"), mistake[0]);
             assertTrue(error.getMessage().contains(mistake[1]), error.getMessage());

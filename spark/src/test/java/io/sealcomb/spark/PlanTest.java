@@ -6,6 +6,7 @@ import static io.sealcomb.spark.TestSession.rows;
 import static io.sealcomb.spark.TestSession.sql;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
@@ -181,5 +182,30 @@ final class PlanTest {
         Dataset<Row> resealed = Sealcomb.reseal(sealed, both, "people.{column}", "id", null);
         assertEquals(rows(people), rows(Sealcomb.tryOpen(resealed, both, "people.{column}", "id", null)));
         assertEquals(1, operators(sealed));
+    }
+
+    @Test
+    void withoutAContextTheFormerDefaultOpens() {
+        Map<String, String> both = Map.of("ssn", "ids", "note", "notes");
+        Map<String, String> note = Map.of("note", "notes");
+        Dataset<Row> people = SPARK.table("people");
+        Dataset<Row> former = Sealcomb.seal(people, both, "{column}", "id", null);
+        Dataset<Row> sealed = Sealcomb.seal(people, note, null, "id", null);
+        Dataset<Row> foreign = Sealcomb.seal(people, note, "people.note", "id", null);
+        assertThrows(IllegalArgumentException.class, () -> Sealcomb.seal(people, both, null, "id", null));
+        assertEquals(rows(people), rows(Sealcomb.open(former, both, null, "id", null)));
+        assertEquals(rows(people), rows(Sealcomb.open(sealed, note, null, "id", null)));
+        assertEquals(rows(people), rows(Sealcomb.open(sealed, note, "", "id", null)));
+        assertEquals(rows(people), rows(Sealcomb.tryOpen(former, both, null, "id", null)));
+        Dataset<Row> resealed = Sealcomb.reseal(former, both, null, "id", null);
+        assertEquals(rows(people), rows(Sealcomb.open(resealed, both, "{column}", "id", null)));
+        Dataset<Row> opened = Sealcomb.open(foreign, note, null, "id", null);
+        assertTrue(
+                assertThrows(Exception.class, opened::collectAsList).toString().contains("did not verify"));
+        assertEquals(
+                0,
+                Sealcomb.tryOpen(foreign, note, null, "id", null)
+                        .where("note IS NOT NULL")
+                        .count());
     }
 }

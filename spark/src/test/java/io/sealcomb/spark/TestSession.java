@@ -15,6 +15,8 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
+import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.TreeMap;
 import org.apache.commons.io.FileUtils;
@@ -110,6 +112,7 @@ final class TestSession {
                 .config("spark.ui.enabled", "false")
                 .config("spark.driver.host", "127.0.0.1")
                 .config("spark.sql.shuffle.partitions", "2")
+                .config("spark.sql.timeType.enabled", "true")
                 .config("spark.sql.extensions", SealcombExtensions.class.getName())
                 .config("spark.sql.warehouse.dir", FOLDER.resolve("warehouse").toString())
                 .config("spark.local.dir", FOLDER.resolve("local").toString())
@@ -140,6 +143,32 @@ final class TestSession {
     /** The rows of a query, each as text. */
     static List<String> rows(Dataset<Row> df) {
         return df.collectAsList().stream().map(Row::toString).toList();
+    }
+
+    /** A value with hexadecimal text for bytes, and lists for structs, arrays and maps: for comparisons. */
+    static Object plain(Object value) {
+        if (value instanceof byte[] bytes) {
+            return HexFormat.of().formatHex(bytes);
+        } else if (value instanceof Row row) {
+            return plain(row.toSeq());
+        } else if (value instanceof scala.collection.Map<?, ?> map) {
+            List<Object> entries = new ArrayList<>();
+            CollectionConverters.asJava(map).forEach((key, each) -> {
+                entries.add(plain(key));
+                entries.add(plain(each));
+            });
+            return entries;
+        } else if (value instanceof scala.collection.Seq<?> seq) {
+            List<Object> elements = new ArrayList<>();
+            CollectionConverters.asJava(seq).forEach(each -> elements.add(plain(each)));
+            return elements;
+        }
+        return value;
+    }
+
+    /** The rows of a query as plain values. */
+    static List<Object> plainRows(Dataset<Row> df) {
+        return df.collectAsList().stream().map(TestSession::plain).toList();
     }
 
     /** The text of all plans of a query. */
