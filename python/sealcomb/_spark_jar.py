@@ -41,9 +41,9 @@ class Jar:
         return cls(functions, source) if isinstance(functions, JavaClass) else None
 
     def run(
-        self, verb: str, df: DataFrame, columns: Mapping[str, str], context: str, row_id: str | None
+        self, verb: str, df: DataFrame, columns: Mapping[str, str], context: str | None, row_id: str | None
     ) -> DataFrame:
-        """Calls `seal`, `open`, `tryOpen` or `reseal` of the jar."""
+        """Calls `seal`, `open`, `tryOpen` or `reseal` of the jar. `None` is the default context."""
         work = getattr(self.functions, verb)
         return DataFrame(work(df._jdf, dict(columns), context, row_id, self.keys), df.sparkSession)
 

@@ -21,6 +21,7 @@ from sealcomb import (
     reseal_column,
     seal_column,
 )
+from sealcomb._contexts import fitting
 from sealcomb._files import CommandError, Source
 from sealcomb._metadata import Origin, named_type, origin_of, unpacked_field, unsealed_metadata
 from sealcomb._nested import leaf_at
@@ -115,26 +116,17 @@ class Work:
         name = target.name
         if not self.assumed or self.verb == "seal" or name in self.contexts:
             return encoded(self.contexts.get(name, target.context))
-        at = next((at for at in range(len(array)) if array[at].is_valid), None)
-        if at is None:
+        context = fitting((target.context, name), self.keyset, array, ids)
+        if context is None:
             return encoded(target.context)
-        first, id_of_first = array.slice(at, 1), None if ids is None else ids.slice(at, 1)
-        for context in (target.context, name):
-            try:
-                open_column(
-                    first, self.keyset, context=encoded(context), row_ids=id_of_first, as_type="binary"
-                )
-            except ForgedRow:
-                continue
-            self.contexts[name] = context
-            if context != target.context:
-                print(
-                    f"warning: {self.source.path}: column {name!r} is bound to its name, the default context "
-                    "of earlier releases; use --context '{column}', because later releases will require it",
-                    file=sys.stderr,
-                )
-            return encoded(context)
-        return encoded(target.context)
+        self.contexts[name] = context
+        if context != target.context:
+            print(
+                f"warning: {self.source.path}: column {name!r} is bound to its name, the default context "
+                "of earlier releases; use --context '{column}', because later releases will require it",
+                file=sys.stderr,
+            )
+        return encoded(context)
 
     def parsed(self, target: Target, values: pa.Array, place: Place) -> pa.Array:
         """Returns the values of CSV cells in the type that the command line gives a column."""

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import pickle
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -47,6 +48,7 @@ from sealcomb import (
     reseal_column,
     seal_column,
 )
+from sealcomb._contexts import fitting
 from sealcomb._spark_jar import Jar
 
 __all__ = [
@@ -60,6 +62,10 @@ __all__ = [
 ]
 
 KEYSET_SECONDS = 600
+UNBOUND = (
+    "no context: values are bound to no column, and can be exchanged with those of other columns; earlier "
+    "releases bound them to the column's name. Pass context='people.{column}', for example"
+)
 STRING_MARK = "sealcomb.string"
 
 
@@ -68,10 +74,10 @@ def seal(
     columns: Mapping[str, str],
     keys: KeyProvider,
     *,
-    context: str = "{column}",
+    context: str | None = None,
     row_id: str | None = None,
 ) -> DataFrame:
-    """Seals columns of strings or bytes. Other columns pass unchanged, and nulls stay null.
+    """Seals columns of strings or bytes; with the jar, of any type. Other columns pass, and nulls stay null.
 
     Under the policy ``random``, a sealed column differs each time that Spark computes it. Do not repartition,
     join or group *by* it, and write it only after the last shuffle.
@@ -80,7 +86,8 @@ def seal(
         df: The DataFrame.
         columns: The columns to seal, each with the name of its keyset.
         keys: The key provider, which is called in the executors.
-        context: The text that every value is bound to. ``{column}`` is the column's name.
+        context: The text that every value is bound to. ``{column}`` is the column's name. By default, it is
+            empty, with a warning, and only for one column.
         row_id: A column of ids. Every value is also bound to the id in its row.
 
     Returns:
@@ -88,15 +95,19 @@ def seal(
 
     Raises:
         ValueError: ``columns`` is empty, a column is missing or ambiguous, or ``context`` or ``row_id`` is
-            invalid.
-        TypeError: A column is neither string nor binary, or ``keys`` is not a key provider.
+            invalid, or a column's type cannot be sealed.
+        TypeError: A column is neither string nor binary (without the jar), or ``keys`` is not a key provider.
 
     A job fails with ``KeysetError`` if the policy of a keyset is ``gcm``.
 
     >>> sealed = seal(people, {"ssn": "ids"}, keys, context="people.{column}", row_id="id")  # doctest: +SKIP
     """
-    work = _checked(SealcombColumns("seal", tuple(columns.items()), _pickled(keys), context, row_id), df)
-    if jar := Jar.of(df, keys):
+    work = SealcombColumns("seal", tuple(columns.items()), _pickled(keys), context, row_id)
+    jar = Jar.of(df, keys)
+    work = _checked(work, df, any_type=jar is not None)
+    if context is None:
+        warnings.warn(UNBOUND, stacklevel=2)
+    if jar:
         return jar.run("seal", df, columns, context, row_id)
     return df.mapInArrow(work, _schema(df, columns, _sealed_field))
 
@@ -106,7 +117,7 @@ def open(  # noqa: A001, PLR0913
     columns: Mapping[str, str],
     keys: KeyProvider,
     *,
-    context: str = "{column}",
+    context: str | None = None,
     row_id: str | None = None,
     forged: Literal["raise", "null"] = "raise",
 ) -> DataFrame:
@@ -119,7 +130,9 @@ def open(  # noqa: A001, PLR0913
         df: The DataFrame.
         columns: The columns to open, each with the name of its keyset.
         keys: The key provider, which is called in the executors.
-        context: The context that the columns were sealed with.
+        context: The context that the columns were sealed with. By default, it is empty. If the first value
+            opens only with the column's name, the default context of earlier releases, that is used, with a
+            warning in the executor's log.
         row_id: The column of row ids that the columns were sealed with.
         forged: ``"raise"`` fails the job if a value does not open. ``"null"`` replaces such values by nulls.
 
@@ -135,9 +148,10 @@ def open(  # noqa: A001, PLR0913
     >>> opened = open(sealed, {"ssn": "ids"}, keys, context="people.{column}", row_id="id")  # doctest: +SKIP
     """
     work = SealcombColumns("open", tuple(columns.items()), _pickled(keys), context, row_id, forged=forged)
-    work = _checked(work, df)
+    jar = Jar.of(df, keys)
+    work = _checked(work, df, any_type=jar is not None)
     nullable = forged == "null"
-    if jar := Jar.of(df, keys):
+    if jar:
         return jar.run("tryOpen" if nullable else "open", df, columns, context, row_id)
     return df.mapInArrow(work, _schema(df, columns, lambda field: _opened_field(field, nullable=nullable)))
 
@@ -147,15 +161,17 @@ def reseal(
     columns: Mapping[str, str],
     keys: KeyProvider,
     *,
-    context: str = "{column}",
+    context: str | None = None,
     row_id: str | None = None,
 ) -> DataFrame:
     """Opens sealed columns, and seals them again under the primary keys of their keysets.
 
     The arguments and exceptions are those of ``seal`` and ``open``.
     """
-    work = _checked(SealcombColumns("reseal", tuple(columns.items()), _pickled(keys), context, row_id), df)
-    if jar := Jar.of(df, keys):
+    work = SealcombColumns("reseal", tuple(columns.items()), _pickled(keys), context, row_id)
+    jar = Jar.of(df, keys)
+    work = _checked(work, df, any_type=jar is not None)
+    if jar:
         return jar.run("reseal", df, columns, context, row_id)
     return df.mapInArrow(work, df.schema)
 
@@ -258,22 +274,26 @@ def seal_aes_encrypt(
 # ---- driver
 
 
-def _checked(work: SealcombColumns, df: DataFrame) -> SealcombColumns:
-    """Rejects invalid arguments, and records which columns become strings again."""
+def _checked(work: SealcombColumns, df: DataFrame, *, any_type: bool = False) -> SealcombColumns:
+    """Rejects invalid arguments, and records which columns become strings again.
+
+    ``any_type``: the jar checks the types.
+    """
     if not work.columns:
         raise ValueError("columns is empty; name at least one column")
     names = [name for name, _ in work.columns]
     kinds = (BinaryType, StringType) if work.verb.startswith("seal") else (BinaryType,)
     for name in names:
         kind = _field(df, name).dataType
-        if not isinstance(kind, kinds):
+        if not any_type and not isinstance(kind, kinds):
             wanted = "string or binary" if len(kinds) > 1 else "binary"
             raise TypeError(f"column {name!r} is {kind.simpleString()}, not {wanted}: cast it first")
     if work.row_id is not None:
         _field(df, work.row_id)
         if work.row_id in names:
             raise ValueError(f"row_id {work.row_id!r} must not be one of the columns")
-    if len(names) > 1 and "{column}" not in work.context:
+    several_need_one = work.context is not None or work.verb == "seal"
+    if len(names) > 1 and several_need_one and "{column}" not in (work.context or ""):
         raise ValueError("the context must contain {column} if there are several columns")
     strings = frozenset(name for name in names if STRING_MARK in df.schema[name].metadata)
     return replace(work, strings=strings)
@@ -357,7 +377,7 @@ class SealcombColumns:
     verb: str
     columns: tuple[tuple[str, str], ...]
     provider: bytes
-    context: str = "{column}"
+    context: str | None = None
     row_id: str | None = None
     strings: frozenset[str] = frozenset()
     forged: Literal["raise", "null"] = "raise"
@@ -383,8 +403,8 @@ class SealcombColumns:
         if self.verb.endswith("aes_encrypt"):
             _check_policy(keyset, keyset_name, ("gcm",))
             return self.transform_aes_encrypt(array, keyset)
-        context = self.context.replace("{column}", name).encode()
         ids = batch.column(self.row_id) if self.row_id else None
+        context = self.context_of(name, keyset, array, ids).encode()
         if self.verb == "open":
             as_type: Literal["utf8", "binary"] = "utf8" if name in self.strings else "binary"
             return open_column(
@@ -393,6 +413,19 @@ class SealcombColumns:
         _check_policy(keyset, keyset_name, MULTI_PROCESS_POLICIES)
         work = seal_column if self.verb == "seal" else reseal_column
         return work(array, keyset, context=context, row_ids=ids, threads=1)
+
+    def context_of(self, name: str, keyset: Keyset, array: pa.Array, ids: pa.Array | None) -> str:
+        """Returns a column's context. If none was given, the first value decides whether it is empty."""
+        if self.context is not None:
+            return self.context.replace("{column}", name)
+        if self.verb == "seal" or fitting(("", name), keyset, array, ids) != name:
+            return ""
+        warnings.warn(
+            f"column {name!r} is bound to its name, the default context of earlier releases; pass "
+            "context='{column}', because later releases will require it",
+            stacklevel=2,
+        )
+        return name
 
     def transform_aes_encrypt(self, array: pa.Array, keyset: Keyset) -> pa.Array:
         # Tink's format has an additional prefix: the byte 1 and the key id.

@@ -138,8 +138,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     cluster.stop()
 
 
-@pytest.fixture(scope="module")
-def spark(cluster: Cluster) -> Iterator[SparkSession]:
+def session(cluster: Cluster, **more: str) -> SparkSession:
+    """Returns the session of a cluster. The names of further settings have two underscores for a dot."""
     os.environ["SPARK_HOME"] = str(cluster.home)
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -165,14 +165,21 @@ def spark(cluster: Cluster) -> Iterator[SparkSession]:
         "spark.speculation.quantile": 0.5,
         "spark.speculation.minTaskRuntime": "3s",
         "spark.speculation.efficiency.enabled": False,
+        **{name.replace("__", "."): value for name, value in more.items()},
     }
     builder = SparkSession.builder.master(cluster.url).appName("sealcomb")
     for name, value in options.items():
         builder = builder.config(name, str(value).lower() if isinstance(value, bool) else str(value))
     session = builder.getOrCreate()
     session.range(2, numPartitions=2).count()
-    yield session
-    session.stop()
+    return session
+
+
+@pytest.fixture(scope="module")
+def spark(cluster: Cluster) -> Iterator[SparkSession]:
+    spark = session(cluster)
+    yield spark
+    spark.stop()
 
 
 @pytest.fixture(scope="module")
@@ -217,8 +224,8 @@ def test_strings_round_trip_through_parquet(
     spark: SparkSession, people: DataFrame, keys: KeyProvider, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "sealed")
-    sealcomb.spark.seal(people, BOTH, keys).write.parquet(path)
-    opened = sealcomb.spark.open(spark.read.parquet(path), BOTH, keys)
+    sealcomb.spark.seal(people, BOTH, keys, context="{column}").write.parquet(path)
+    opened = sealcomb.spark.open(spark.read.parquet(path), BOTH, keys, context="{column}")
     assert opened.dtypes == people.dtypes
     assert sorted_rows(opened, "ssn", "note") == sorted_rows(people, "ssn", "note")
 
@@ -368,14 +375,35 @@ def test_keys_instead_of_a_provider_are_refused(people: DataFrame, keysets: dict
 
 
 def test_a_forged_row_fails_the_job_or_is_null(people: DataFrame, keys: KeyProvider) -> None:
-    sealed = sealcomb.spark.seal(people, BOTH, keys)
+    sealed = sealcomb.spark.seal(people, BOTH, keys, context="{column}")
     forged = sealed.withColumn("note", F.expr("if(id = 12346, substring(note, 1, length(note) - 1), note)"))
     with pytest.raises(Exception, match=r"ForgedRow") as failure:
-        sealcomb.spark.open(forged, BOTH, keys).collect()
+        sealcomb.spark.open(forged, BOTH, keys, context="{column}").collect()
     assert "column 'note', partition 1, row 2346" in str(failure.value)
-    opened = sealcomb.spark.open(forged, BOTH, keys, forged="null")
+    opened = sealcomb.spark.open(forged, BOTH, keys, context="{column}", forged="null")
     nulls = opened.where("note IS NULL AND id % 3 != 0").collect()
     assert [row.id for row in nulls] == [12346]
+
+
+def test_without_a_context_values_are_bound_to_none_and_the_former_default_opens(
+    people: DataFrame, keys: KeyProvider, keysets: dict[str, Keyset]
+) -> None:
+    note = {"note": "notes"}
+    with pytest.warns(UserWarning, match="values are bound to no column"):
+        sealed = sealcomb.spark.seal(people, note, keys)
+    rows = sealed.limit(3).toArrow()
+    open_column(rows["note"], keysets["notes"], context="")
+    assert sorted_rows(sealcomb.spark.open(sealed, note, keys), "note") == sorted_rows(people, "note")
+    with pytest.raises(ValueError, match=r"must contain \{column\}"):
+        sealcomb.spark.seal(people, BOTH, keys)
+    former = sealcomb.spark.seal(people, BOTH, keys, context="{column}")
+    assert sorted_rows(sealcomb.spark.open(former, BOTH, keys), "note") == sorted_rows(people, "note")
+    resealed = sealcomb.spark.reseal(former, BOTH, keys)
+    opened = sealcomb.spark.open(resealed, BOTH, keys, context="{column}")
+    assert sorted_rows(opened, "note") == sorted_rows(people, "note")
+    foreign = sealcomb.spark.seal(people, note, keys, context="people.note")
+    with pytest.raises(Exception, match="ForgedRow"):
+        sealcomb.spark.open(foreign, note, keys).collect()
 
 
 def test_another_context_does_not_open(people: DataFrame, keys: KeyProvider) -> None:
@@ -482,7 +510,8 @@ def check_attempts(folder: Path) -> None:
 def rows_once(sealed: DataFrame, keys: KeyProvider, path: Path) -> list[tuple[object, ...]]:
     sealed.write.parquet(str(path))
     stored = sealed.sparkSession.read.parquet(str(path))
-    return sorted_rows(sealcomb.spark.open(stored, {"ssn": "notes"}, keys), "ssn")
+    opened = sealcomb.spark.open(stored, {"ssn": "notes"}, keys, context="people.{column}")
+    return sorted_rows(opened, "ssn")
 
 
 @pytest.mark.parametrize("what", ["executor", "worker"])
@@ -492,7 +521,7 @@ def test_killed_tasks_lose_no_rows_and_repeat_no_nonce(
     attempts = tmp_path / "attempts"
     attempts.mkdir()
     people = spark.range(0, ROWS, 1, 8).selectExpr("id", "concat('s', id) AS ssn")
-    sealed = sealcomb.spark.seal(people, {"ssn": "notes"}, keys)
+    sealed = sealcomb.spark.seal(people, {"ssn": "notes"}, keys, context="people.{column}")
     slow = sealed.mapInArrow(Attempts(attempts, stuck=2, seconds=0.3), sealed.schema)
     killed = Event()
 
@@ -512,7 +541,7 @@ def test_killed_tasks_lose_no_rows_and_repeat_no_nonce(
 def test_speculative_tasks_repeat_no_nonce(spark: SparkSession, keys: KeyProvider, tmp_path: Path) -> None:
     (tmp_path / "attempts").mkdir()
     people = spark.range(0, ROWS, 1, 4).selectExpr("id", "concat('s', id) AS ssn")
-    sealed = sealcomb.spark.seal(people, {"ssn": "notes"}, keys)
+    sealed = sealcomb.spark.seal(people, {"ssn": "notes"}, keys, context="people.{column}")
     slow = sealed.mapInArrow(Attempts(tmp_path / "attempts", stuck=2), sealed.schema)
     assert rows_once(slow, keys, tmp_path / "sealed") == [(row, f"s{row}") for row in range(ROWS)]
     check_attempts(tmp_path / "attempts")
@@ -528,7 +557,7 @@ def test_a_failed_task_is_retried(spark: SparkSession, keys: KeyProvider, tmp_pa
                 raise RuntimeError("the first attempt fails after its first batch")
 
     people = spark.range(0, ROWS, 1, 2).selectExpr("id", "concat('s', id) AS ssn")
-    sealed = sealcomb.spark.seal(people, {"ssn": "notes"}, keys)
+    sealed = sealcomb.spark.seal(people, {"ssn": "notes"}, keys, context="people.{column}")
     noting = sealed.mapInArrow(Attempts(tmp_path / "attempts"), sealed.schema)
     rows = rows_once(noting.mapInArrow(fails_once, sealed.schema), keys, tmp_path / "sealed")
     assert rows == [(row, f"s{row}") for row in range(ROWS)]
@@ -572,8 +601,8 @@ def test_no_key_is_in_what_is_pickled(
         return pickled[-1]
 
     monkeypatch.setattr(cloudpickle, "dumps", noted_dumps)
-    sealed = sealcomb.spark.seal(people, BOTH, keys)
-    sealcomb.spark.open(sealed, BOTH, keys).count()
+    sealed = sealcomb.spark.seal(people, BOTH, keys, context="{column}")
+    sealcomb.spark.open(sealed, BOTH, keys, context="{column}").count()
     sealed.select(sealcomb.spark.open_udf(keys, "notes", context="note")("note")).count()
     assert pickled
     for form in (form for secret in secrets(folder) for form in forms(secret)):
@@ -583,7 +612,7 @@ def test_no_key_is_in_what_is_pickled(
 def test_no_key_is_in_plans_and_in_what_spark_wrote(
     people: DataFrame, keys: KeyProvider, folder: Path, cluster: Cluster
 ) -> None:
-    sealed = sealcomb.spark.seal(people, BOTH, keys)
+    sealed = sealcomb.spark.seal(people, BOTH, keys, context="{column}")
     assert sealed.repartition(3).count() == ROWS
     with pytest.raises(Exception, match="ForgedRow") as failure:
         sealcomb.spark.open(sealed, BOTH, keys, context="other.{column}").collect()
@@ -609,10 +638,10 @@ def test_the_provider_is_called_in_the_executors_only(
         (calls / f"{os.getpid()}-{name}-{time.monotonic_ns()}").touch()
         return keys_from_file(folder)(name)
 
-    sealed = sealcomb.spark.seal(people, BOTH, keys)
+    sealed = sealcomb.spark.seal(people, BOTH, keys, context="{column}")
     assert not list(calls.iterdir())
     assert sealed.count() == ROWS
-    assert sealcomb.spark.open(sealed, BOTH, keys).count() == ROWS
+    assert sealcomb.spark.open(sealed, BOTH, keys, context="{column}").count() == ROWS
     seen = [tuple(file.name.split("-")[:2]) for file in calls.iterdir()]
     assert str(os.getpid()) not in {process for process, _ in seen}
     assert len(set(seen)) == len(seen), "a worker fetched a keyset twice"

@@ -1,50 +1,39 @@
-"""`sealcomb.spark` with the jar sealcomb-spark, in executors of their own."""
+"""`sealcomb.spark` with the jar sealcomb-spark, also if executors are killed or tasks run twice."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from test_spark import (  # noqa: F401
+    BOTH,
+    ROWS,
+    Cluster,
+    cluster,
+    folder,
+    keys,
+    keysets,
+    session,
+    test_a_failed_task_is_retried,
+    test_killed_tasks_lose_no_rows_and_repeat_no_nonce,
+    test_speculative_tasks_repeat_no_nonce,
+)
 
 import sealcomb.spark
-from sealcomb import Keyset, keys_from_env, keys_from_file
+from sealcomb import KeyProvider, Keyset, keys_from_env, keys_from_file, open_column, seal_column
 from sealcomb._spark_jar import EXTENSION, Jar, source_of
 
-ROWS = 20_000
-BOTH = {"ssn": "ids", "note": "notes"}
-
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("secrets")
-    for name, policy in (("ids", "deterministic"), ("notes", "random")):
-        (folder / f"{name}.json").write_text(Keyset.generate(policy).secret_tink_json())
-    return folder
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    home = tmp_path_factory.mktemp("home")
-    for entry in Path(pyspark.__file__).parent.iterdir():
-        (home / entry.name).symlink_to(entry)
-    os.environ |= {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-    session = (
-        SparkSession.builder.master("local-cluster[2,1,1024]")
-        .appName("sealcomb")
-        .config("spark.jars", os.environ["SEALCOMB_SPARK_JAR"])
-        .config("spark.sql.extensions", EXTENSION)
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.warehouse.dir", str(home / "warehouse"))
-        .config("spark.sql.shuffle.partitions", "2")
-        .getOrCreate()
-    )
-    yield session
-    session.stop()
+def spark(cluster: Cluster) -> Iterator[SparkSession]:  # noqa: F811
+    jar = {"spark__jars": os.environ["SEALCOMB_SPARK_JAR"], "spark__sql__extensions": EXTENSION}
+    spark = session(cluster, **jar)
+    yield spark
+    spark.stop()
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +44,10 @@ def people(spark: SparkSession) -> DataFrame:
 
 
 def test_the_jar_opens_what_python_sealed_and_vice_versa(
-    people: DataFrame, folder: Path, monkeypatch: pytest.MonkeyPatch
+    people: DataFrame,
+    keys: KeyProvider,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    keys = keys_from_file(folder)
     context, row_id = "people.{column}", "id"
     by_jar = sealcomb.spark.seal(people, BOTH, keys, context=context, row_id=row_id)
     assert "Sealcomb" in by_jar._jdf.queryExecution().executedPlan().toString()
@@ -75,25 +65,63 @@ def test_the_jar_opens_what_python_sealed_and_vice_versa(
     assert sorted(by_jar.select("id", "ssn").collect()) == sorted(by_python.select("id", "ssn").collect())
 
 
-def test_the_jar_reseals_and_returns_nulls_for_forged_values(people: DataFrame, folder: Path) -> None:
-    keys = keys_from_file(folder)
+def test_the_jar_reseals_and_returns_nulls_for_forged_values(
+    people: DataFrame,
+    keys: KeyProvider,  # noqa: F811
+) -> None:
+    note = {"note": "notes"}
     sealed = sealcomb.spark.reseal(
-        sealcomb.spark.seal(people, {"note": "notes"}, keys), {"note": "notes"}, keys
+        sealcomb.spark.seal(people, note, keys, context="people.note"), note, keys, context="people.note"
     )
     damaged = sealed.selectExpr("id", "if(id = 7, substring(note, 1, length(note) - 1), note) AS note")
     with pytest.raises(Exception, match="partition 0, row 7: the value did not verify"):
-        sealcomb.spark.open(damaged, {"note": "notes"}, keys).collect()
-    opened = sealcomb.spark.open(damaged, {"note": "notes"}, keys, forged="null")
+        sealcomb.spark.open(damaged, note, keys, context="people.note").collect()
+    opened = sealcomb.spark.open(damaged, note, keys, context="people.note", forged="null")
     assert [row.id for row in opened.where("note IS NULL AND id % 3 != 0").collect()] == [7]
 
 
-def test_other_providers_stay_in_python(people: DataFrame, folder: Path) -> None:
+def test_other_providers_stay_in_python(people: DataFrame, folder: Path) -> None:  # noqa: F811
     def mine(name: str) -> Keyset:
         return keys_from_file(folder)(name)
 
     assert source_of(mine) is None
     assert Jar.of(people, mine) is None
-    sealed = sealcomb.spark.seal(people, {"ssn": "ids"}, mine)
+    sealed = sealcomb.spark.seal(people, {"ssn": "ids"}, mine, context="people.ssn")
     assert "MapInArrow" in sealed._jdf.queryExecution().executedPlan().toString()
     assert source_of(keys_from_env()) == "env:SEALCOMB_KEYSET_"
     assert source_of(keys_from_file(folder)) == f"folder:{folder}"
+
+
+def test_columns_of_any_type_have_the_bytes_that_the_library_seals(
+    spark: SparkSession,
+    keys: KeyProvider,  # noqa: F811
+    keysets: dict[str, Keyset],  # noqa: F811
+) -> None:
+    plain = spark.range(1000).selectExpr(
+        "id",
+        "if(id % 7 = 0, null, named_struct('street', concat('s', id), 'zip', int(id))) AS addr",
+        "slice(array(id, null, id), 1, int(id % 4)) AS tags",
+        "map(concat('k', id), id % 2 = 0) AS scores",
+        "decimal(id) / 8 AS pay",
+    )
+    columns = dict.fromkeys(("addr", "tags", "scores", "pay"), "ids")
+    sealed = sealcomb.spark.seal(plain, columns, keys, context="people.{column}", row_id="id")
+    ours, theirs = sealed.orderBy("id").toArrow(), plain.orderBy("id").toArrow()
+    for name in columns:
+        how = {"context": f"people.{name}", "row_ids": theirs["id"]}
+        expected = pa.chunked_array(seal_column(theirs[name], keysets["ids"], **how))
+        assert ours[name].to_pylist() == expected.to_pylist()
+    addresses = open_column(ours["addr"], keysets["ids"], context="people.addr", row_ids=ours["id"])
+    assert len(addresses) == len(ours)
+    opened = sealcomb.spark.open(sealed, columns, keys, context="people.{column}", row_id="id")
+    assert opened.schema == plain.schema
+    assert opened.orderBy("id").collect() == plain.orderBy("id").collect()
+
+
+def test_the_former_default_context_opens(
+    people: DataFrame,
+    keys: KeyProvider,  # noqa: F811
+) -> None:
+    former = sealcomb.spark.seal(people, BOTH, keys, context="{column}")
+    assert "Sealcomb" in former._jdf.queryExecution().executedPlan().toString()
+    assert sorted(sealcomb.spark.open(former, BOTH, keys).collect()) == sorted(people.collect())
