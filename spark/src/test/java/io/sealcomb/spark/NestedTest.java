@@ -105,6 +105,7 @@ final class NestedTest {
     @Test
     void aChangedValueIsReportedWithItsRowAndItsPath() {
         sealed().selectExpr("id", "if(id = 12346, array(tags[0], tags[0]), tags) AS tags", "scores")
+                .localCheckpoint()
                 .createOrReplaceTempView("changed");
         Throwable error = ErrorTest.assertFails(
                 SealcombException.Forged.class,
