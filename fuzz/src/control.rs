@@ -136,6 +136,7 @@ fn end(role: Role, now: Instant) -> Control {
         control_key: &CONTROL_KEY,
         every,
         liveness: Liveness::DEFAULT,
+        slot: None,
     };
     let mut control = Control::new(&settings, now);
     control.set_address(address(role.other()), now);

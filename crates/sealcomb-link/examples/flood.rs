@@ -1,7 +1,8 @@
 //! Sends UDP datagrams as fast as possible, for `tests/net/speed.py`.
 //!
-//! usage: flood ADDRESS LENGTHS SECONDS
+//! usage: flood ADDRESS[,ADDRESS...] LENGTHS SECONDS
 //!
+//! With several addresses, bursts of 64 datagrams go to each in turn.
 //! LENGTHS is the size of the IPv4 packets in bytes, or `mix` for the Internet mix of docs/performance.md, limited to
 //! 1400 bytes. Prints the number of packets sent and their total size in bytes.
 
@@ -30,17 +31,26 @@ fn mix() -> Vec<usize> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [address, lengths, seconds] = &arguments[..] else {
-        return Err("usage: flood ADDRESS LENGTHS SECONDS".into());
+    let [addresses, lengths, seconds] = &arguments[..] else {
+        return Err("usage: flood ADDRESS[,ADDRESS...] LENGTHS SECONDS".into());
     };
     let lengths = if lengths == "mix" { mix() } else { vec![lengths.parse::<usize>()?] };
     let time = Duration::from_secs_f64(seconds.parse()?);
-    let socket = UdpSocket::bind("0.0.0.0:0")?;
-    socket.connect(address)?;
+    let sockets = addresses
+        .split(',')
+        .map(|address| {
+            let socket = UdpSocket::bind("0.0.0.0:0")?;
+            socket.connect(address)?;
+            Ok(socket)
+        })
+        .collect::<std::io::Result<Vec<UdpSocket>>>()?;
+    let mut turns = sockets.iter().cycle();
     let payload = [0; MAX];
     let (mut packets, mut bytes) = (0_u64, 0_u64);
     let start = Instant::now();
-    while start.elapsed() < time {
+    while start.elapsed() < time
+        && let Some(socket) = turns.next()
+    {
         for length in lengths.iter().cycle().skip(packets as usize % lengths.len()).take(64) {
             // Errors are ignored: the purpose is to fill every queue.
             let _ = socket.send(&payload[..length.saturating_sub(HEADERS).min(MAX)]);

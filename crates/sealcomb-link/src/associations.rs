@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use sealcomb_esp::{Numbers, Sequence, Suite, Window};
 
-use crate::config::Config;
+use crate::config::peers::PeerConfig;
 use crate::control::SaParameters;
 
 /// Locks a mutex. Poisoning is ignored: every critical section leaves the data consistent.
@@ -45,7 +45,7 @@ pub struct OutboundSa {
 }
 
 impl OutboundSa {
-    fn new(association: SaParameters, config: &Config, now: Instant) -> Self {
+    fn new(association: SaParameters, config: &PeerConfig, now: Instant) -> Self {
         let SaParameters { generation, epoch, spi, suite } = association;
         let numbers = Numbers::new(1, config.last_number());
         Self {
@@ -139,7 +139,7 @@ pub enum Admission {
 }
 
 impl InboundSa {
-    fn new(association: SaParameters, config: &Config, now: Instant) -> Self {
+    fn new(association: SaParameters, config: &PeerConfig, now: Instant) -> Self {
         let SaParameters { generation, epoch, spi, suite } = association;
         Self {
             generation,
@@ -185,7 +185,7 @@ impl InboundSa {
 /// The receiving associations by SPI.
 pub type Receiving = HashMap<u32, Arc<InboundSa>>;
 
-/// All associations of a link. Packet threads take a snapshot per batch; the control task updates them.
+/// All associations with a peer. Packet threads take a snapshot per batch; the control task updates them.
 #[derive(Default)]
 pub struct Associations {
     sending: RwLock<Option<Arc<OutboundSa>>>,
@@ -218,13 +218,13 @@ impl Associations {
     }
 
     /// Replaces the sending association, from the next batch on. Batches in flight finish under the old one.
-    pub fn send_under(&self, association: SaParameters, config: &Config, now: Instant) {
+    pub fn send_under(&self, association: SaParameters, config: &PeerConfig, now: Instant) {
         let outbound = Arc::new(OutboundSa::new(association, config, now));
         *self.sending.write().unwrap_or_else(PoisonError::into_inner) = Some(outbound);
     }
 
     /// Adds a receiving association.
-    pub fn receive(&self, association: SaParameters, config: &Config, now: Instant) {
+    pub fn receive(&self, association: SaParameters, config: &PeerConfig, now: Instant) {
         let inbound = Arc::new(InboundSa::new(association, config, now));
         self.change(|receiving| {
             receiving.insert(inbound.spi, inbound);
@@ -273,11 +273,12 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::config::Config;
 
     const AGE: Duration = Duration::from_secs(100);
     const OVERLAP: Duration = Duration::from_secs(3);
 
-    fn config(limits: &str, esn: bool) -> Config {
+    fn config(limits: &str, esn: bool) -> PeerConfig {
         let folder = tempfile::tempdir().unwrap();
         let at = |name| folder.path().join(name);
         fs::write(at("control.key"), "ab".repeat(32)).unwrap();
@@ -306,11 +307,11 @@ mod tests {
             "#
         );
         fs::write(at("link.toml"), text).unwrap();
-        Config::read(&at("link.toml")).unwrap()
+        Config::read(&at("link.toml")).unwrap().peers.remove(0)
     }
 
     /// Returns parameters of epoch 1, as if the master had restarted before each key.
-    fn association(config: &Config, generation: u64, spi: u32) -> SaParameters {
+    fn association(config: &PeerConfig, generation: u64, spi: u32) -> SaParameters {
         let keymat = vec![7; config.transform.keymat_bytes()];
         SaParameters { generation, epoch: 1, spi, suite: config.transform.suite(&keymat).unwrap() }
     }

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use nix::unistd::{User, getuid};
 
+use crate::config::peers::PeerConfig;
 use crate::config::{Config, Keys};
 use crate::findings::Findings;
 use crate::keys::{KeyProgram, KeyProvider, KmeClient, KmeStatus};
@@ -37,31 +38,34 @@ pub(crate) fn check(config: &Config, path: &Path, options: Options) -> Result<Ex
         return Ok(ExitCode::from(2));
     }
     if options.online {
-        ask_source(config)?;
+        for peer in &config.peers {
+            ask_source(config, peer).with_context(|| format!("{name}: {}the key source", peer.prefix()))?;
+        }
     }
     println!("{name}: no errors, {} warnings; inner MTU {} bytes", warnings.len(), config.inner_mtu());
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks the key source whether it can serve this end.
-fn ask_source(config: &Config) -> Result<()> {
+/// Asks a peer's key source whether it can serve this end.
+fn ask_source(config: &Config, peer: &PeerConfig) -> Result<()> {
+    let prefix = peer.prefix();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    match &config.keys {
-        Keys::File(_) => println!("no KME to ask: the key source is a file"),
+    match &peer.keys {
+        Keys::File(_) => println!("{prefix}no KME to ask: the key source is a file"),
         Keys::Etsi014(etsi014) => {
             let status: KmeStatus = runtime.block_on(KmeClient::new(etsi014)?.status())?;
-            println!("{}", status.describe());
+            println!("{prefix}{}", status.describe());
             status.check(etsi014)?;
         }
         Keys::Skip(skip) => {
             let client = KeyProvider::new(skip)?;
             let capabilities = runtime.block_on(client.capabilities())?;
-            println!("{}", capabilities.describe());
+            println!("{prefix}{}", capabilities.describe());
             capabilities.check(skip)?;
         }
         Keys::Command(program) => {
             runtime.block_on(KeyProgram::new(program).status(user(config)?.as_ref()))?;
-            println!("the command {} answers", program.path.display());
+            println!("{prefix}the command {} answers", program.path.display());
         }
     }
     Ok(())

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 macro_rules! counters {
     ($($(#[doc = $doc:literal])* $field:ident,)*) => {
-        /// Counters of one packet thread. Only that thread writes them; any thread may read them.
+        /// Counters of one packet thread, for a peer or for packets of no peer. Only that thread writes them; any
+        /// thread may read them.
         #[derive(Debug, Default)]
         pub struct Counters {
             $($(#[doc = $doc])* pub $field: AtomicU64,)*
@@ -29,6 +30,11 @@ macro_rules! counters {
             /// Iterates over the counters' names and values.
             pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 [$((stringify!($field), self.$field),)*].into_iter()
+            }
+
+            /// Adds other counts.
+            pub fn add(&mut self, other: &Self) {
+                $(self.$field += other.$field;)*
             }
 
             /// Returns the counters' descriptions, in the order of [`Self::named`].
@@ -55,6 +61,8 @@ counters! {
     out_dropped_too_long,
     /// Packets dropped because they are neither IPv4 nor IPv6.
     out_dropped_not_ip,
+    /// Packets dropped because no peer has a prefix with their destination.
+    out_dropped_no_peer,
     /// Packets dropped because sealing or sending failed.
     out_dropped_unsent,
     /// Datagrams received, from any address. Segments of a coalesced datagram count individually.
@@ -82,6 +90,8 @@ counters! {
     /// Packets dropped because they are marked as having experienced congestion while the inner packet does not
     /// support ECN (RFC 6040).
     in_dropped_congestion,
+    /// Packets dropped because their source is not in the prefixes of their peer.
+    in_dropped_other_source,
     /// Packets that the TUN device did not accept.
     in_dropped_undelivered,
     /// Datagrams among `in_control` dropped unread, because they are too long or too many were queued.
@@ -101,6 +111,7 @@ impl Counts {
             self.out_dropped_peer_dead,
             self.out_dropped_too_long,
             self.out_dropped_not_ip,
+            self.out_dropped_no_peer,
             self.out_dropped_unsent,
         ];
         i128::from(self.out_packets)
@@ -121,6 +132,7 @@ impl Counts {
             self.in_dropped_expired,
             self.in_dropped_dummy,
             self.in_dropped_congestion,
+            self.in_dropped_other_source,
             self.in_dropped_undelivered,
         ];
         i128::from(self.in_datagrams) - accounted.map(i128::from).iter().sum::<i128>()

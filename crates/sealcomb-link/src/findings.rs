@@ -14,6 +14,7 @@ use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::GeneralName;
 use x509_parser::pem::Pem;
 
+use crate::config::peers::PeerConfig;
 use crate::config::{Config, Etsi014, Keys, Program, Skip};
 use crate::keys::Source;
 
@@ -32,18 +33,28 @@ impl Findings {
         let mut findings = Self::default();
         let user = config.user.as_deref().and_then(|name| findings.user(name));
         findings.files(config, path, user.as_ref());
-        findings.secrets(config);
-        if let Err(error) = Source::new(&config.keys) {
-            findings.errors.push(format!("[keys]: {error:#}"));
-        }
         findings.status_server(config);
-        match &config.keys {
-            Keys::File(_) => {}
-            Keys::Etsi014(etsi014) => findings.saes(etsi014),
-            Keys::Skip(skip) => findings.systems(skip),
-            Keys::Command(program) => findings.program(program, user.as_ref()),
+        for peer in &config.peers {
+            findings.peer(peer, user.as_ref());
         }
         findings
+    }
+
+    fn peer(&mut self, peer: &PeerConfig, user: Option<&User>) {
+        let prefix = peer.prefix();
+        let mut own = Self::default();
+        own.secrets(peer);
+        if let Err(error) = Source::new(&peer.keys) {
+            own.errors.push(format!("[keys]: {error:#}"));
+        }
+        match &peer.keys {
+            Keys::File(_) => {}
+            Keys::Etsi014(etsi014) => own.saes(etsi014),
+            Keys::Skip(skip) => own.systems(skip),
+            Keys::Command(program) => own.program(program, user),
+        }
+        self.errors.extend(own.errors.iter().map(|text| format!("{prefix}{text}")));
+        self.warnings.extend(own.warnings.iter().map(|text| format!("{prefix}{text}")));
     }
 
     fn warn(&mut self, text: String) {
@@ -89,7 +100,7 @@ impl Findings {
     }
 
     /// Compares the secrets with each other and with obvious placeholders.
-    fn secrets(&mut self, config: &Config) {
+    fn secrets(&mut self, config: &PeerConfig) {
         let is_constant = |secret: &[u8]| secret.iter().all(|byte| *byte == secret[0]);
         if is_constant(&config.control_key) {
             self.warn("`control-key`: all bytes are equal; create a key with `sealcomb-link keygen`".into());

@@ -1,66 +1,102 @@
-//! The control task: it runs the rekey state machine with a clock, a socket, and a key source.
+//! The control of one peer: the rekey state machine with a clock, the sockets, and a key source.
 
 use std::net::{SocketAddr, UdpSocket};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex, mpsc, watch};
+use tokio::task::AbortHandle;
 
-use crate::associations::Associations;
-use crate::clock::{ClockTrouble, Clocks};
-use crate::config::{Config, Peer, Role};
+use crate::config::peers::PeerConfig;
+use crate::config::{Peer, Role};
 use crate::control::message::Refusal;
 use crate::control::{Action, Control, Event, Settings};
 use crate::keys::{Source, SourceError};
 use crate::log::{Log, Topic};
 use crate::names::{Found, resolve};
+use crate::path::mail::Mail;
+use crate::path::send_nat_keepalive;
+use crate::path::tunnels::Tunnel;
 use crate::path::udp::reconnect;
-use crate::path::{Activity, Input, NatKeepalive};
-use crate::run::with_port_offset;
 use crate::status::KeyCounters;
-use crate::supply::{SourceEvent, fetch, supply};
+use crate::supply::{SharedSource, SourceEvent, fetch, supply};
 use crate::threads::Threads;
 
-/// Resolution of the state machine's timers.
-const TICK: Duration = Duration::from_millis(5);
-/// Maximum number of queued control messages.
-pub(crate) const MAX_QUEUED: usize = 64;
-
-/// What the control task shares with a packet thread.
-pub(crate) struct Lane {
-    /// The thread's socket.
-    pub socket: UdpSocket,
-    /// The times of the thread's latest traffic.
-    pub activity: Arc<Activity>,
+/// What the control of all peers shares.
+pub(crate) struct Environment {
+    /// The sockets of the packet threads. The first carries the control messages.
+    pub sockets: Vec<UdpSocket>,
+    /// Whether the sockets are connected to the only peer.
+    pub is_single: bool,
+    pub mail: Arc<Mail>,
+    pub started: Instant,
+    /// Whether `local` is an IPv4 address.
+    pub is_v4: bool,
 }
 
-/// The environment of the state machine: configuration, associations, counters, sockets, and log.
+/// What a task found out for the control of a peer.
+pub(crate) enum News {
+    /// From the key source.
+    Source(SourceEvent),
+    /// From a name server.
+    Name(Found),
+}
+
+/// The news of a peer: the number of the peer, and that of its control, since another peer may have got the number.
+pub(crate) type PeerNews = (usize, u64, News);
+
+/// The control of one peer.
 pub(crate) struct Keying {
-    config: Config,
-    associations: Arc<Associations>,
-    counters: Arc<KeyCounters>,
-    /// The sockets and activities of the packet threads. The first carries the control messages.
-    lanes: Vec<Lane>,
-    keepalives: Vec<NatKeepalive>,
+    pub config: PeerConfig,
+    pub machine: Control,
+    pub tunnel: Arc<Tunnel>,
+    pub counters: Arc<KeyCounters>,
+    /// The number of this control, counted from the start of the link.
+    pub serial: u64,
+    /// The peer's address, as known to the packet threads.
+    pub address: Option<SocketAddr>,
+    /// Whether the source must deliver each key only once.
+    pub is_single_use: bool,
     log: Log,
+    tasks: Tasks,
     /// When the sockets to a dead peer are connected again; `None` while it is not dead.
     next_connect: Option<Instant>,
     /// Whether the sockets are connected to the peer. Without a route, as while an interface is down, they are not.
     is_connected: bool,
-    started: Instant,
     had_key: bool,
 }
 
+/// The tasks of a peer, and what they are asked for.
+struct Tasks {
+    source: SharedSource,
+    /// The number of keys to request in advance (master only).
+    wanted: watch::Sender<usize>,
+    /// The IDs of the keys to fetch (slave only).
+    ids: mpsc::Sender<String>,
+    is_name_wanted: watch::Sender<bool>,
+    handles: Vec<AbortHandle>,
+}
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        for handle in &self.handles {
+            handle.abort();
+        }
+    }
+}
+
+/// Adds `i` to the port of an address. The configuration ensures that the port does not exceed 65535.
+pub(crate) fn with_port_offset(address: SocketAddr, i: u16) -> SocketAddr {
+    SocketAddr::new(address.ip(), address.port().saturating_add(i))
+}
+
 /// Connects the sockets of all packet threads to the peer. Returns whether all are connected: there may be no route.
-fn connect(lanes: &[Lane], address: SocketAddr) -> bool {
-    let numbered = (0..).zip(lanes);
+fn connect(sockets: &[UdpSocket], address: SocketAddr) -> bool {
+    let numbered = (0..).zip(sockets);
     // Each socket is tried, even if another fails.
-    numbered.fold(true, |all, (number, lane)| {
-        reconnect(&lane.socket, with_port_offset(address, number)).is_ok() && all
+    numbered.fold(true, |all, (number, socket)| {
+        reconnect(socket, with_port_offset(address, number)).is_ok() && all
     })
 }
 
@@ -68,172 +104,178 @@ fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-impl Keying {
-    pub(crate) fn new(
-        config: Config,
-        associations: Arc<Associations>,
-        counters: Arc<KeyCounters>,
-        lanes: Vec<Lane>,
-    ) -> std::io::Result<Self> {
-        let log = Log::new(&config);
-        let keepalives = lanes
-            .iter()
-            .map(|lane| Ok(NatKeepalive::new(lane.socket.try_clone()?, lane.activity.clone())))
-            .collect::<std::io::Result<Vec<NatKeepalive>>>()?;
-        let started = Instant::now();
-        Ok(Self {
-            config,
-            associations,
-            counters,
-            lanes,
-            keepalives,
-            log,
-            next_connect: None,
-            is_connected: false,
-            started,
-            had_key: false,
-        })
-    }
-
-    /// Runs until SIGTERM or SIGINT.
-    ///
-    /// # Errors
-    /// The reason why a thread or task has ended.
-    pub(crate) async fn run(
-        mut self,
-        source: Source,
-        mut control: mpsc::Receiver<Input>,
-        threads: &mut Threads,
-        path: &Path,
-    ) -> Result<()> {
-        let mut machine = Control::new(
-            &Settings {
-                role: self.config.role,
-                transform: self.config.transform,
-                extended: self.config.extended,
-                single_use: source.is_single_use(),
-                control_key: &self.config.control_key,
-                every: self.config.rekey.age,
-                liveness: self.config.liveness,
-            },
-            Instant::now(),
-        );
-        if let Some(address) = self.config.peer.address() {
-            machine.set_address(address, Instant::now());
+/// Passes the messages of a peer's task on to the control of all peers.
+fn forward<T: Send + 'static>(
+    slot: usize,
+    serial: u64,
+    to: &mpsc::Sender<PeerNews>,
+    wrap: fn(T) -> News,
+) -> mpsc::Sender<T> {
+    let (sender, mut receiver) = mpsc::channel(1);
+    let to = to.clone();
+    // Ends with the task that holds the sender.
+    tokio::spawn(async move {
+        while let Some(message) = receiver.recv().await {
+            if to.send((slot, serial, wrap(message))).await.is_err() {
+                return;
+            }
         }
-        let ahead = self.config.keys.ahead();
-        let source = Arc::new(Mutex::new(Arc::new(source)));
+    });
+    sender
+}
+
+impl Tasks {
+    fn start(
+        config: &PeerConfig,
+        source: Source,
+        (slot, serial): (usize, u64),
+        is_v4: bool,
+        news: &mpsc::Sender<PeerNews>,
+        threads: &Threads,
+    ) -> Self {
+        let source: SharedSource = Arc::new(Mutex::new(Arc::new(source)));
         let (wanted, wants) = watch::channel(0);
         // The state machine fetches one key at a time.
-        let (ids_sender, ids) = mpsc::channel(1);
-        let (news_sender, mut news) = mpsc::channel(1);
-        match self.config.role {
-            Role::Master => threads.start_task("source", supply(source.clone(), wants, news_sender)),
-            Role::Slave => threads.start_task("source", fetch(source.clone(), ids, news_sender)),
+        let (ids, named) = mpsc::channel(1);
+        let sender = forward(slot, serial, news, News::Source);
+        let mut handles = vec![match config.role {
+            Role::Master => threads.start_task("source", supply(source.clone(), wants, sender)),
+            Role::Slave => threads.start_task("source", fetch(source.clone(), named, sender)),
+        }];
+        let (is_name_wanted, wants_name) = watch::channel(true);
+        if let Peer::Name { host, port } = &config.address {
+            let found = forward(slot, serial, news, News::Name);
+            let lookups = resolve(host.clone(), *port, is_v4, wants_name, found);
+            handles.push(threads.start_task("names", lookups));
         }
-        let (name_wanted, is_name_wanted) = watch::channel(true);
-        let (found_sender, mut found) = mpsc::channel(1);
-        if let Peer::Name { host, port } = &self.config.peer {
-            let is_v4 = self.config.local.is_ipv4();
-            let lookups = resolve(host.clone(), *port, is_v4, is_name_wanted, found_sender.clone());
-            threads.start_task("names", lookups);
+        Self { source, wanted, ids, is_name_wanted, handles }
+    }
+}
+
+impl Keying {
+    /// Starts the control of a peer and its tasks. `slot` is the number of the peer if there may be several.
+    pub(crate) fn new(
+        config: PeerConfig,
+        source: Source,
+        serial: u64,
+        environment: &Environment,
+        news: &mpsc::Sender<PeerNews>,
+        threads: &Threads,
+        tunnel: Arc<Tunnel>,
+    ) -> Self {
+        let (now, is_single_use) = (Instant::now(), source.is_single_use());
+        let mut machine = Control::new(
+            &Settings {
+                role: config.role,
+                transform: config.transform,
+                extended: config.extended,
+                single_use: is_single_use,
+                control_key: &config.control_key,
+                every: config.rekey.age,
+                liveness: config.liveness,
+                slot: (!environment.is_single).then_some(tunnel.slot as u32),
+            },
+            now,
+        );
+        if let Some(address) = config.address.address() {
+            machine.set_address(address, now);
         }
-        let mut hang_up = signal(SignalKind::hangup())?;
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut tick = tokio::time::interval(TICK);
-        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut clocks = Clocks::new(Instant::now());
-        let mut inputs = Vec::with_capacity(MAX_QUEUED);
-        loop {
-            tokio::select! {
-                _ = control.recv_many(&mut inputs, MAX_QUEUED) => {
-                    for input in inputs.drain(..) {
-                        self.handle_input(&mut machine, input);
-                    }
-                }
-                Some(found) = found.recv() => self.handle_name(&mut machine, found),
-                Some(news) = news.recv() => self.handle_source_event(&mut machine, news),
-                error = threads.ended() => return Err(error),
-                _ = tick.tick() => {}
-                _ = hang_up.recv() => self.reload(&mut machine, &source, path).await,
-                _ = terminate.recv() => return Ok(()),
-                _ = interrupt.recv() => return Ok(()),
-            }
-            let now = Instant::now();
-            if let Some(outbound) =
-                self.associations.sending().filter(|outbound| outbound.is_past_soft_limit())
-            {
-                machine.soft_limit_reached(outbound.generation, now);
-            }
-            if let Some(trouble) = clocks.tick(now) {
-                self.log.clock(trouble, now);
-                if matches!(trouble, ClockTrouble::Suspended(_)) {
-                    machine.change_now(now);
-                }
-            }
-            if let Some(at) = self.lanes.iter().filter_map(|lane| lane.activity.received()).max() {
-                machine.heard_traffic(at);
-            }
-            machine.tick(now);
-            self.execute(&mut machine, &ids_sender, now);
-            self.associations.set_peer_dead(machine.is_peer_dead(now));
-            self.find_dead_peer(&mut machine, now);
-            let is_alive = machine.heard().is_some() && !machine.is_peer_dead(now);
-            name_wanted.send_if_modified(|wanted| std::mem::replace(wanted, !is_alive) == is_alive);
-            self.keep_nat_mappings(now);
-            wanted.send_if_modified(|wanted| std::mem::replace(wanted, machine.wants(ahead)) != *wanted);
-            self.associations.expire(now);
-            let has_key =
-                self.associations.sending().is_some_and(|outbound| !outbound.is_past_hard_limit(now));
-            self.log.key(has_key, self.had_key, self.started, now);
-            self.had_key |= has_key;
-            self.log.tick(now);
-            self.counters.note(&machine, self.log.troubles(), now);
+        let tasks = Tasks::start(&config, source, (tunnel.slot, serial), environment.is_v4, news, threads);
+        Self {
+            log: Log::new(&config),
+            config,
+            machine,
+            tunnel,
+            counters: Arc::default(),
+            serial,
+            address: None,
+            is_single_use,
+            tasks,
+            next_connect: None,
+            is_connected: false,
+            had_key: false,
         }
     }
 
-    fn handle_input(&mut self, machine: &mut Control, input: Input) {
-        match input {
-            Input::Message(datagram, source) => {
-                if !machine.receive(&datagram, source, Instant::now()) {
-                    count(&self.counters.control_ignored);
-                }
-            }
-            Input::Moved(0, source) => machine.heard_from(source),
+    /// Processes a control message. Returns whether it was accepted.
+    pub(crate) fn receive(&mut self, datagram: &[u8], source: SocketAddr, now: Instant) -> bool {
+        let is_accepted = self.machine.receive(datagram, source, now);
+        if !is_accepted {
+            count(&self.counters.control_ignored);
+        }
+        is_accepted
+    }
+
+    /// Handles a verified packet that a thread received from another address than the known one.
+    pub(crate) fn moved(&mut self, environment: &Environment, thread: usize, source: SocketAddr) {
+        if thread == 0 {
+            self.machine.heard_from(source);
+        } else if environment.is_single {
             // Behind a NAT, the ports of the peer's other threads do not follow from that of the first.
-            Input::Moved(number, source) => {
-                if let Some(lane) = self.lanes.get(number) {
-                    let _ = reconnect(&lane.socket, source);
-                }
+            if let Some(socket) = environment.sockets.get(thread) {
+                let _ = reconnect(socket, source);
             }
+        } else if let Some(strand) = self.tunnel.strands.get(thread) {
+            strand.set_address(source);
         }
     }
 
-    fn handle_name(&mut self, machine: &mut Control, found: Found) {
+    /// Gives the peer its turn: runs what is due, and executes the actions of the state machine.
+    pub(crate) fn turn(&mut self, environment: &Environment, other_troubles: &[String], now: Instant) {
+        let associations = &self.tunnel.associations;
+        if let Some(outbound) = associations.sending().filter(|outbound| outbound.is_past_soft_limit()) {
+            self.machine.soft_limit_reached(outbound.generation, now);
+        }
+        if let Some(at) = self.tunnel.strands.iter().filter_map(|strand| strand.activity.received()).max() {
+            self.machine.heard_traffic(at);
+        }
+        self.machine.tick(now);
+        self.execute(environment, now);
+        self.tunnel.associations.set_peer_dead(self.machine.is_peer_dead(now));
+        self.find_dead_peer(environment, now);
+        let is_alive = self.machine.heard().is_some() && !self.machine.is_peer_dead(now);
+        self.tasks.is_name_wanted.send_if_modified(|wanted| std::mem::replace(wanted, !is_alive) == is_alive);
+        self.keep_nat_mappings(environment, now);
+        let wants = self.machine.wants(self.config.keys.ahead());
+        self.tasks.wanted.send_if_modified(|wanted| std::mem::replace(wanted, wants) != wants);
+        let associations = &self.tunnel.associations;
+        associations.expire(now);
+        let has_key = associations.sending().is_some_and(|outbound| !outbound.is_past_hard_limit(now));
+        self.log.key(has_key, self.had_key, environment.started, now);
+        self.had_key |= has_key;
+        self.log.tick(now);
+        let troubles = [other_troubles, &self.log.troubles()[..]].concat();
+        self.counters.note(&self.machine, troubles, now);
+    }
+
+    /// Handles what a task found out.
+    pub(crate) fn handle(&mut self, news: News) {
         let now = Instant::now();
-        match found {
-            Ok(address) => {
+        match news {
+            News::Source(event) => self.handle_source_event(event),
+            News::Name(Ok(address)) => {
                 self.log.end(Topic::Name);
-                machine.set_address(address, now);
+                self.machine.set_address(address, now);
             }
-            Err(why) => {
-                let text = format!("peer not found: cannot resolve {}: {why}", self.config.peer);
+            News::Name(Err(why)) => {
+                let text = format!("peer not found: cannot resolve {}: {why}", self.config.address);
                 self.log.begin(Topic::Name, &text, now);
             }
         }
     }
 
-    /// Looks for a dead peer at its configured address, in case it moved there, and connects the sockets again once
-    /// per second, in case this end's own address has changed.
-    fn find_dead_peer(&mut self, machine: &mut Control, now: Instant) {
+    /// Looks for a dead peer at its configured address, in case it moved there. Connects the sockets to the only peer
+    /// again once per second, in case this end's own address has changed.
+    fn find_dead_peer(&mut self, environment: &Environment, now: Instant) {
         const INTERVAL: Duration = Duration::from_secs(1);
-        if !machine.is_peer_dead(now) {
+        let Environment { sockets, is_single, .. } = environment;
+        if !self.machine.is_peer_dead(now) {
             self.next_connect = None;
-            if !self.is_connected
-                && let Some(address) = machine.address()
+            if *is_single
+                && !self.is_connected
+                && let Some(address) = self.machine.address()
             {
-                self.is_connected = connect(&self.lanes, address);
+                self.is_connected = connect(sockets, address);
             }
             return;
         }
@@ -241,19 +283,20 @@ impl Keying {
             return;
         }
         if self.next_connect.replace(now + INTERVAL).is_none()
-            && let Some(address) = self.config.peer.address()
+            && let Some(address) = self.config.address.address()
         {
-            machine.set_address(address, now);
+            self.machine.set_address(address, now);
         }
-        if let Some(address) = machine.address() {
-            self.is_connected = connect(&self.lanes, address);
+        if *is_single && let Some(address) = self.machine.address() {
+            self.is_connected = connect(sockets, address);
         }
     }
 
-    fn handle_source_event(&mut self, machine: &mut Control, news: SourceEvent) {
-        match news {
+    fn handle_source_event(&mut self, event: SourceEvent) {
+        match event {
             SourceEvent::Keys(keys, used) => {
-                let new = keys.into_iter().map(|key| machine.add_key(key)).filter(|is_new| *is_new).count();
+                let new =
+                    keys.into_iter().map(|key| self.machine.add_key(key)).filter(|is_new| *is_new).count();
                 if new > 0 {
                     self.log.end(Topic::Source);
                 }
@@ -262,11 +305,11 @@ impl Keying {
             }
             SourceEvent::Fetched(id, Ok(key)) => {
                 self.log.end(Topic::Source);
-                machine.fetched(&id, Ok(key.key));
+                self.machine.fetched(&id, Ok(key.key));
             }
             SourceEvent::Fetched(id, Err(error)) => {
                 self.source_failed(&error);
-                machine.fetched(&id, Err(error.to_string()));
+                self.machine.fetched(&id, Err(error.to_string()));
             }
             SourceEvent::Failed(error) => self.source_failed(&error),
         }
@@ -282,91 +325,85 @@ impl Keying {
         self.log.begin(Topic::Source, &format!("key source failed: {error}"), Instant::now());
     }
 
-    fn keep_nat_mappings(&self, now: Instant) {
+    fn keep_nat_mappings(&self, environment: &Environment, now: Instant) {
         let Some(interval) = self.config.liveness.nat_keepalive else { return };
-        for keepalive in &self.keepalives {
-            if keepalive.send_if_due(interval, now) {
+        for (socket, strand) in environment.sockets.iter().zip(&self.tunnel.strands) {
+            let address = strand.address();
+            let has_address = environment.is_single || address.is_some();
+            if has_address && send_nat_keepalive(socket, address, &strand.activity, interval, now) {
                 count(&self.counters.nat_keepalives);
             }
         }
     }
 
-    fn execute(&mut self, machine: &mut Control, ids: &mpsc::Sender<String>, now: Instant) {
-        let Self { config, associations, counters, lanes, log, is_connected, .. } = self;
-        for action in machine.actions() {
+    /// Records the peer's address for the packet threads.
+    fn move_to(&mut self, environment: &Environment, address: SocketAddr, now: Instant) {
+        environment.mail.note_address(self.address.replace(address), Some(address));
+        if environment.is_single {
+            self.is_connected = connect(&environment.sockets, address);
+        } else {
+            for (number, strand) in (0..).zip(&self.tunnel.strands) {
+                strand.set_address(with_port_offset(address, number));
+            }
+        }
+        self.log.moved(&self.config.address, address, now);
+    }
+
+    fn execute(&mut self, environment: &Environment, now: Instant) {
+        let actions: Vec<Action> = self.machine.actions().collect();
+        let tunnel = self.tunnel.clone();
+        let associations = &tunnel.associations;
+        for action in actions {
             match action {
                 // A message that cannot be sent now is retransmitted.
                 Action::Send(datagram, address) => {
-                    let _ = lanes[0].socket.send_to(&datagram, address);
-                    lanes[0].activity.note_sent(now);
+                    let _ = environment.sockets[0].send_to(&datagram, address);
+                    tunnel.strands[0].activity.note_sent(now);
                 }
-                Action::Move(address) => {
-                    *is_connected = connect(lanes, address);
-                    log.moved(&config.peer, address, now);
-                }
-                Action::Receive(association) => associations.receive(association, config, now),
+                Action::Move(address) => self.move_to(environment, address, now),
+                Action::Receive(association) => associations.receive(association, &self.config, now),
                 Action::Forget(generation) => associations.forget(generation),
                 Action::SendUnder(association) => {
-                    associations.send_under(association, config, now);
-                    count(&counters.changes);
+                    associations.send_under(association, &self.config, now);
+                    count(&self.counters.changes);
                 }
-                Action::Retire(generation) => associations.retire(generation, now + config.overlap),
+                Action::Retire(generation) => associations.retire(generation, now + self.config.overlap),
                 // The channel has room: the previous fetch is complete.
-                Action::Fetch(id) => drop(ids.try_send(id)),
-                Action::Report(event) => {
-                    match &event {
-                        Event::Refused(_, Refusal::Disagree, _) => count(&counters.disagreements),
-                        Event::Refused(..) | Event::OtherSuite(..) => count(&counters.refused),
-                        Event::Repeated => count(&counters.repeated),
-                        Event::Met
-                        | Event::Restarted
-                        | Event::Dead(_)
-                        | Event::OtherVersions(_)
-                        | Event::Back(_)
-                        | Event::Changed(_) => {}
-                    }
-                    log.event(event, now);
-                }
+                Action::Fetch(id) => drop(self.tasks.ids.try_send(id)),
+                Action::Report(event) => self.report(event, now),
             }
         }
     }
 
-    /// Applies the reloadable fields of the configuration file.
-    async fn reload(&mut self, machine: &mut Control, source: &Mutex<Arc<Source>>, path: &Path) {
-        let new = match Config::read(path) {
-            Ok(new) => new,
-            Err(errors) => {
-                for error in errors {
-                    tracing::error!("{error}");
-                }
-                tracing::error!("reload failed: the configuration is invalid and remains unchanged");
-                return;
-            }
-        };
-        match Source::new(&new.keys) {
-            Ok(new) if new.is_single_use() == source.lock().await.is_single_use() => {
-                *source.lock().await = Arc::new(new);
-            }
-            Ok(_) => tracing::warn!("not reloaded: changing the type of key source requires a restart"),
-            Err(error) => {
-                tracing::error!("reload failed: {error:#}; the configuration remains unchanged");
-                return;
-            }
+    fn report(&mut self, event: Event, now: Instant) {
+        match &event {
+            Event::Refused(_, Refusal::Disagree, _) => count(&self.counters.disagreements),
+            Event::Refused(..) | Event::OtherSuite(..) => count(&self.counters.refused),
+            Event::Repeated => count(&self.counters.repeated),
+            Event::Met
+            | Event::Restarted
+            | Event::Dead(_)
+            | Event::OtherVersions(_)
+            | Event::Back(_)
+            | Event::Changed(_) => {}
         }
-        let fields = self.config.fields_fixed_until_restart(&new);
-        if !fields.is_empty() {
-            tracing::warn!("not reloaded: changing these fields requires a restart: {}", fields.join(", "));
+        self.log.event(event, now);
+    }
+
+    /// Applies the reloadable fields of a new configuration, and rekeys. `source` replaces the key source.
+    pub(crate) async fn reload(&mut self, new: PeerConfig, source: Option<Source>, now: Instant) {
+        if let Some(source) = source {
+            *self.tasks.source.lock().await = Arc::new(source);
+            self.config.keys = new.keys;
         }
-        let now = Instant::now();
         self.config.rekey = new.rekey;
         self.config.limits = new.limits;
         self.config.overlap = new.overlap;
         self.config.liveness = new.liveness;
-        machine.set_liveness(new.liveness);
+        self.config.allowed = new.allowed;
+        self.machine.set_liveness(new.liveness);
         self.log.set_dead_time(new.liveness.dead);
-        self.config.keys = new.keys;
-        machine.set_interval(self.config.rekey.age, now);
-        machine.change_now(now);
-        tracing::info!("reloaded: [keys], [rekey], [limits], [liveness] and overlap");
+        self.machine.set_interval(self.config.rekey.age, now);
+        self.machine.change_now(now);
     }
 }

@@ -1,7 +1,8 @@
 //! `sealcomb-link`: a user-space IPsec ESP tunnel that rekeys up to ten times per second.
 //!
 //! The rekey state machine ([`control`]) and the key derivation ([`mod@derive`]) are independent of I/O. The data
-//! path ([`path`]) gets its keys from [`associations`] only. `docs/link.md` introduces it.
+//! path ([`path`]) gets its keys from [`associations`] only. An end may have several peers, each with its own state
+//! machine, keys and associations. `docs/link.md` introduces it.
 #![forbid(unsafe_code)]
 
 pub mod associations;
@@ -14,6 +15,7 @@ pub mod derive;
 mod dns;
 mod findings;
 mod hooks;
+mod hub;
 mod keygen;
 mod keying;
 pub mod keys;

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use sealcomb_esp::Transform;
 
 use crate::clock::ClockTrouble;
-use crate::config::{Config, Peer, Role};
+use crate::config::peers::PeerConfig;
+use crate::config::{Peer, Role};
 use crate::control::message::Refusal;
 use crate::control::version::Versions;
 use crate::control::{Event, Silence};
@@ -46,38 +47,19 @@ impl Topic {
     }
 }
 
-/// The log, with its state for suppressing repeated lines.
-pub(crate) struct Log {
-    role: Role,
-    peer: String,
-    transform: Transform,
-    extended: bool,
-    /// Time without a sign of life after which the peer counts as dead.
-    dead: Duration,
+/// The lines about a peer or about the link as a whole, with the state for suppressing repeated ones.
+pub(crate) struct Lines {
+    /// The beginning of each line: the name of the peer and a colon, if it has one.
+    prefix: String,
     problems: Problems<Topic>,
     /// When trouble with the clocks is no longer a current problem.
     clocks_clear: Option<Instant>,
 }
 
-impl Log {
-    pub(crate) fn new(config: &Config) -> Self {
-        Self {
-            role: config.role,
-            peer: match config.peer {
-                Peer::Absent => "a peer of unknown address".into(),
-                Peer::Address(_) | Peer::Name { .. } => config.peer.to_string(),
-            },
-            transform: config.transform,
-            extended: config.extended,
-            dead: config.liveness.dead,
-            problems: Problems::new(),
-            clocks_clear: None,
-        }
-    }
-
-    /// Changes the dead time in the texts.
-    pub(crate) fn set_dead_time(&mut self, dead: Duration) {
-        self.dead = dead;
+impl Lines {
+    /// Returns the lines that begin with this text.
+    pub(crate) fn new(prefix: String) -> Self {
+        Self { prefix, problems: Problems::new(), clocks_clear: None }
     }
 
     /// Returns the current problems.
@@ -85,17 +67,21 @@ impl Log {
         self.problems.texts()
     }
 
+    fn info(&self, text: &str) {
+        tracing::info!("{}{text}", self.prefix);
+    }
+
     /// Records a problem, and logs it unless it was logged recently or persists.
     pub(crate) fn begin(&mut self, topic: Topic, text: &str, now: Instant) {
         if self.problems.begin(topic, text, now) {
-            tracing::warn!("{text}");
+            tracing::warn!("{}{text}", self.prefix);
         }
     }
 
     /// Clears a topic's problem, and logs its resolution if the problem was logged.
     pub(crate) fn end(&mut self, topic: Topic) {
         if self.problems.end(topic) {
-            tracing::info!("{}", topic.end());
+            self.info(topic.end());
         }
     }
 
@@ -105,22 +91,7 @@ impl Log {
             self.problems.end(Topic::Clock);
         }
         for (text, age) in self.problems.reminders(now) {
-            tracing::warn!("{text} (for {} so far)", seconds(age));
-        }
-    }
-
-    /// Logs the peer's address, unless it is the configured one or was logged recently.
-    pub(crate) fn moved(&mut self, configured: &Peer, address: SocketAddr, now: Instant) {
-        self.peer = match configured {
-            Peer::Address(usual) if *usual == address => address.to_string(),
-            Peer::Address(_) | Peer::Name { .. } => format!("{configured} at {address}"),
-            Peer::Absent => address.to_string(),
-        };
-        let text = format!("peer moved: {}", self.peer);
-        let is_due = *configured != Peer::Address(address) && self.problems.begin(Topic::Address, &text, now);
-        self.problems.end(Topic::Address);
-        if is_due {
-            tracing::info!("{text}");
+            tracing::warn!("{}{text} (for {} so far)", self.prefix, seconds(age));
         }
     }
 
@@ -148,25 +119,97 @@ impl Log {
         self.begin(Topic::Clock, &text, now);
         self.clocks_clear = Some(now + SHOWN);
     }
+}
+
+/// The log of a peer.
+pub(crate) struct Log {
+    lines: Lines,
+    role: Role,
+    peer: String,
+    transform: Transform,
+    extended: bool,
+    /// Time without a sign of life after which the peer counts as dead.
+    dead: Duration,
+}
+
+impl Log {
+    pub(crate) fn new(config: &PeerConfig) -> Self {
+        Self {
+            lines: Lines::new(config.prefix()),
+            role: config.role,
+            peer: match config.address {
+                Peer::Absent => "a peer of unknown address".into(),
+                Peer::Address(_) | Peer::Name { .. } => config.address.to_string(),
+            },
+            transform: config.transform,
+            extended: config.extended,
+            dead: config.liveness.dead,
+        }
+    }
+
+    /// Changes the dead time in the texts.
+    pub(crate) fn set_dead_time(&mut self, dead: Duration) {
+        self.dead = dead;
+    }
+
+    /// Returns the current problems.
+    pub(crate) fn troubles(&self) -> Vec<String> {
+        self.lines.troubles()
+    }
+
+    /// Records a problem, and logs it unless it was logged recently or persists.
+    pub(crate) fn begin(&mut self, topic: Topic, text: &str, now: Instant) {
+        self.lines.begin(topic, text, now);
+    }
+
+    /// Clears a topic's problem, and logs its resolution if the problem was logged.
+    pub(crate) fn end(&mut self, topic: Topic) {
+        self.lines.end(topic);
+    }
+
+    /// Logs the persisting problems that are due again.
+    pub(crate) fn tick(&mut self, now: Instant) {
+        self.lines.tick(now);
+    }
+
+    /// Logs the peer's address, unless it is the configured one or was logged recently.
+    pub(crate) fn moved(&mut self, configured: &Peer, address: SocketAddr, now: Instant) {
+        self.peer = match configured {
+            Peer::Address(usual) if *usual == address => address.to_string(),
+            Peer::Address(_) | Peer::Name { .. } => format!("{configured} at {address}"),
+            Peer::Absent => address.to_string(),
+        };
+        let text = format!("peer moved: {}", self.peer);
+        let is_due =
+            *configured != Peer::Address(address) && self.lines.problems.begin(Topic::Address, &text, now);
+        self.lines.problems.end(Topic::Address);
+        if is_due {
+            self.lines.info(&text);
+        }
+    }
 
     /// Logs an event of the state machine.
     pub(crate) fn event(&mut self, event: Event, now: Instant) {
         match event {
             Event::Met => {
                 self.end(Topic::Peer);
-                tracing::info!("peer connected: {}", self.peer);
+                self.lines.info(&format!("peer connected: {}", self.peer));
             }
             Event::Restarted => {
                 self.end(Topic::Peer);
                 // Rate-limited: an attacker with the control key can cause this event at will.
                 let text = "peer restarted: the next key that both ends agree on replaces all earlier ones";
-                if self.problems.begin(Topic::Exchange, text, now) {
-                    tracing::info!("{text}");
+                if self.lines.problems.begin(Topic::Exchange, text, now) {
+                    self.lines.info(text);
                 }
             }
             Event::Back(silence) => {
-                if self.problems.end(Topic::Peer) {
-                    tracing::info!("peer back: {} is heard again after {}", self.peer, seconds(silence));
+                if self.lines.problems.end(Topic::Peer) {
+                    self.lines.info(&format!(
+                        "peer back: {} is heard again after {}",
+                        self.peer,
+                        seconds(silence)
+                    ));
                 }
             }
             // `OtherVersions` has been logged, and says more.
@@ -181,14 +224,14 @@ impl Log {
             }
             Event::Changed(1) => {
                 self.end(Topic::Exchange);
-                tracing::info!("rekeyed: the first key is in use");
+                self.lines.info("rekeyed: the first key is in use");
             }
             Event::Changed(epoch) => {
                 self.end(Topic::Exchange);
-                tracing::debug!("rekeyed: key {epoch} is in use");
+                tracing::debug!("{}rekeyed: key {epoch} is in use", self.lines.prefix);
             }
             Event::Refused(epoch, why, details) => {
-                tracing::debug!("offer refused: key {epoch}, {why:?}: {details}");
+                tracing::debug!("{}offer refused: key {epoch}, {why:?}: {details}", self.lines.prefix);
                 self.begin(Topic::Exchange, &self.refusal(why, &details), now);
             }
             Event::OtherSuite(theirs, extended) => {
@@ -315,14 +358,13 @@ mod tests {
             transform: Transform::by_id("aes128-gcm").unwrap(),
             extended: true,
             dead: Duration::from_secs(5),
-            problems: Problems::new(),
-            clocks_clear: None,
+            lines: Lines::new(String::new()),
         }
     }
 
     #[test]
     fn trouble_with_the_clocks_is_current_for_a_minute() {
-        let (mut log, now) = (log(), Instant::now());
+        let (mut log, now) = (Lines::new(String::new()), Instant::now());
         let minute = Duration::from_secs(60);
         log.clock(ClockTrouble::SetBack(Duration::from_secs(3600)), now);
         log.tick(now + Duration::from_millis(59_999));

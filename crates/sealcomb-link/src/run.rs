@@ -1,6 +1,6 @@
 //! Startup, run, and shutdown of one end of a link.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -8,21 +8,22 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use ipnet::IpNet;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tun_rs::{DeviceBuilder, SyncDevice};
 use zeroize::Zeroizing;
 
-use crate::associations::Associations;
 use crate::config::{Config, ListenTls};
 use crate::counters::Counters;
 use crate::dns::NameServers;
 use crate::hooks::{self, Down};
-use crate::keying::{Keying, Lane, MAX_QUEUED};
+use crate::hub::Hub;
+use crate::keying::{Environment, with_port_offset};
 use crate::keys::Source;
+use crate::path::tunnels::Tunnels;
 use crate::path::udp::Udp;
-use crate::path::{Activity, Shared, Worker};
+use crate::path::{Shared, Worker};
 use crate::privileges;
-use crate::status::{self, KeyCounters, StatusState};
+use crate::status::{self, StatusState};
 use crate::status_tls;
 use crate::threads::{Threads, guard};
 
@@ -37,21 +38,21 @@ pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()
     for warning in warnings {
         tracing::warn!("configuration: {warning}");
     }
-    let source = Source::new(&config.keys)?;
+    let sources = config.peers.iter().map(|peer| Source::new(&peer.keys)).collect::<Result<Vec<Source>>>()?;
 
     let devices = open_devices(&config)?;
     let sockets = (0..config.workers)
-        .map(|i| {
-            let peer = config.peer.address().map(|peer| with_port_offset(peer, i));
-            Udp::open_pair(with_port_offset(config.local, i), peer)
-        })
-        .collect::<std::io::Result<Vec<(Udp, Udp)>>>()
+        .map(|i| open_sockets(&config, i))
+        .collect::<std::io::Result<Vec<(Udp, Option<Udp>)>>>()
         .with_context(|| format!("cannot open the UDP socket on {}", config.local))?;
     let started = Instant::now();
-    let lanes = sockets
-        .iter()
-        .map(|(udp, _)| Ok(Lane { socket: udp.for_control()?, activity: Arc::new(Activity::new(started)) }))
-        .collect::<std::io::Result<Vec<Lane>>>()?;
+    let environment = Environment {
+        sockets: sockets.iter().map(|(udp, _)| udp.for_control()).collect::<std::io::Result<_>>()?,
+        is_single: !config.has_tables(),
+        mail: Arc::default(),
+        started,
+        is_v4: config.local.is_ipv4(),
+    };
     let listener = match config.listen {
         Some(listen) => {
             let listener = TcpListener::bind(listen).with_context(|| format!("cannot listen on {listen}"))?;
@@ -69,54 +70,35 @@ pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()
         privileges::drop_to(user)?;
     }
 
-    let associations = Arc::new(Associations::default());
-    let stop = Arc::new(AtomicBool::new(false));
-    let (control_sender, control) = mpsc::channel(MAX_QUEUED);
-    let counters: Vec<Arc<Counters>> = sockets.iter().map(|_| Arc::default()).collect();
-    let mut threads = Threads::new(stop.clone());
-    let parts = devices.into_iter().zip(sockets).zip(&counters).zip(&lanes);
-    for (number, (((tun, sockets), counters), lane)) in parts.enumerate() {
-        let shared = Shared {
-            associations: associations.clone(),
-            lane: number,
-            counters: counters.clone(),
-            activity: lane.activity.clone(),
-            stop: stop.clone(),
-            control: control_sender.clone(),
-        };
-        let worker = Worker::new(tun, sockets, shared, &config).context("cannot set up the TUN device")?;
-        threads.start("packets", move || worker.run())?;
-    }
-    let keys = Arc::new(KeyCounters::default());
-    let status_state = Arc::new(StatusState {
-        role: config.role,
-        suite: config.transform.id,
-        inner_mtu: config.inner_mtu(),
-        started,
-        associations: associations.clone(),
-        workers: counters,
-        keys: keys.clone(),
-    });
-    tracing::info!(
-        "started: role {}, local {}, peer {}, suite {}",
-        config.role.name(),
-        config.local,
-        config.peer,
-        config.transform.id
-    );
-
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(NAME_LOOKUPS)
         .build()?;
-    let access = (config.listen_token.clone(), config.listen_tls.clone());
-    let keying = Keying::new(config, associations, keys, lanes)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut threads = Threads::new(stop.clone());
+    let counters: Vec<Arc<Counters>> = sockets.iter().map(|_| Arc::default()).collect();
+    let tunnels = Arc::new(Tunnels::default());
+    let status = Arc::new(StatusState::new(config.inner_mtu(), started, counters.clone()));
+    let mail = environment.mail.clone();
+    let (mut hub, news) =
+        Hub::new(config.clone(), path.to_owned(), environment, tunnels.clone(), status.clone());
+    {
+        let _entered = runtime.enter();
+        hub.start(sources, &threads);
+    }
+    for (thread, ((tun, sockets), counters)) in devices.into_iter().zip(sockets).zip(&counters).enumerate() {
+        let (tunnels, mail) = (tunnels.clone(), mail.clone());
+        let shared = Shared { tunnels, thread, counters: counters.clone(), stop: stop.clone(), mail };
+        let worker = Worker::new(tun, sockets, shared, &config).context("cannot set up the TUN device")?;
+        threads.start("packets", move || worker.run())?;
+    }
+    log_start(&config);
     let outcome = guard(|| {
         runtime.block_on(async {
             if let Some(listener) = listener {
-                start_status(&threads, listener, access, status_state, path)?;
+                start_status(&threads, listener, &config, status, path)?;
             }
-            keying.run(source, control, &mut threads, path).await
+            hub.run(news, &mut threads).await
         })
     });
     runtime.shutdown_background();
@@ -134,11 +116,11 @@ pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()
 fn start_status(
     threads: &Threads,
     listener: TcpListener,
-    (token, tls): (Option<Zeroizing<String>>, Option<ListenTls>),
+    config: &Config,
     state: Arc<StatusState>,
     path: &Path,
 ) -> Result<()> {
-    let settings = match tls {
+    let settings = match config.listen_tls.clone() {
         Some(tls) => {
             let (sender, settings) = watch::channel(tls.server()?);
             threads.start_task("certificate", status_tls::reload(path.to_owned(), tls, sender));
@@ -146,13 +128,35 @@ fn start_status(
         }
         None => None,
     };
-    threads.start_task("status", status::serve(listener, token, settings, state));
+    threads.start_task("status", status::serve(listener, config.listen_token.clone(), settings, state));
     Ok(())
 }
 
-/// Adds `i` to the port of an address. The configuration ensures that the port does not exceed 65535.
-pub(crate) fn with_port_offset(address: SocketAddr, i: u16) -> SocketAddr {
-    SocketAddr::new(address.ip(), address.port().saturating_add(i))
+fn log_start(config: &Config) {
+    if config.has_tables() {
+        let (local, count) = (config.local, config.peers.len());
+        tracing::info!("started: local {local}, {count} peers");
+        return;
+    }
+    let peer = &config.peers[0];
+    tracing::info!(
+        "started: role {}, local {}, peer {}, suite {}",
+        peer.role.name(),
+        config.local,
+        peer.address,
+        peer.transform.id
+    );
+}
+
+/// Opens the sockets of the packet thread of this number: one for several peers, or two for a single one.
+fn open_sockets(config: &Config, number: u16) -> std::io::Result<(Udp, Option<Udp>)> {
+    let local = with_port_offset(config.local, number);
+    if config.has_tables() {
+        return Ok((Udp::open_shared(local)?, None));
+    }
+    let peer = config.peers[0].address.address().map(|peer| with_port_offset(peer, number));
+    let (main, stray) = Udp::open_pair(local, peer)?;
+    Ok((main, Some(stray)))
 }
 
 /// Creates the TUN device, with one queue per worker.

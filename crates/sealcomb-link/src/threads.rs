@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Error, Result, anyhow};
 use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
 
 /// The supervised threads and tasks of a link.
 pub(crate) struct Threads {
@@ -44,21 +45,23 @@ impl Threads {
         Ok(())
     }
 
-    /// Starts a task of the runtime.
+    /// Starts a task of the runtime. Aborting it is no failure.
     pub(crate) fn start_task(
         &self,
         name: &'static str,
         work: impl Future<Output = Result<()>> + Send + 'static,
-    ) {
+    ) -> AbortHandle {
         let (sender, task) = (self.sender.clone(), tokio::spawn(work));
+        let handle = task.abort_handle();
         tokio::spawn(async move {
             let outcome = match task.await {
                 Ok(outcome) => outcome,
                 Err(error) if error.is_panic() => Err(panicked(&*error.into_panic())),
-                Err(error) => Err(error.into()),
+                Err(_) => return,
             };
             let _ = sender.send(reason(name, outcome));
         });
+        handle
     }
 
     /// Waits until a thread or task ends without being asked to, and returns the reason.

@@ -26,6 +26,8 @@ impl Errors {
     /// Formats the errors in file order, one per line: `NAME:LINE: MESSAGE`.
     pub(crate) fn lines(mut self, name: &str, text: &str) -> Vec<String> {
         self.found.sort();
+        // Every peer without a field of its own reads that of the file.
+        self.found.dedup();
         let line = |at: usize| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
         self.found.into_iter().map(|(at, what)| format!("{name}:{}: {what}", line(at))).collect()
     }
@@ -64,8 +66,15 @@ impl<'a> Fields<'a> {
         self.find(name).map_or(self.at, |value| value.span().start)
     }
 
+    /// Marks a field as known.
+    pub(crate) fn know(&mut self, name: &'static str) {
+        if !self.known.contains(&name) {
+            self.known.push(name);
+        }
+    }
+
     fn get(&mut self, name: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
-        self.known.push(name);
+        self.know(name);
         self.find(name)
     }
 
@@ -78,6 +87,30 @@ impl<'a> Fields<'a> {
         }
         errors.add(at, format_args!("`{name}` must be a table with the header [{name}]"));
         None
+    }
+
+    /// Returns whether a field is an array of tables.
+    pub(crate) fn has_tables(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_)))
+    }
+
+    /// Reads an array of tables.
+    pub(crate) fn tables(&mut self, name: &'static str, errors: &mut Errors) -> Vec<Fields<'a>> {
+        let Some(value) = self.get(name) else { return Vec::new() };
+        let DeValue::Array(values) = value.get_ref() else { return Vec::new() };
+        let mut tables = Vec::new();
+        for value in values {
+            let at = value.span().start;
+            if let DeValue::Table(table) = value.get_ref() {
+                tables.push(Fields { table, name: format!("[[{name}]]"), at, known: Vec::new() });
+            } else {
+                errors.add(
+                    at,
+                    format_args!("`{name}` must be an address, or tables with the header [[{name}]]"),
+                );
+            }
+        }
+        tables
     }
 
     pub(crate) fn text(&mut self, name: &'static str, errors: &mut Errors) -> Option<(&'a str, usize)> {

@@ -22,28 +22,33 @@
 //! [rekey]
 //! every = "1s"
 //! ```
+//!
+//! An end with several peers has a table `[[peer]]` for each of them instead of the fields of its peer, see
+//! [`peers`].
 
 mod dns;
 mod fields;
 mod listen;
+pub mod peers;
 mod sources;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use ctutils::CtEq;
 use ipnet::IpNet;
-use sealcomb_esp::{Layout, Transform};
+use sealcomb_esp::Layout;
 use toml::de::DeTable;
 use zeroize::Zeroizing;
 
 use fields::{Errors, Fields};
+use peers::{Layers, PeerConfig};
 
 pub use dns::Dns;
 pub use listen::ListenTls;
@@ -239,38 +244,18 @@ pub struct UsedFile {
 /// The complete configuration of one end.
 #[derive(Clone)]
 pub struct Config {
-    /// This end's role.
-    pub role: Role,
     /// The local UDP address. Worker `i` uses this port + `i`.
     pub local: SocketAddr,
-    /// The peer's UDP address. Worker `i` uses this port + `i`.
-    pub peer: Peer,
-    /// The cipher suite. Must be equal at both ends.
-    pub transform: Transform,
-    /// Whether sequence numbers have 64 bits (ESN). Must be equal at both ends.
-    pub extended: bool,
-    /// Size of the anti-replay window in packets.
-    pub window: usize,
     /// Number of packet threads. Must be equal at both ends.
     pub workers: u16,
     /// MTU in bytes of the path between the ends.
     pub path_mtu: u16,
     /// Whether the MSS of TCP connections through the link is clamped to the link's MTU.
     pub mss_clamp: bool,
-    /// The key that authenticates control messages.
-    pub control_key: Zeroizing<Vec<u8>>,
     /// The TUN device.
     pub tun: Tun,
-    /// The key source.
-    pub keys: Keys,
-    /// The soft limits of a key: the link rekeys when one is reached.
-    pub rekey: Limits,
-    /// The hard limits of a key: beyond them it is never used.
-    pub limits: Limits,
-    /// How long the receiver accepts packets under a key after its successor came into use.
-    pub overlap: Duration,
-    /// Intervals of keepalives and of dead-peer detection.
-    pub liveness: Liveness,
+    /// The peers: one, unless there are tables `[[peer]]`.
+    pub peers: Vec<PeerConfig>,
     /// The address that serves metrics and status.
     pub listen: Option<SocketAddr>,
     /// The token that clients of the status server must present; `None` for no check.
@@ -296,40 +281,47 @@ fn last_number(extended: bool) -> u64 {
 }
 
 impl Config {
-    /// Returns the size in bytes of the longest inner packet that fits into the configured path MTU.
-    pub fn inner_mtu(&self) -> usize {
-        inner_mtu(self.transform.layout(), self.local.is_ipv4(), self.path_mtu)
+    /// Returns whether the peers are tables `[[peer]]`. They have names then, and may come and go while the link
+    /// runs.
+    pub fn has_tables(&self) -> bool {
+        self.peers.iter().any(|peer| peer.name.is_some())
     }
 
-    /// Returns the names of the fields that differ from `new` and that take effect only at the next start.
+    /// Returns the size in bytes of the longest inner packet that fits into the configured path MTU with every peer.
+    pub fn inner_mtu(&self) -> usize {
+        let mtu = |peer: &PeerConfig| self.inner_mtu_to(peer);
+        self.peers.iter().map(mtu).min().unwrap_or(0)
+    }
+
+    /// Returns the size in bytes of the longest inner packet to this peer that fits into the configured path MTU.
+    pub fn inner_mtu_to(&self, peer: &PeerConfig) -> usize {
+        inner_mtu(peer.transform.layout(), self.local.is_ipv4(), self.path_mtu)
+    }
+
+    /// Returns the names of the fields that differ from `new` and that take effect only at the next start. Those of
+    /// the tables `[[peer]]` are not among them.
     pub fn fields_fixed_until_restart(&self, new: &Self) -> Vec<&'static str> {
         let is_same_token = match (&self.listen_token, &new.listen_token) {
             (Some(ours), Some(theirs)) => ours.as_bytes().ct_eq(theirs.as_bytes()).into(),
             (ours, theirs) => ours.is_none() && theirs.is_none(),
         };
-        let same = [
-            ("role", self.role == new.role),
+        let mut same = vec![
             ("local", self.local == new.local),
-            ("peer", self.peer == new.peer),
-            ("suite", self.transform.id == new.transform.id),
-            ("esn", self.extended == new.extended),
-            ("window", self.window == new.window),
             ("workers", self.workers == new.workers),
             ("path-mtu", self.path_mtu == new.path_mtu),
             ("mss-clamp", self.mss_clamp == new.mss_clamp),
-            ("control-key", self.control_key[..].ct_eq(&new.control_key[..]).into()),
             ("[tun]", self.tun == new.tun),
             ("listen", self.listen == new.listen),
             ("listen-token", is_same_token),
             ("listen-cert", self.listen_tls.is_some() == new.listen_tls.is_some()),
             ("user", self.user == new.user),
         ];
+        match (self.has_tables(), new.has_tables()) {
+            (true, true) => {}
+            (false, false) => same.extend(self.peers[0].fixed_fields(&new.peers[0])),
+            _ => same.push(("[[peer]]", false)),
+        }
         same.into_iter().filter(|(_, is_same)| !is_same).map(|(name, _)| name).collect()
-    }
-
-    /// Returns the last sequence number that may be used under a key.
-    pub fn last_number(&self) -> u64 {
-        last_number(self.extended).min(self.limits.packets)
     }
 
     /// Reads the file at `path` and the files that it refers to.
@@ -381,31 +373,15 @@ const DURATION: &str = "a duration of at most ten years, like \"100ms\", \"1s\" 
 
 impl Reader<'_> {
     fn config(&mut self, mut root: Fields<'_>) -> Option<Config> {
-        let role = root.read("role", "\"master\" or \"slave\"", self.errors, |text| match text {
-            "master" => Some(Role::Master),
-            "slave" => Some(Role::Slave),
-            _ => None,
-        });
-        let role = root.require("role", role, self.errors);
         let local = root.parsed::<SocketAddr>("local", ADDRESS, self.errors);
         let local = root.require("local", local, self.errors);
-        let peer = if root.has("peer") {
-            root.parsed::<Peer>("peer", PEER, self.errors)
-        } else {
-            Some(Peer::Absent)
-        };
-        let names = Transform::ALL.map(|transform| transform.id).join(", ");
-        let transform = root.read("suite", &format!("one of {names}"), self.errors, Transform::by_id);
-        let transform = root.require("suite", transform, self.errors);
-        let extended = root.flag("esn", self.errors).unwrap_or(true);
-        let window = root.number("window", 64, 1 << 20, self.errors).unwrap_or(8192) as usize;
         let workers = root.number("workers", 1, 64, self.errors).unwrap_or(1) as u16;
-        self.check_ends(&root, local, peer.as_ref(), workers);
+        if let Some(local) = local {
+            self.check_port(&root, "local", local.port(), workers);
+            self.check_host(&root, "local", local.ip());
+        }
         let path_mtu = root.number("path-mtu", 576, 65_535, self.errors).unwrap_or(1500) as u16;
         let mss_clamp = root.flag("mss-clamp", self.errors).unwrap_or(true);
-        let control_key = self.secret_file(&mut root, "control-key");
-        let control_key = root.require("control-key", control_key, self.errors);
-        let overlap = self.duration(&mut root, "overlap").unwrap_or(Duration::from_secs(2));
         let listen = root.parsed::<SocketAddr>("listen", ADDRESS, self.errors);
         let listen_token = self.token_file(&mut root, "listen-token");
         let listen_tls = self.listen_tls(&mut root);
@@ -421,28 +397,19 @@ impl Reader<'_> {
         let user = root.text("user", self.errors).map(|(name, _)| name.to_owned());
         let tun = root.table("tun", self.errors);
         let tun = root.require("tun", tun, self.errors).and_then(|fields| self.tun(fields));
-        let keys = root.table("keys", self.errors);
-        let keys = root.require("keys", keys, self.errors).and_then(|fields| self.keys(fields));
-        let (rekey, limits) = self.limits(&mut root, extended);
-        let liveness = self.liveness(&mut root);
+        let peers = if root.has_tables("peer") {
+            self.peer_tables(&mut root, local, workers)
+        } else {
+            self.peer(&mut Layers::only(&mut root), None, local, workers).into_iter().collect()
+        };
         root.finish(self.errors);
         let config = Config {
-            role: role?,
             local: local?,
-            peer: peer?,
-            transform: transform?,
-            extended,
-            window,
             workers,
             path_mtu,
             mss_clamp,
-            control_key: control_key?,
             tun: tun?,
-            keys: keys?,
-            rekey,
-            limits,
-            overlap,
-            liveness,
+            peers,
             listen,
             listen_token,
             listen_tls,
@@ -450,45 +417,7 @@ impl Reader<'_> {
             files: std::mem::take(&mut self.files),
         };
         self.check_mtu(&root, &config);
-        Some(config)
-    }
-
-    /// Checks that each address denotes a single host, has enough ports for the workers, and fits the other.
-    fn check_ends(
-        &mut self,
-        root: &Fields<'_>,
-        local: Option<SocketAddr>,
-        peer: Option<&Peer>,
-        workers: u16,
-    ) {
-        if peer == Some(&Peer::Absent) && workers > 1 {
-            self.errors.add(
-                root.place("workers"),
-                "`workers` must be 1 without `peer`: each worker has its own port, which only `peer` tells",
-            );
-        }
-        if let Some(Peer::Name { port, .. }) = peer {
-            self.check_port(root, "peer", *port, workers);
-        }
-        let peer = peer.and_then(Peer::address);
-        for (name, address) in [("local", local), ("peer", peer)] {
-            let Some(address) = address else { continue };
-            self.check_port(root, name, address.port(), workers);
-            let ip = address.ip();
-            let is_unspecified = name == "peer" && ip.is_unspecified();
-            let is_group = ip.is_multicast() || ip == IpAddr::V4(Ipv4Addr::BROADCAST);
-            if is_unspecified || is_group {
-                self.errors
-                    .add(root.place(name), format_args!("`{name}` must be the address of a single host"));
-            }
-        }
-        let (Some(local), Some(peer)) = (local, peer) else { return };
-        if local.is_ipv4() != peer.is_ipv4() {
-            self.errors.add(root.place("peer"), "`local` and `peer` must be of the same IP version");
-        }
-        if local == peer {
-            self.errors.add(root.place("peer"), "`peer` must differ from `local`");
-        }
+        (!config.peers.is_empty()).then_some(config)
     }
 
     fn check_port(&mut self, root: &Fields<'_>, name: &str, port: u16, workers: u16) {
@@ -506,7 +435,10 @@ impl Reader<'_> {
         /// Minimum IPv6 MTU (RFC 8200, section 5).
         const MIN_V6: usize = 1280;
         let bytes = config.inner_mtu();
-        if bytes < MIN_V6 && config.tun.addresses.iter().any(|net| matches!(net, IpNet::V6(_))) {
+        if bytes < MIN_V6
+            && !config.peers.is_empty()
+            && config.tun.addresses.iter().any(|net| matches!(net, IpNet::V6(_)))
+        {
             self.errors.add(
                 root.place("path-mtu"),
                 format_args!(
@@ -524,11 +456,11 @@ impl Reader<'_> {
         })
     }
 
-    fn limits(&mut self, root: &mut Fields<'_>, extended: bool) -> (Limits, Limits) {
+    fn limits(&mut self, layers: &mut Layers<'_, '_>, extended: bool) -> (Limits, Limits) {
         const HOUR: Duration = Duration::from_secs(3600);
         // The hard limit of 64 GiB is 2^32 blocks, where the birthday bound of CBC is 2^-64.
         let mut rekey = Limits { age: HOUR, packets: 1 << 31, bytes: 1 << 35 };
-        if let Some(mut fields) = root.table("rekey", self.errors) {
+        if let Some(mut fields) = layers.holder("rekey").table("rekey", self.errors) {
             rekey.age = self.duration(&mut fields, "every").unwrap_or(rekey.age);
             rekey.packets = fields.number("packets", 1, 1 << 40, self.errors).unwrap_or(rekey.packets);
             rekey.bytes = fields.number("bytes", 1, 1 << 40, self.errors).unwrap_or(rekey.bytes);
@@ -543,7 +475,7 @@ impl Reader<'_> {
             packets: (1 << 32) - 1,
             bytes: 1 << 36,
         };
-        if let Some(mut fields) = root.table("limits", self.errors) {
+        if let Some(mut fields) = layers.holder("limits").table("limits", self.errors) {
             limits.age = self.duration(&mut fields, "age").unwrap_or(limits.age);
             limits.packets = fields.number("packets", 1, 1 << 40, self.errors).unwrap_or(limits.packets);
             limits.bytes = fields.number("bytes", 1, 1 << 40, self.errors).unwrap_or(limits.bytes);
@@ -556,8 +488,9 @@ impl Reader<'_> {
             ("bytes", limits.bytes <= rekey.bytes),
         ] {
             if is_short {
+                let table = if layers.holder("limits").has("limits") { "limits" } else { "rekey" };
                 self.errors.add(
-                    root.place(if root.has("limits") { "limits" } else { "rekey" }),
+                    layers.holder(table).place(table),
                     format_args!("[limits]: `{name}` must be greater than its soft limit in [rekey]"),
                 );
             }
@@ -565,10 +498,12 @@ impl Reader<'_> {
         (rekey, limits)
     }
 
-    fn liveness(&mut self, root: &mut Fields<'_>) -> Liveness {
+    fn liveness(&mut self, layers: &mut Layers<'_, '_>) -> Liveness {
         const MIN_INTERVAL: Duration = Duration::from_millis(100);
         let mut liveness = Liveness::DEFAULT;
-        let Some(mut fields) = root.table("liveness", self.errors) else { return liveness };
+        let Some(mut fields) = layers.holder("liveness").table("liveness", self.errors) else {
+            return liveness;
+        };
         liveness.interval = self.duration(&mut fields, "interval").unwrap_or(liveness.interval);
         liveness.dead = self.duration(&mut fields, "dead").unwrap_or(liveness.interval * 5);
         if let Some(interval) = self.duration(&mut fields, "nat-keepalive") {

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ctutils::CtEq;
 use reqwest::Url;
 use zeroize::Zeroizing;
 
@@ -19,6 +20,14 @@ pub struct ClientTls {
     pub cert: Vec<u8>,
     /// The private key of `cert`, in PEM.
     pub key: Zeroizing<Vec<u8>>,
+}
+
+impl ClientTls {
+    /// Returns whether both are the same identity and trust the same authorities.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let files = (&self.ca, &self.cert) == (&other.ca, &other.cert);
+        files && bool::from(self.key[..].ct_eq(&other.key[..]))
+    }
 }
 
 /// The size and number of the keys that a source is asked for, and its timeout.
@@ -48,7 +57,7 @@ pub struct Skip {
 }
 
 /// A program that prints keys.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Program {
     /// The absolute path of the program.
     pub path: PathBuf,
@@ -226,7 +235,7 @@ mod tests {
             "role = \"master\"\nlocal = \"192.0.2.1:4500\"\nsuite = \"aes256-gcm\"\ncontrol-key = \"control.key\"\n\
              [tun]\nname = \"seal0\"\n{table}"
         );
-        parse("link.toml", &text, folder.path()).map(|config| config.keys)
+        parse("link.toml", &text, folder.path()).map(|mut config| config.peers.remove(0).keys)
     }
 
     const FILES: &str = "ca = \"ca.pem\"\ncert = \"cert.pem\"\nkey = \"key.pem\"\n";

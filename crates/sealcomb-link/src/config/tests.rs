@@ -30,12 +30,12 @@ packets = 1_000
 fn a_valid_file_is_read_completely() {
     let folder = folder();
     let Ok(config) = parse("link.toml", GOOD, folder.path()) else { panic!() };
-    assert_eq!((config.role, config.rekey.age), (Role::Master, Duration::from_millis(100)));
-    assert_eq!((config.rekey.packets, config.limits.age), (1000, Duration::from_secs(10)));
+    assert_eq!((config.peers[0].role, config.peers[0].rekey.age), (Role::Master, Duration::from_millis(100)));
+    assert_eq!((config.peers[0].rekey.packets, config.peers[0].limits.age), (1000, Duration::from_secs(10)));
     // 1500 - (20 + 8) for IPv4 and UDP - (8 + 8) for ESP header and IV - (2 + 16) for trailer and ICV. 1438 + 2 is a
     // multiple of 4.
     assert_eq!(config.inner_mtu(), 1438);
-    assert_eq!(config.last_number(), (1 << 32) - 1);
+    assert_eq!(config.peers[0].last_number(), (1 << 32) - 1);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_hard_limit_must_exceed_its_soft_limit() {
 fn the_peer_may_be_an_address_a_name_or_absent() {
     let peer = |line: &str| {
         let text = GOOD.replacen("peer = \"192.0.2.2:4500\"\n", line, 1);
-        parse("link.toml", &text, folder().path()).map(|config| config.peer).ok()
+        parse("link.toml", &text, folder().path()).map(|mut config| config.peers.remove(0).address).ok()
     };
     let name = |host: &str| Some(Peer::Name { host: host.into(), port: 4500 });
     assert_eq!(peer("peer = \"192.0.2.2:4500\"\n"), Some(Peer::Address("192.0.2.2:4500".parse().unwrap())));
@@ -150,10 +150,10 @@ fn routes_and_commands_are_read_and_checked() {
 fn the_dead_time_follows_the_interval_and_exceeds_it() {
     let read = |table: &str| {
         let text = format!("{GOOD}[liveness]\n{table}\n");
-        parse("link.toml", &text, folder().path()).map(|config| config.liveness).ok()
+        parse("link.toml", &text, folder().path()).map(|config| config.peers[0].liveness).ok()
     };
     let Ok(config) = parse("link.toml", GOOD, folder().path()) else { panic!() };
-    assert_eq!(config.liveness, Liveness::DEFAULT);
+    assert_eq!(config.peers[0].liveness, Liveness::DEFAULT);
     let seconds = Duration::from_secs;
     let made = |interval, dead, nat_keepalive| Some(Liveness { interval, dead, nat_keepalive });
     assert_eq!(read(r#"interval = "10s""#), made(seconds(10), seconds(50), Some(seconds(20))));
@@ -287,4 +287,105 @@ every = "1s"
         assert!(is_table || fields.contains(&field), "{field}");
     }
     assert_eq!(fields.len(), 15, "{fields:?}");
+}
+
+/// A file with two peers.
+const TABLES: &str = r#"
+role = "master"
+local = "192.0.2.1:4500"
+suite = "aes256-gcm"
+[tun]
+name = "seal0"
+[rekey]
+every = "100ms"
+[[peer]]
+name = "berlin"
+address = "192.0.2.2:4500"
+control-key = "control.key"
+allowed = ["10.9.1.7/24", "fd09:1::/64"]
+keys = { file = "link.key" }
+[[peer]]
+name = "madrid"
+role = "slave"
+suite = "aes128-ccm"
+control-key = "link.key"
+allowed = ["10.9.2.0/24"]
+[peer.keys]
+file = "control.key"
+[peer.rekey]
+every = "1s"
+"#;
+
+fn tables(text: &str) -> Result<Config, Vec<String>> {
+    parse("link.toml", text, folder().path())
+}
+
+#[test]
+fn a_table_of_a_peer_takes_what_it_leaves_out_from_the_file() {
+    let config = tables(TABLES).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let [berlin, madrid] = &config.peers[..] else { panic!("two peers") };
+    assert_eq!((berlin.name.as_deref(), madrid.name.as_deref()), (Some("berlin"), Some("madrid")));
+    assert_eq!((berlin.role, madrid.role), (Role::Master, Role::Slave));
+    assert_eq!((berlin.transform.id, madrid.transform.id), ("aes256-gcm", "aes128-ccm"));
+    assert_eq!((berlin.rekey.age.as_millis(), madrid.rekey.age.as_millis()), (100, 1000));
+    assert_eq!((berlin.address.address().is_some(), &madrid.address), (true, &Peer::Absent));
+    let prefixes: Vec<String> = berlin.allowed.iter().map(ToString::to_string).collect();
+    assert_eq!(prefixes, ["10.9.1.0/24", "fd09:1::/64"], "without host bits");
+    assert_eq!(config.files.len(), 4);
+    assert!(config.has_tables() && berlin.prefix() == "berlin: ");
+    let single = parse("link.toml", GOOD, folder().path()).ok().unwrap();
+    assert!(!single.has_tables() && single.peers[0].prefix().is_empty());
+}
+
+#[test]
+fn mistakes_in_tables_are_found_once_and_named() {
+    for (from, to, line) in [
+        ("name = \"madrid\"", "name = \"berlin\"", "has the same `name`"),
+        ("name = \"madrid\"", "name = \"a b\"", "`name` must be a name"),
+        ("name = \"madrid\"\n", "", "lacks the required field `name`"),
+        ("control-key = \"link.key\"", "control-key = \"control.key\"", "has the same `control-key`"),
+        ("control-key = \"link.key\"\n", "", "lacks the required field `control-key`"),
+        ("allowed = [\"10.9.2.0/24\"]", "allowed = [\"10.9.1.0/24\"]", "has the prefix 10.9.1.0/24 too"),
+        ("allowed = [\"10.9.2.0/24\"]\n", "", "lacks the required field `allowed`"),
+        ("allowed = [\"10.9.2.0/24\"]", "allowed = []", "must name a prefix"),
+        ("allowed = [\"10.9.2.0/24\"]", "allowed = [\"10.9.2.0/33\"]", "`allowed`: each entry"),
+        ("address = \"192.0.2.2:4500\"", "peer = \"192.0.2.2:4500\"", "unknown field in [[peer]]"),
+        ("address = \"192.0.2.2:4500\"", "address = \"192.0.2.1:4500\"", "must differ from `local`"),
+        ("every = \"100ms\"", "every = \"1ms\"", "`every` must be at least 50 ms"),
+        ("suite = \"aes256-gcm\"\n", "", "lacks the required field `suite`"),
+        ("[tun]", "workers = 2\n[tun]", "`workers` must be 1 without `address`"),
+        ("[tun]", "control-key = \"control.key\"\n[tun]", "unknown field in the file"),
+    ] {
+        assert!(TABLES.contains(from), "{from}");
+        let errors = tables(&TABLES.replacen(from, to, 1)).err().unwrap_or_default();
+        assert!(errors.len() == 1 && errors[0].contains(line), "{to}: {errors:?}");
+    }
+    let none = TABLES.split("[[peer]]").next().unwrap();
+    let errors = tables(&none.replacen("[tun]", "peer = []\n[tun]", 1)).err().unwrap();
+    assert!(errors.len() == 1 && errors[0].contains("1 to 4096 tables"), "{errors:?}");
+}
+
+#[test]
+fn a_reload_tells_peers_that_change_from_those_that_start_anew() {
+    let old = tables(TABLES).ok().unwrap();
+    let madrid = &old.peers[1];
+    for (from, to, is_same, can_become) in [
+        ("", "", true, true),
+        ("every = \"1s\"", "every = \"2s\"", false, true),
+        ("10.9.2.0/24", "10.9.3.0/24", false, true),
+        ("file = \"control.key\"", "file = \"third.key\"", false, true),
+        ("aes128-ccm", "aes128-gcm", false, false),
+        ("role = \"slave\"", "role = \"master\"", false, false),
+        ("control-key = \"link.key\"", "control-key = \"third.key\"", false, false),
+        ("name = \"madrid\"", "name = \"madrid\"\naddress = \"192.0.2.3:4500\"", false, false),
+    ] {
+        let folder = folder();
+        fs::write(folder.path().join("third.key"), "ef".repeat(32)).unwrap();
+        let new = parse("link.toml", &TABLES.replacen(from, to, 1), folder.path()).ok().unwrap();
+        assert_eq!(madrid.is_same(&new.peers[1]), is_same, "{to}");
+        assert_eq!(madrid.can_become(&new.peers[1]), can_become, "{to}");
+        assert_eq!(old.fields_fixed_until_restart(&new), [""; 0], "{to}");
+    }
+    let single = parse("link.toml", GOOD, folder().path()).ok().unwrap();
+    assert!(old.fields_fixed_until_restart(&single).contains(&"[[peer]]"));
 }

@@ -9,7 +9,7 @@ use sealcomb_esp::{Fingerprint, Transform};
 use super::message::{Bytes32, Codec, Id, Message, Offer, Say};
 use super::recent::Recent;
 use super::version::Versions;
-use super::{Action, Event, MAX_REMEMBERED, Settings, SourceKey};
+use super::{Action, Event, MAX_PEERS, MAX_REMEMBERED, Settings, SourceKey, remembered};
 use crate::config::Role;
 use crate::derive::{Context, Epoch, Root, Secret};
 
@@ -42,6 +42,7 @@ pub(super) struct End {
     seen: Recent<Fingerprint>,
     /// SPIs recently allocated by this end.
     spis: Recent<u32>,
+    slot: Option<u32>,
     pub(super) actions: Vec<Action>,
 }
 
@@ -66,7 +67,8 @@ impl End {
             generation: 0,
             keys: VecDeque::new(),
             seen: Recent::new(MAX_REMEMBERED),
-            spis: Recent::new(MAX_REMEMBERED),
+            spis: Recent::new(remembered(settings)),
+            slot: settings.slot,
             actions: Vec::new(),
         }
     }
@@ -91,19 +93,22 @@ impl End {
     }
 
     /// Follows the peer to the source of an authentic message of its current boot, unless a later message was
-    /// received: a copy, or a message that was overtaken, moves nothing.
-    pub(super) fn follow_message(&mut self, source: SocketAddr, count: u64) {
-        if count > self.newest {
-            self.newest = count;
-            self.move_to(source);
+    /// received: a copy, or a message that was overtaken, moves nothing. Returns whether the peer has moved.
+    pub(super) fn follow_message(&mut self, source: SocketAddr, count: u64) -> bool {
+        if count <= self.newest {
+            return false;
         }
+        self.newest = count;
+        self.move_to(source)
     }
 
-    /// Sets the peer's address.
-    pub(super) fn move_to(&mut self, address: SocketAddr) {
-        if self.address.replace(address) != Some(address) {
+    /// Sets the peer's address. Returns whether it was another one.
+    pub(super) fn move_to(&mut self, address: SocketAddr) -> bool {
+        let is_another = self.address.replace(address) != Some(address);
+        if is_another {
             self.actions.push(Action::Move(address));
         }
+        is_another
     }
 
     pub(super) fn send_to_peer(&mut self, say: Say) {
@@ -165,8 +170,10 @@ impl End {
     pub(super) fn new_spi(&mut self) -> u32 {
         /// Lower SPIs are reserved (RFC 4303, section 2.1).
         const FIRST: u32 = 256;
+        const SLOTS: u32 = MAX_PEERS as u32;
         loop {
-            let spi = u32::from_be_bytes(random());
+            let random = u32::from_be_bytes(random());
+            let spi = self.slot.map_or(random, |slot| random / SLOTS * SLOTS + slot);
             if spi >= FIRST && self.spis.insert(spi) {
                 return spi;
             }

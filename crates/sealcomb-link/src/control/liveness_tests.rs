@@ -113,6 +113,7 @@ impl Scene {
             control_key: &CONTROL_KEY,
             every: Duration::from_secs(3600),
             liveness: LIVENESS,
+            slot: None,
         };
         let mut end = Control::new(&settings, now);
         end.set_address(ADDRESS, now);

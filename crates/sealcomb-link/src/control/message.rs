@@ -34,7 +34,7 @@ pub fn is_key_name(id: &str) -> bool {
 }
 
 /// A boot ID or a challenge: 16 random bytes, hex-encoded on the wire.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Id(#[serde(with = "hex")] pub [u8; 16]);
 
 /// A nonce or a proof: 32 bytes, hex-encoded on the wire.
@@ -210,6 +210,16 @@ impl Codec {
         key.clone().chain_update(text).verify_slice(tag).ok()?;
         serde_json::from_slice(text).ok()
     }
+}
+
+/// Returns the sender's boot ID in a datagram, which need not be authentic.
+pub(crate) fn sender(datagram: &[u8]) -> Option<Id> {
+    #[derive(Deserialize)]
+    struct Sender {
+        from: Id,
+    }
+    let (_, text) = split(datagram)?;
+    serde_json::from_slice(text).ok().map(|Sender { from }| from)
 }
 
 /// Splits a datagram into tag and text. Returns `None` if it lacks the marker or exceeds [`LONGEST`].

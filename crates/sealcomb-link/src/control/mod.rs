@@ -50,6 +50,7 @@ use std::time::{Duration, Instant};
 use sealcomb_esp::{Suite, Transform};
 use zeroize::Zeroizing;
 
+use crate::config::peers::MAX_PEERS;
 use crate::config::{Liveness, Role};
 use end::End;
 use master::Master;
@@ -66,6 +67,8 @@ const FIRST_WAIT: Duration = Duration::from_millis(40);
 const MAX_WAIT: Duration = Duration::from_millis(500);
 /// Capacity of each history for duplicate detection: message tags, keys, and SPIs.
 const MAX_REMEMBERED: usize = 4096;
+/// Capacity of the histories of message tags and of SPIs of each of several peers.
+const MAX_REMEMBERED_EACH: usize = 512;
 /// Maximum number of future key IDs in an offer.
 const MAX_NEXT_KEYS: usize = 4;
 
@@ -189,6 +192,14 @@ pub struct Settings<'a> {
     pub every: Duration,
     /// Intervals of keepalives and of dead-peer detection.
     pub liveness: Liveness,
+    /// The peer's number if there may be several peers, less than [`MAX_PEERS`]: the low bits of the SPIs under which
+    /// this end receives from it. Peers therefore never have an SPI in common.
+    pub slot: Option<u32>,
+}
+
+/// Returns the capacity of the histories of message tags and of SPIs.
+fn remembered(settings: &Settings<'_>) -> usize {
+    if settings.slot.is_some() { MAX_REMEMBERED_EACH } else { MAX_REMEMBERED }
 }
 
 impl Control {
@@ -201,7 +212,7 @@ impl Control {
                 Role::Master => Side::Master(Master::new(settings.every, now)),
                 Role::Slave => Side::Slave(Slave::default()),
             },
-            read: Recent::new(MAX_REMEMBERED),
+            read: Recent::new(remembered(settings)),
         }
     }
 
@@ -316,6 +327,11 @@ impl Control {
         }
     }
 
+    /// Returns whether the peer authenticated a datagram. It may be a copy, and from an old boot.
+    pub fn is_authentic(&self, datagram: &[u8]) -> bool {
+        self.end.codec.is_authentic(datagram)
+    }
+
     /// Processes a datagram from `source` that begins like a control message. It is accepted only if its HMAC
     /// verifies, it is not a copy, and both boot IDs are current; a `welcome` makes its sender's current. Returns
     /// whether it was accepted.
@@ -337,11 +353,11 @@ impl Control {
                 self.end.send_to(source, from, Say::Welcome { challenge, versions: ours });
                 let is_understood = self.end.versions.common(&versions).is_some();
                 self.presence.note_versions(&mut self.end, versions, now);
-                if is_peer {
-                    self.end.follow_message(source, message.count);
-                }
+                let has_moved = is_peer && self.end.follow_message(source, message.count);
                 if is_understood && (!is_peer || self.presence.is_dead(now)) {
                     self.presence.ask(&mut self.end, source, now);
+                } else if has_moved {
+                    self.presence.follow(&mut self.end, source, now);
                 }
                 true
             }
@@ -358,7 +374,9 @@ impl Control {
             say => {
                 let is_ours = message.to == self.end.boot && is_peer;
                 if is_ours {
-                    self.end.follow_message(source, message.count);
+                    if self.end.follow_message(source, message.count) {
+                        self.presence.follow(&mut self.end, source, now);
+                    }
                     self.follow(say, now);
                 } else {
                     // One end has restarted, and the other has not noticed yet.

@@ -5,6 +5,7 @@
 //! `dead` without a sign of life:                the peer is dead: its packets are dropped
 //! a sign of life:                               the peer is alive again
 //! an authentic challenge while it is dead:      send a challenge at once
+//! an authentic message from another address:    send a challenge at once
 //! ```
 //!
 //! Signs of life are an answer to the outstanding challenge, and a packet of the peer that was verified and is no
@@ -46,6 +47,8 @@ pub(super) struct Presence {
     hello: Retransmit,
     /// When the last challenge was sent.
     asked: Option<Instant>,
+    /// When the last challenge was sent because the peer had moved.
+    followed: Option<Instant>,
     /// The peer's last sign of life, or the start of this end.
     heard: Instant,
     /// The most specific cause of a silence observed since `heard`.
@@ -61,6 +64,7 @@ impl Presence {
             challenge: Id(random()),
             hello: Retransmit { next: now, wait: FIRST_WAIT },
             asked: None,
+            followed: None,
             heard: now,
             cause: Silence::Nothing,
             reported: Vec::new(),
@@ -120,6 +124,16 @@ impl Presence {
     /// also gives the peer this end's boot ID.
     pub(super) fn probe(&mut self, end: &mut End, address: SocketAddr, now: Instant) {
         if self.asked.is_none_or(|asked| now >= asked + FIRST_WAIT) {
+            self.ask(end, address, now);
+        }
+    }
+
+    /// Sends a challenge ahead of schedule to the address where the peer has moved, which is no sign of life: a dead
+    /// peer would otherwise count as such until the next retransmission. At most one per [`FIRST_WAIT`], since a NAT
+    /// that changes all mappings would make two ends challenge each other forever.
+    pub(super) fn follow(&mut self, end: &mut End, address: SocketAddr, now: Instant) {
+        if self.followed.is_none_or(|followed| now >= followed + FIRST_WAIT) {
+            self.followed = Some(now);
             self.ask(end, address, now);
         }
     }

@@ -76,6 +76,7 @@ impl Scene {
             control_key: &CONTROL_KEY,
             every: Duration::from_secs(3600),
             liveness: Liveness { dead: Duration::from_secs(3600), ..Liveness::DEFAULT },
+            slot: None,
         };
         Self {
             now,
@@ -217,4 +218,47 @@ fn an_end_that_waits_for_its_peer_sends_nothing_until_it_is_asked() {
     let to_peer = |action: &&Action| matches!(action, Action::Send(_, to) if *to == address(7));
     assert_eq!(sent.iter().filter(to_peer).count(), 2, "an answer and a challenge");
     assert_eq!(scene.end.address(), None, "the challenge may be a copy");
+}
+
+#[test]
+fn a_peer_that_has_moved_is_challenged_there_at_once_but_not_by_copies() {
+    for kind in [Step::Worn, Step::Hello] {
+        let mut scene = Scene::new();
+        scene.end.set_address(address(1), scene.now);
+        scene.act();
+        let challenge = scene.challenge.expect("a challenge");
+        scene.send(Say::Welcome { challenge, versions: Versions::current() });
+        let welcome = scene.peer.write(&scene.sent[0]);
+        assert!(scene.end.receive(&welcome, address(1), scene.now));
+        scene.act();
+        let challenged = |scene: &mut Scene, sent: usize, from: u8| {
+            let datagram = scene.peer.write(&scene.sent[sent]);
+            scene.end.receive(&datagram, address(from), scene.now);
+            let codec = Codec::new(&Root::new(&CONTROL_KEY), Role::Slave);
+            let is_challenge = |action: &Action| match action {
+                Action::Send(datagram, to) => {
+                    let is_hello =
+                        matches!(codec.read(datagram), Some(Message { say: Say::Hello { .. }, .. }));
+                    is_hello && *to == address(from)
+                }
+                _ => false,
+            };
+            scene.act().iter().any(is_challenge)
+        };
+        for _ in 0..3 {
+            match kind {
+                Step::Hello => {
+                    scene.send(Say::Hello { challenge: Id([1; 16]), versions: Versions::current() })
+                }
+                _ => scene.send(Say::SoftLimit { epoch: 1 }),
+            }
+        }
+        assert!(!challenged(&mut scene, 1, 1), "the peer is where it was");
+        assert!(challenged(&mut scene, 2, 2), "{kind:?}");
+        assert!(!challenged(&mut scene, 2, 3), "a copy moves nothing");
+        assert!(!challenged(&mut scene, 3, 4), "at most one in 40 ms");
+        scene.now += FIRST_WAIT;
+        scene.send(Say::SoftLimit { epoch: 1 });
+        assert!(challenged(&mut scene, 4, 5));
+    }
 }

@@ -28,6 +28,7 @@ fn end_with(role: Role, single_use: bool, now: Instant) -> Control {
             control_key: &CONTROL_KEY,
             every: EVERY,
             liveness: Liveness::DEFAULT,
+            slot: None,
         },
         now,
     )
@@ -873,6 +874,7 @@ fn an_end_that_cannot_understand_the_other_says_why() {
             control_key: &control_key,
             every: EVERY,
             liveness: Liveness::DEFAULT,
+            slot: None,
         };
         world.ends[1] = Control::new(&settings, world.now);
         let now = world.now;
@@ -930,5 +932,25 @@ proptest! {
         prop_assert!(after >= before + 20, "{before} and then {after}");
         let [master, slave] = world.epochs().map(|epoch| epoch.unwrap_or(0));
         prop_assert!(master.abs_diff(slave) <= 1, "{master} and {slave}");
+    }
+}
+
+#[test]
+fn peers_never_have_an_spi_in_common() {
+    let settings = |slot| Settings {
+        role: Role::Slave,
+        transform: Transform::by_id("aes128-gcm").unwrap(),
+        extended: true,
+        single_use: true,
+        control_key: &CONTROL_KEY,
+        every: EVERY,
+        liveness: Liveness::DEFAULT,
+        slot: Some(slot),
+    };
+    for slot in [0, 1, 255, MAX_PEERS as u32 - 1] {
+        let mut end = Control::new(&settings(slot), Instant::now()).end;
+        let spis: HashSet<u32> = (0..1000).map(|_| end.new_spi()).collect();
+        assert_eq!(spis.len(), 1000);
+        assert!(spis.iter().all(|spi| *spi >= 256 && spi % MAX_PEERS as u32 == slot));
     }
 }

@@ -1,22 +1,32 @@
 //! From the network to the TUN device.
+//!
+//! ```text
+//! receive a batch
+//! for each packet: find the tunnel and the association by the SPI; check limits and window
+//! open all packets together
+//! for each packet that verifies: advance the window; the inner source must belong to the tunnel
+//! write the inner packets to the device; report tunnels whose packets came from elsewhere
+//! ```
 
 use std::io::IoSliceMut;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use arrayvec::ArrayVec;
 use quinn_udp::RecvMeta;
-use sealcomb_esp::{Incoming, NoInner, Sequence, decapsulate_ecn, inner, open, sent_sequence, spi};
+use sealcomb_esp::{Header, Incoming, NoInner, Sequence, decapsulate_ecn, inner, open, sent_sequence, spi};
 use tun_rs::{GROTable, SyncDevice, VIRTIO_NET_HDR_LEN};
 
+use super::Shared;
 use super::buffer::Buffer;
 use super::keepalive::KEEPALIVE;
+use super::tunnels::{Strand, Table, Tunnel};
 use super::udp::Udp;
-use super::{Input, Shared};
 use crate::associations::{Admission, InboundSa, Receiving};
 use crate::control::message::LONGEST;
-use crate::counters::{Counters, add};
+use crate::counters::add;
 
 /// Maximum number of packets that are opened together.
 const BATCH: usize = 128;
@@ -31,16 +41,36 @@ pub(super) struct Inbound {
     meta: [RecvMeta; RECEIVED],
     /// Opened packets, to be written to the device.
     buffers: Vec<Buffer>,
-    table: GROTable,
+    coalescing: GROTable,
 }
 
 /// An ESP packet that passed the checks before verification.
 struct Admitted<'a> {
+    tunnel: &'a Arc<Tunnel>,
     association: Arc<InboundSa>,
     sequence: Sequence,
     esp: &'a mut [u8],
     /// The ECN field of the outer IP header.
     ecn: u8,
+    /// The source of the datagram if the peer is not known to be there.
+    elsewhere: Option<SocketAddr>,
+}
+
+/// The tunnel of the latest packet, with a snapshot of its state for the current batch.
+struct Latest<'t> {
+    tunnel: &'t Arc<Tunnel>,
+    receiving: Arc<Receiving>,
+    address: Option<SocketAddr>,
+}
+
+/// What the classification of a batch needs.
+struct Batch<'t> {
+    table: &'t Table,
+    shared: &'t Shared,
+    /// Whether the datagrams come from other addresses than the only peer's.
+    is_stray: bool,
+    now: Instant,
+    latest: Option<Latest<'t>>,
 }
 
 impl Inbound {
@@ -49,93 +79,135 @@ impl Inbound {
             received: (0..RECEIVED).map(|_| vec![0; udp.receive_bytes()]).collect(),
             meta: [RecvMeta::default(); RECEIVED],
             buffers: (0..BATCH).map(|_| Buffer::new(2048)).collect(),
-            table: GROTable::default(),
+            coalescing: GROTable::default(),
         }
     }
 
     /// Receives datagrams and delivers their packets. Returns `false` if there were none. `is_stray`: they come from
-    /// other addresses than the peer's, so those with verified packets are reported.
+    /// other addresses than the only peer's.
     pub(super) fn step(&mut self, tun: &SyncDevice, udp: &Udp, shared: &Shared, is_stray: bool) -> bool {
-        let Self { received, meta, buffers, table } = self;
+        let Self { received, meta, buffers, coalescing } = self;
         let mut slices: ArrayVec<IoSliceMut<'_>, RECEIVED> =
             received.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
         // Errors of datagrams sent earlier are reported here too. They need no handling.
         let Ok(count) = udp.receive(&mut slices, meta) else { return false };
         drop(slices);
         let now = Instant::now();
-        let receiving = shared.associations.receiving();
+        let table = shared.tunnels.table();
+        let mut device = Device { tun, coalescing };
+        let mut batch = Batch { table: &table, shared, is_stray, now, latest: None };
         let mut admitted: ArrayVec<Admitted<'_>, BATCH> = ArrayVec::new();
         for (buffer, meta) in received.iter_mut().zip(&meta[..count]) {
             let ecn = meta.ecn.map_or(0, |ecn| ecn as u8);
             for datagram in buffer[..meta.len].chunks_mut(meta.stride.max(1)) {
-                admitted.extend(classify(datagram, meta.addr, ecn, &receiving, shared, now));
+                admitted.extend(batch.classify(datagram, meta.addr, ecn));
                 if admitted.is_full() {
-                    deliver(&mut admitted, buffers, table, tun, shared, now);
+                    deliver(&mut admitted, buffers, &mut device, &table, shared, now);
                 }
             }
-            if is_stray && deliver(&mut admitted, buffers, table, tun, shared, now) > 0 {
-                // Dropped if the queue is full: another packet follows.
-                let _ = shared.control.try_send(Input::Moved(shared.lane, meta.addr));
-            }
         }
-        deliver(&mut admitted, buffers, table, tun, shared, now);
+        deliver(&mut admitted, buffers, &mut device, &table, shared, now);
         true
     }
 }
 
-/// Classifies a datagram. Returns it if it is an ESP packet that passes the checks before verification; otherwise
-/// counts and consumes it.
-fn classify<'a>(
-    datagram: &'a mut [u8],
-    source: SocketAddr,
-    ecn: u8,
-    receiving: &Receiving,
-    shared: &Shared,
-    now: Instant,
-) -> Option<Admitted<'a>> {
-    let counters = &shared.counters;
-    add(&counters.in_datagrams, 1);
-    if datagram == KEEPALIVE {
-        add(&counters.in_keepalives, 1);
-        return None;
-    }
-    let dropped = match (spi(datagram), sent_sequence(datagram)) {
-        (Some(0), _) => {
-            add(&counters.in_control, 1);
-            let is_taken = datagram.len() <= LONGEST
-                && shared.control.try_send(Input::Message(datagram.to_vec(), source)).is_ok();
-            add(&counters.control_overrun, usize::from(!is_taken));
+impl<'t> Batch<'t> {
+    /// Classifies a datagram. Returns it if it is an ESP packet that passes the checks before verification; otherwise
+    /// counts and consumes it.
+    fn classify<'a>(&mut self, datagram: &'a mut [u8], source: SocketAddr, ecn: u8) -> Option<Admitted<'a>>
+    where
+        't: 'a,
+    {
+        let counters = &self.shared.counters;
+        if datagram == KEEPALIVE {
+            add(&counters.in_datagrams, 1);
+            add(&counters.in_keepalives, 1);
             return None;
         }
-        (Some(spi), Some(sent)) => match receiving.get(&spi) {
-            None => &counters.in_dropped_unknown_spi,
-            Some(found) if found.suite.layout().body_bytes(datagram.len()).is_none() => {
-                &counters.in_dropped_malformed
+        match (spi(datagram), sent_sequence(datagram)) {
+            (Some(0), _) => {
+                add(&counters.in_datagrams, 1);
+                add(&counters.in_control, 1);
+                let is_taken = datagram.len() <= LONGEST && self.shared.mail.send(datagram, source);
+                add(&counters.control_overrun, usize::from(!is_taken));
+                None
             }
-            Some(found) => match found.admit(sent, now) {
-                Admission::New(sequence) => {
-                    return Some(Admitted { association: found.clone(), sequence, esp: datagram, ecn });
-                }
-                Admission::Replayed => &counters.in_dropped_replayed,
-                Admission::Expired => &counters.in_dropped_expired,
-            },
-        },
-        _ => &counters.in_dropped_malformed,
-    };
-    add(dropped, 1);
-    None
+            (Some(spi), Some(sent)) => self.admit(datagram, spi, sent, source, ecn),
+            _ => {
+                add(&counters.in_datagrams, 1);
+                add(&counters.in_dropped_malformed, 1);
+                None
+            }
+        }
+    }
+
+    /// Finds the association of an ESP packet, and checks limits and window. Counts and drops what does not pass.
+    fn admit<'a>(
+        &mut self,
+        datagram: &'a mut [u8],
+        spi: u32,
+        sent: u32,
+        source: SocketAddr,
+        ecn: u8,
+    ) -> Option<Admitted<'a>>
+    where
+        't: 'a,
+    {
+        let (shared, now, is_stray) = (self.shared, self.now, self.is_stray);
+        let latest = self.latest(spi);
+        let Some((latest, found)) = latest.and_then(|latest| Some((latest, latest.receiving.get(&spi)?)))
+        else {
+            add(&shared.counters.in_datagrams, 1);
+            add(&shared.counters.in_dropped_unknown_spi, 1);
+            return None;
+        };
+        let tunnel = latest.tunnel;
+        let counters = &tunnel.strands[shared.thread].counters;
+        add(&counters.in_datagrams, 1);
+        if found.suite.layout().body_bytes(datagram.len()).is_none() {
+            add(&counters.in_dropped_malformed, 1);
+            return None;
+        }
+        match found.admit(sent, now) {
+            Admission::New(sequence) => {
+                let is_elsewhere = is_stray || latest.address.is_some_and(|address| address != source);
+                let elsewhere = is_elsewhere.then_some(source);
+                let association = found.clone();
+                return Some(Admitted { tunnel, association, sequence, esp: datagram, ecn, elsewhere });
+            }
+            Admission::Replayed => add(&counters.in_dropped_replayed, 1),
+            Admission::Expired => add(&counters.in_dropped_expired, 1),
+        }
+        None
+    }
+
+    /// Returns the tunnel whose packets may have this SPI.
+    fn latest(&mut self, spi: u32) -> Option<&Latest<'t>> {
+        let tunnel = self.table.with_spi(spi)?;
+        if self.latest.as_ref().is_none_or(|latest| latest.tunnel.slot != tunnel.slot) {
+            let receiving = tunnel.associations.receiving();
+            let address = tunnel.strands[self.shared.thread].address();
+            self.latest = Some(Latest { tunnel, receiving, address });
+        }
+        self.latest.as_ref()
+    }
 }
 
-/// Opens packets and writes the verified inner packets to the device. Returns their number.
+/// The device, and what it needs to coalesce packets.
+struct Device<'a> {
+    tun: &'a SyncDevice,
+    coalescing: &'a mut GROTable,
+}
+
+/// Opens packets and delivers those that verify.
 fn deliver(
     admitted: &mut ArrayVec<Admitted<'_>, BATCH>,
     buffers: &mut [Buffer],
-    table: &mut GROTable,
-    tun: &SyncDevice,
+    device: &mut Device<'_>,
+    table: &Table,
     shared: &Shared,
     now: Instant,
-) -> usize {
-    let counters = &shared.counters;
+) {
     let mut incoming: ArrayVec<Incoming<'_>, BATCH> = ArrayVec::new();
     for (Admitted { association, sequence, esp, .. }, buffer) in admitted.iter_mut().zip(buffers.iter_mut()) {
         let Some(bytes) = association.suite.layout().body_bytes(esp.len()) else { continue };
@@ -148,43 +220,62 @@ fn deliver(
     let verified: ArrayVec<bool, BATCH> = incoming.iter().map(Incoming::is_verified).collect();
     drop(incoming);
 
-    let (mut count, mut bytes) = (0, 0);
+    let mut good: ArrayVec<(&Admitted<'_>, usize), BATCH> = ArrayVec::new();
     for (i, (packet, is_verified)) in admitted.iter().zip(verified).enumerate() {
         let buffer = &mut buffers[i];
-        match unwrap(packet, is_verified, &mut buffer.as_mut()[AT..], counters) {
+        match unwrap(packet, is_verified, &mut buffer.as_mut()[AT..], table, shared) {
             Ok(len) => {
                 buffer.set_len(AT + len);
-                bytes += len;
-                buffers.swap(count, i);
-                count += 1;
+                buffers.swap(good.len(), i);
+                good.push((packet, len));
             }
             Err(dropped) => add(dropped, 1),
         }
     }
+    if !good.is_empty() {
+        write(&good, buffers, device, shared, now);
+    }
+    drop(good);
     admitted.clear();
-    if count == 0 {
-        return 0;
-    }
-    shared.activity.note_received(now);
-    match tun.send_multiple(table, &mut buffers[..count], AT) {
-        Ok(_) => {
-            add(&counters.in_delivered, count);
-            add(&counters.in_delivered_bytes, bytes);
+}
+
+/// Writes inner packets to the device. `good` are the packets that contained them, each with the size of the inner
+/// packet, which is at the same place in `buffers`. Reports peers whose packets came from elsewhere.
+fn write(
+    good: &[(&Admitted<'_>, usize)],
+    buffers: &mut [Buffer],
+    device: &mut Device<'_>,
+    shared: &Shared,
+    now: Instant,
+) {
+    // The device does not report how many packets it accepted.
+    let is_accepted = device.tun.send_multiple(device.coalescing, &mut buffers[..good.len()], AT).is_ok();
+    for run in good.chunk_by(|(one, _), (next, _)| one.tunnel.slot == next.tunnel.slot) {
+        let (latest, _) = run[run.len() - 1];
+        let Strand { counters, activity, .. } = &latest.tunnel.strands[shared.thread];
+        activity.note_received(now);
+        if is_accepted {
+            add(&counters.in_delivered, run.len());
+            add(&counters.in_delivered_bytes, run.iter().map(|(_, bytes)| bytes).sum());
+        } else {
+            add(&counters.in_dropped_undelivered, run.len());
         }
-        // The device does not report how many packets it accepted.
-        Err(_) => add(&counters.in_dropped_undelivered, count),
+        if let Some(source) = latest.elsewhere {
+            shared.mail.report_move(shared.thread, latest.tunnel.slot, source);
+        }
     }
-    count
 }
 
 /// Checks an opened packet and propagates its ECN field. Returns the size in bytes of the inner packet at the start
 /// of `body`, or the counter of the drop.
-fn unwrap<'c>(
-    packet: &Admitted<'_>,
+fn unwrap<'t>(
+    packet: &Admitted<'t>,
     is_verified: bool,
     body: &mut [u8],
-    counters: &'c Counters,
-) -> Result<usize, &'c std::sync::atomic::AtomicU64> {
+    table: &Table,
+    shared: &Shared,
+) -> Result<usize, &'t AtomicU64> {
+    let counters = &packet.tunnel.strands[shared.thread].counters;
     if !is_verified {
         return Err(&counters.in_dropped_forged);
     }
@@ -192,10 +283,23 @@ fn unwrap<'c>(
     if !packet.association.accept(packet.sequence) {
         return Err(&counters.in_dropped_replayed);
     }
-    let len = inner(body).map(<[u8]>::len).map_err(|why| match why {
+    let inner = inner(body).map_err(|why| match why {
         NoInner::Dummy => &counters.in_dropped_dummy,
         NoInner::Malformed => &counters.in_dropped_malformed,
     })?;
+    let is_allowed = |source| table.is_allowed(packet.tunnel, source);
+    if table.only().is_none() && !source(inner).is_some_and(is_allowed) {
+        return Err(&counters.in_dropped_other_source);
+    }
+    let len = inner.len();
     decapsulate_ecn(packet.ecn, &mut body[..len]).map_err(|_| &counters.in_dropped_congestion)?;
     Ok(len)
+}
+
+/// Returns the source address of an inner packet.
+fn source(inner: &[u8]) -> Option<IpAddr> {
+    Some(match Header::parse(inner)? {
+        Header::V4(header) => header.source_addr().into(),
+        Header::V6(header) => header.source_addr().into(),
+    })
 }

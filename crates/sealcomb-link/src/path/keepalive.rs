@@ -2,8 +2,7 @@
 //!
 //! Every packet thread has its own socket, and therefore its own mapping.
 
-use std::net::UdpSocket;
-use std::sync::Arc;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use super::Activity;
@@ -11,25 +10,22 @@ use super::Activity;
 /// A NAT keepalive: a datagram of one byte, which the receiver drops (RFC 3948, section 2.3).
 pub(super) const KEEPALIVE: &[u8] = &[0xff];
 
-/// Sends NAT keepalives through the socket of one packet thread while nothing else is sent.
-pub struct NatKeepalive {
-    socket: UdpSocket,
-    activity: Arc<Activity>,
-}
-
-impl NatKeepalive {
-    /// Creates the sender for the socket of the thread with this activity.
-    pub fn new(socket: UdpSocket, activity: Arc<Activity>) -> Self {
-        Self { socket, activity }
+/// Sends a keepalive to the peer with this activity if nothing was sent to it for `interval`: to the given address,
+/// or to that which the socket is connected to. Returns whether it did.
+pub fn send_nat_keepalive(
+    socket: &UdpSocket,
+    address: Option<SocketAddr>,
+    activity: &Activity,
+    interval: Duration,
+    now: Instant,
+) -> bool {
+    if now < activity.sent() + interval {
+        return false;
     }
-
-    /// Sends a keepalive if nothing was sent for `interval`. Returns whether it did.
-    pub fn send_if_due(&self, interval: Duration, now: Instant) -> bool {
-        if now < self.activity.sent() + interval {
-            return false;
-        }
-        self.activity.note_sent(now);
-        self.socket.send(KEEPALIVE).is_ok()
+    activity.note_sent(now);
+    match address {
+        Some(address) => socket.send_to(KEEPALIVE, address).is_ok(),
+        None => socket.send(KEEPALIVE).is_ok(),
     }
 }
 
@@ -40,20 +36,23 @@ mod tests {
     #[test]
     fn a_keepalive_follows_each_interval_without_traffic() {
         let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket.connect(receiver.local_addr().unwrap()).unwrap();
-        let (start, interval) = (Instant::now(), Duration::from_secs(20));
-        let activity = Arc::new(Activity::new(start));
-        let keepalive = NatKeepalive::new(socket, activity.clone());
-        let at = |seconds| start + Duration::from_secs(seconds);
-        let due = |seconds| keepalive.send_if_due(interval, at(seconds));
-        assert!(!due(19) && due(20) && !due(21) && !due(39) && due(40));
-        activity.note_sent(at(55));
-        assert!(!due(60) && !due(74) && due(75));
-        let mut buffer = [0; 10];
-        for _ in 0..3 {
-            assert_eq!(receiver.recv(&mut buffer).unwrap(), 1);
-            assert_eq!(&buffer[..1], KEEPALIVE);
+        let address = receiver.local_addr().unwrap();
+        let connected = UdpSocket::bind("127.0.0.1:0").unwrap();
+        connected.connect(address).unwrap();
+        let shared = UdpSocket::bind("127.0.0.1:0").unwrap();
+        for (socket, address) in [(connected, None), (shared, Some(address))] {
+            let (start, interval) = (Instant::now(), Duration::from_secs(20));
+            let activity = Activity::new(start);
+            let at = |seconds| start + Duration::from_secs(seconds);
+            let due = |seconds| send_nat_keepalive(&socket, address, &activity, interval, at(seconds));
+            assert!(!due(19) && due(20) && !due(21) && !due(39) && due(40));
+            activity.note_sent(at(55));
+            assert!(!due(60) && !due(74) && due(75));
+            let mut buffer = [0; 10];
+            for _ in 0..3 {
+                assert_eq!(receiver.recv(&mut buffer).unwrap(), 1);
+                assert_eq!(&buffer[..1], KEEPALIVE);
+            }
         }
     }
 }

@@ -5,8 +5,8 @@
 //! in:  receive (GRO) ─► look up SPI, check window ─► open into the device's buffers ─► write, coalesced
 //! ```
 //!
-//! Datagrams from other addresses than the peer's arrive at a second socket, which is read less often. They are how a
-//! peer that has moved is found.
+//! With a single peer, the socket is connected to it. Datagrams from other addresses arrive at a second socket, which
+//! is read less often. They are how a peer that has moved is found. With several peers, all use one socket.
 //!
 //! A batch consists of the packets that are available. No packet waits for a batch to fill. An idle thread sleeps
 //! until the device or the socket is readable.
@@ -16,61 +16,54 @@ mod buffer;
 mod inbound;
 mod inner;
 mod keepalive;
+pub mod mail;
 mod outbound;
+mod routes;
+pub mod tunnels;
 pub mod udp;
 
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use arrayvec::ArrayVec;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use tokio::sync::mpsc;
 use tun_rs::SyncDevice;
 
-use crate::associations::Associations;
 use crate::config::Config;
 use crate::counters::Counters;
 pub use activity::Activity;
 use inbound::Inbound;
-pub use keepalive::NatKeepalive;
+pub use keepalive::send_nat_keepalive;
+use mail::Mail;
 use outbound::Outbound;
+use tunnels::Tunnels;
 use udp::Udp;
 
 /// The state that a packet thread shares with the rest of the link.
 pub struct Shared {
-    /// The associations in use.
-    pub associations: Arc<Associations>,
+    /// The tunnels to the peers.
+    pub tunnels: Arc<Tunnels>,
     /// The number of this thread, from 0.
-    pub lane: usize,
-    /// The counters of this thread.
+    pub thread: usize,
+    /// The thread's counters of the packets that belong to no peer.
     pub counters: Arc<Counters>,
-    /// The times of this thread's latest traffic.
-    pub activity: Arc<Activity>,
     /// Set to stop the thread.
     pub stop: Arc<AtomicBool>,
-    /// The queue to the control task. Messages are dropped while it is full.
-    pub control: mpsc::Sender<Input>,
-}
-
-/// What a packet thread passes to the control task.
-pub enum Input {
-    /// A datagram that begins like a control message, and its source.
-    Message(Vec<u8>, SocketAddr),
-    /// The thread of this number verified a packet of the peer from another address than the known one, and it is no
-    /// replay.
-    Moved(usize, SocketAddr),
+    /// The queues to the control task.
+    pub mail: Arc<Mail>,
 }
 
 /// A packet thread, with its queue of the TUN device and its socket.
 pub struct Worker {
     tun: SyncDevice,
     udp: Udp,
-    /// The socket for datagrams from other addresses than the peer's.
-    stray: Udp,
+    /// The socket for datagrams from other addresses than that of the only peer; `None` if there may be several
+    /// peers.
+    stray: Option<Udp>,
     shared: Shared,
     outbound: Outbound,
     inbound: Inbound,
@@ -83,12 +76,12 @@ impl Worker {
     /// An error of the operating system.
     pub fn new(
         tun: SyncDevice,
-        (udp, stray): (Udp, Udp),
+        (udp, stray): (Udp, Option<Udp>),
         shared: Shared,
         config: &Config,
     ) -> io::Result<Self> {
         tun.set_nonblocking(true)?;
-        let outbound = Outbound::new(config);
+        let outbound = Outbound::new(config)?;
         let inbound = Inbound::new(&udp);
         Ok(Self { tun, udp, stray, shared, outbound, inbound })
     }
@@ -116,8 +109,8 @@ impl Worker {
                 return Ok(());
             }
             let is_stray = if out || in_ { turn == 0 } else { self.sleep() };
-            if is_stray {
-                self.inbound.step(&self.tun, &self.stray, &self.shared, true);
+            if is_stray && let Some(stray) = &self.stray {
+                self.inbound.step(&self.tun, stray, &self.shared, true);
             }
         }
         Ok(())
@@ -127,9 +120,10 @@ impl Worker {
     /// there is a datagram from another address than the peer's.
     fn sleep(&self) -> bool {
         const MILLISECONDS: u8 = 50;
-        let fds = [self.tun.as_fd(), self.udp.as_fd(), self.stray.as_fd()];
-        let mut fds = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+        let fds = [Some(self.tun.as_fd()), Some(self.udp.as_fd()), self.stray.as_ref().map(AsFd::as_fd)];
+        let mut fds: ArrayVec<PollFd<'_>, 3> =
+            fds.into_iter().flatten().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
         let _ = poll(&mut fds, PollTimeout::from(MILLISECONDS));
-        fds[2].any().unwrap_or(false)
+        fds.get(2).and_then(PollFd::any).unwrap_or(false)
     }
 }

@@ -1,17 +1,29 @@
 //! From the TUN device to the network.
+//!
+//! ```text
+//! read a batch
+//! route each packet to its tunnel by its destination; sort the batch by tunnels, in which packets keep their order
+//! for each tunnel: drop what is too long; assign sequence numbers
+//! seal all packets together
+//! for each tunnel: send its packets
+//! ```
 
 use std::io;
+use std::net::{IpAddr, UdpSocket};
+use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrayvec::ArrayVec;
 use nix::errno::Errno;
-use sealcomb_esp::{Header, Layout, Outgoing, Sequence, seal};
+use sealcomb_esp::{Header, Layout, Outgoing, Sequence, Transform, seal};
 use tun_rs::{SyncDevice, VIRTIO_NET_HDR_LEN};
 
 use super::Shared;
 use super::buffer::Buffer;
 use super::inner::{clamp_mss, too_long_answer};
-use super::udp::{Datagram, Udp};
+use super::tunnels::{Table, Tunnel};
+use super::udp::{Datagram, Udp, path_mtu_to};
 use crate::associations::OutboundSa;
 use crate::config::{Config, inner_mtu};
 use crate::counters::add;
@@ -23,13 +35,9 @@ const BUFFERS: usize = BATCH + 128;
 
 /// The outbound half of a packet thread.
 pub(super) struct Outbound {
-    layout: Layout,
-    /// The configured path MTU in bytes.
-    path_mtu: u16,
-    /// The current inner MTU in bytes.
-    mtu: usize,
-    /// Time of the next query of the kernel's path MTU.
-    next_mtu_query: Instant,
+    /// Offset in bytes of the inner packets in their buffers: the largest of all suites that a peer may have.
+    inner_at: usize,
+    mtus: Mtus,
     mss_clamp: bool,
     /// The buffer for reads from the device, including the virtio header that describes the segmentation.
     read: Vec<u8>,
@@ -38,31 +46,95 @@ pub(super) struct Outbound {
     sizes: Vec<usize>,
 }
 
-/// A packet to be sealed.
-struct Ready<'a> {
+/// A packet from the device.
+struct Packet<'a> {
     buffer: &'a mut Buffer,
     /// Size of the inner packet.
     bytes: usize,
     /// Traffic class of the inner packet.
     class: u8,
+    tunnel: &'a Arc<Tunnel>,
+}
+
+/// Consecutive packets of a batch to one peer, to be sealed under one association.
+struct Run<'t> {
+    tunnel: &'t Arc<Tunnel>,
+    association: Arc<OutboundSa>,
+    /// Their places in the batch.
+    packets: Range<usize>,
+}
+
+/// The inner MTU to a peer.
+struct Mtu {
+    /// The tunnel's layout: another peer may get the number of one that was removed.
+    layout: Layout,
+    bytes: usize,
+    /// Time of the next query of the kernel's path MTU.
+    next_query: Instant,
+}
+
+/// The inner MTUs to the peers, by their numbers.
+struct Mtus {
+    /// The configured path MTU in bytes.
+    path_mtu: u16,
+    /// The socket that is asked for path MTUs; `None` if that of the packets is connected to the only peer.
+    probe: Option<UdpSocket>,
+    known: Vec<Option<Mtu>>,
+}
+
+impl Mtus {
+    /// Returns the inner MTU to a peer in bytes. It follows the kernel's path MTU, which may fall below the
+    /// configured one and recover later.
+    fn get(&mut self, tunnel: &Tunnel, udp: &Udp, shared: &Shared, now: Instant) -> usize {
+        const INTERVAL: Duration = Duration::from_secs(1);
+        if self.known.len() <= tunnel.slot {
+            self.known.resize_with(tunnel.slot + 1, || None);
+        }
+        let configured = inner_mtu(tunnel.layout, udp.is_v4, self.path_mtu);
+        let entry = self.known[tunnel.slot].take().filter(|mtu| mtu.layout == tunnel.layout);
+        let mut mtu = entry.unwrap_or(Mtu { layout: tunnel.layout, bytes: configured, next_query: now });
+        if now >= mtu.next_query {
+            mtu.next_query = now + INTERVAL;
+            let known = match &self.probe {
+                Some(probe) => {
+                    let address = tunnel.strands[shared.thread].address();
+                    address.and_then(|address| path_mtu_to(probe, address))
+                }
+                None => udp.path_mtu(),
+            };
+            let path_mtu = known.map_or(self.path_mtu, |known| known.min(self.path_mtu));
+            let bytes = inner_mtu(tunnel.layout, udp.is_v4, path_mtu);
+            if bytes != mtu.bytes {
+                tracing::info!(
+                    "{}path MTU changed: {path_mtu} bytes, inner MTU {bytes} bytes",
+                    tunnel.prefix
+                );
+                mtu.bytes = bytes;
+            }
+        }
+        self.known[tunnel.slot].insert(mtu).bytes
+    }
 }
 
 impl Outbound {
-    pub(super) fn new(config: &Config) -> Self {
-        let layout = config.transform.layout();
-        let mtu = config.inner_mtu();
+    pub(super) fn new(config: &Config) -> io::Result<Self> {
+        // A reload may add a peer with any suite.
+        let all = Transform::ALL.map(Transform::layout);
+        let own = config.peers.iter().map(|peer| peer.transform.layout());
+        let layouts: Vec<Layout> = if config.has_tables() { all.into() } else { own.collect() };
         // Packets are at most as long as the device's MTU, unless an administrator raises it.
-        let bytes = layout.esp_bytes(mtu.max(1500)) + 64;
-        Self {
-            layout,
-            path_mtu: config.path_mtu,
-            mtu,
-            next_mtu_query: Instant::now(),
+        let mtu = config.inner_mtu().max(1500);
+        let bytes = layouts.iter().map(|layout| layout.esp_bytes(mtu)).max().unwrap_or(mtu);
+        let inner_at = layouts.iter().map(|layout| layout.inner_at()).max().unwrap_or(0);
+        let probe = config.has_tables().then(|| Udp::open_unbound(config.local.is_ipv4())).transpose()?;
+        Ok(Self {
+            inner_at,
+            mtus: Mtus { path_mtu: config.path_mtu, probe, known: Vec::new() },
             mss_clamp: config.mss_clamp,
             read: vec![0; VIRTIO_NET_HDR_LEN + (1 << 16)],
-            buffers: (0..BUFFERS).map(|_| Buffer::new(bytes)).collect(),
+            buffers: (0..BUFFERS).map(|_| Buffer::new(inner_at + bytes + 64)).collect(),
             sizes: vec![0; BUFFERS],
-        }
+        })
     }
 
     /// Reads packets from the device, and seals and sends them. Returns `false` if there were none.
@@ -74,22 +146,13 @@ impl Outbound {
         if count == 0 {
             return Ok(false);
         }
-        add(&shared.counters.out_packets, count);
         let now = Instant::now();
-        self.update_mtu(udp, now);
-        match shared.associations.sending() {
-            None => add(&shared.counters.out_dropped_no_key, count),
-            Some(_) if shared.associations.is_peer_dead() => {
-                add(&shared.counters.out_dropped_peer_dead, count);
-            }
-            Some(association) => {
-                let mut from = 0;
-                while from < count {
-                    let to = count.min(from + BATCH);
-                    self.batch(from, to, &association, tun, udp, shared, now);
-                    from = to;
-                }
-            }
+        let table = shared.tunnels.table();
+        let mut from = 0;
+        while from < count {
+            let to = count.min(from + BATCH);
+            self.batch(from..to, &table, tun, udp, shared, now);
+            from = to;
         }
         for buffer in &mut self.buffers[..count] {
             buffer.restore();
@@ -97,28 +160,12 @@ impl Outbound {
         Ok(true)
     }
 
-    /// Updates the inner MTU from the kernel's path MTU, which may fall below the configured one and recover later.
-    fn update_mtu(&mut self, udp: &Udp, now: Instant) {
-        const INTERVAL: Duration = Duration::from_secs(1);
-        if now < self.next_mtu_query {
-            return;
-        }
-        self.next_mtu_query = now + INTERVAL;
-        let path_mtu = udp.path_mtu().map_or(self.path_mtu, |known| known.min(self.path_mtu));
-        let mtu = inner_mtu(self.layout, udp.is_v4, path_mtu);
-        if mtu != self.mtu {
-            tracing::info!("path MTU changed: {path_mtu} bytes, inner MTU {mtu} bytes");
-            self.mtu = mtu;
-        }
-    }
-
     /// Reads until the batch is full or the device is empty. Returns the number of packets.
     fn read(&mut self, tun: &SyncDevice) -> io::Result<usize> {
-        let at = self.layout.inner_at();
         let mut count = 0;
         while count < BATCH {
             let (buffers, sizes) = (&mut self.buffers[count..], &mut self.sizes[count..]);
-            match tun.recv_multiple(&mut self.read, buffers, sizes, at) {
+            match tun.recv_multiple(&mut self.read, buffers, sizes, self.inner_at) {
                 Ok(read) => count += read,
                 // The device was deleted.
                 Err(error) if error.raw_os_error() == Some(Errno::EBADFD as i32) => return Err(error),
@@ -128,82 +175,183 @@ impl Outbound {
         Ok(count)
     }
 
-    /// Seals and sends the packets in the buffers `from..to`.
-    #[allow(clippy::too_many_arguments, reason = "a batch involves all of them")]
+    /// Seals and sends the packets in these buffers.
     fn batch(
         &mut self,
-        from: usize,
-        to: usize,
-        association: &OutboundSa,
+        range: Range<usize>,
+        table: &Table,
         tun: &SyncDevice,
         udp: &mut Udp,
         shared: &Shared,
         now: Instant,
     ) {
-        let Self { layout, mtu, mss_clamp, buffers, sizes, .. } = self;
-        let (layout, mtu) = (*layout, *mtu);
-        let counters = &shared.counters;
-        let mut ready: ArrayVec<Ready<'_>, BATCH> = ArrayVec::new();
-        for (buffer, bytes) in buffers[from..to].iter_mut().zip(&sizes[from..to]) {
-            let bytes = *bytes;
-            let inner = &mut buffer.as_mut()[layout.inner_at()..][..bytes];
-            let Some(class) = Header::parse(inner).map(|header| header.traffic_class()) else {
-                add(&counters.out_dropped_not_ip, 1);
-                continue;
-            };
-            if bytes > mtu {
-                add(&counters.out_dropped_too_long, 1);
-                answer_too_long(tun, inner, mtu);
-                continue;
+        let Self { inner_at, mtus, mss_clamp, buffers, sizes, .. } = self;
+        let inner_at = *inner_at;
+        let packets = route(&mut buffers[range.clone()], &sizes[range], inner_at, table, shared);
+
+        let mut runs: ArrayVec<Run<'_>, BATCH> = ArrayVec::new();
+        let mut ready: ArrayVec<(Packet<'_>, Sequence), BATCH> = ArrayVec::new();
+        let mut packets = packets.into_iter().peekable();
+        while let Some(tunnel) = packets.peek().map(|packet| packet.tunnel) {
+            let own = std::iter::from_fn(|| packets.next_if(|packet| packet.tunnel.slot == tunnel.slot));
+            let mtu = mtus.get(tunnel, udp, shared, now);
+            let first = ready.len();
+            let association = number(own, tunnel, inner_at, shared, now, &mut ready, |inner| {
+                if inner.len() > mtu {
+                    answer_too_long(tun, inner, mtu);
+                    return false;
+                }
+                if *mss_clamp {
+                    clamp_mss(inner, mtu);
+                }
+                true
+            });
+            if let Some(association) = association {
+                runs.push(Run { tunnel, association, packets: first..ready.len() });
             }
-            if *mss_clamp {
-                clamp_mss(inner, mtu);
-            }
-            ready.push(Ready { buffer, bytes, class });
         }
 
-        let mut numbers: ArrayVec<Sequence, BATCH> = ArrayVec::new();
-        association.number(ready.iter().map(|packet| packet.bytes), now, |number| numbers.push(number));
-        add(&counters.out_dropped_no_key, ready.len() - numbers.len());
-        ready.truncate(numbers.len());
+        let is_sealed = seal_all(&runs, &mut ready, inner_at);
+        for Run { tunnel, packets, .. } in &runs {
+            let strand = &tunnel.strands[shared.thread];
+            let counters = &strand.counters;
+            if !is_sealed {
+                add(&counters.out_dropped_unsent, packets.len());
+                continue;
+            }
+            let at = inner_at - tunnel.layout.inner_at();
+            let datagrams: ArrayVec<Datagram<'_>, BATCH> = ready[packets.clone()]
+                .iter()
+                .map(|(Packet { buffer, bytes, class, .. }, _)| Datagram {
+                    bytes: &(**buffer).as_ref()[at..],
+                    inner_bytes: *bytes,
+                    class: *class,
+                })
+                .collect();
+            let outcome = udp.send(&datagrams, strand.address());
+            add(&counters.out_sent, outcome.sent);
+            add(&counters.out_dropped_too_long, outcome.too_long);
+            add(&counters.out_dropped_unsent, outcome.unsent);
+            add(&counters.out_sent_bytes, outcome.sent_bytes);
+            if outcome.sent > 0 {
+                strand.activity.note_sent(now);
+            }
+        }
+    }
+}
 
-        let mut outgoing: ArrayVec<Outgoing<'_>, BATCH> = ArrayVec::new();
-        for (Ready { buffer, bytes, .. }, sequence) in ready.iter_mut().zip(&numbers) {
-            buffer.set_len(layout.esp_bytes(*bytes));
+/// Assigns each packet to a peer by its destination, and sorts them by peers. Counts and drops those that are no IP
+/// packets or belong to no peer.
+fn route<'a>(
+    buffers: &'a mut [Buffer],
+    sizes: &[usize],
+    inner_at: usize,
+    table: &'a Table,
+    shared: &Shared,
+) -> ArrayVec<Packet<'a>, BATCH> {
+    let mut packets: ArrayVec<Packet<'_>, BATCH> = ArrayVec::new();
+    // Most packets go where the one before went.
+    let mut latest: Option<(IpAddr, Option<&Arc<Tunnel>>)> = None;
+    for (buffer, bytes) in buffers.iter_mut().zip(sizes) {
+        let bytes = *bytes;
+        let Some(header) = Header::parse(&buffer.as_ref()[inner_at..][..bytes]) else {
+            add(&shared.counters.out_packets, 1);
+            add(&shared.counters.out_dropped_not_ip, 1);
+            continue;
+        };
+        let class = header.traffic_class();
+        let tunnel = table.only().or_else(|| {
+            let to = header.destination();
+            if latest.is_none_or(|(address, _)| address != to) {
+                latest = Some((to, table.to(to)));
+            }
+            latest.and_then(|(_, tunnel)| tunnel)
+        });
+        let Some(tunnel) = tunnel else {
+            add(&shared.counters.out_packets, 1);
+            add(&shared.counters.out_dropped_no_peer, 1);
+            continue;
+        };
+        packets.push(Packet { buffer, bytes, class, tunnel });
+    }
+    if !packets.is_sorted_by_key(|packet| packet.tunnel.slot) {
+        // Stable, so that the packets of a flow keep their order.
+        packets.sort_by_key(|packet| packet.tunnel.slot);
+    }
+    packets
+}
+
+/// Assigns sequence numbers to the packets of a peer that are `fit`, and appends them to `ready`. Counts and drops
+/// the others. Returns the association that they are sealed under, if any of them may be sent.
+fn number<'a>(
+    packets: impl Iterator<Item = Packet<'a>>,
+    tunnel: &Tunnel,
+    inner_at: usize,
+    shared: &Shared,
+    now: Instant,
+    ready: &mut ArrayVec<(Packet<'a>, Sequence), BATCH>,
+    mut fit: impl FnMut(&mut [u8]) -> bool,
+) -> Option<Arc<OutboundSa>> {
+    let strand = &tunnel.strands[shared.thread];
+    let counters = &strand.counters;
+    let dropped = match tunnel.associations.sending() {
+        None => &counters.out_dropped_no_key,
+        Some(_) if tunnel.associations.is_peer_dead() => &counters.out_dropped_peer_dead,
+        Some(association) => {
+            let first = ready.len();
+            let (mut count, mut too_long) = (0, 0);
+            for packet in packets {
+                count += 1;
+                if fit(&mut packet.buffer.as_mut()[inner_at..][..packet.bytes]) {
+                    // The number follows.
+                    ready.push((packet, Sequence::Short(0)));
+                } else {
+                    too_long += 1;
+                }
+            }
+            let mut numbers: ArrayVec<Sequence, BATCH> = ArrayVec::new();
+            let sizes = ready[first..].iter().map(|(packet, _)| packet.bytes);
+            association.number(sizes, now, |number| numbers.push(number));
+            add(&counters.out_packets, count);
+            add(&counters.out_dropped_too_long, too_long);
+            add(&counters.out_dropped_no_key, ready.len() - first - numbers.len());
+            ready.truncate(first + numbers.len());
+            for ((_, sequence), number) in ready[first..].iter_mut().zip(numbers) {
+                *sequence = number;
+            }
+            return (ready.len() > first).then_some(association);
+        }
+    };
+    let count = packets.count();
+    add(&counters.out_packets, count);
+    add(dropped, count);
+    None
+}
+
+/// Seals all packets of a batch together, each under the association of its run. Returns whether it succeeded.
+fn seal_all(runs: &[Run<'_>], ready: &mut [(Packet<'_>, Sequence)], inner_at: usize) -> bool {
+    let mut outgoing: ArrayVec<Outgoing<'_>, BATCH> = ArrayVec::new();
+    let mut rest = ready;
+    for Run { tunnel, association, packets } in runs {
+        let (own, others) = std::mem::take(&mut rest).split_at_mut(packets.len());
+        rest = others;
+        let at = inner_at - tunnel.layout.inner_at();
+        for (Packet { buffer, bytes, .. }, sequence) in own {
+            buffer.set_len(at + tunnel.layout.esp_bytes(*bytes));
             outgoing.push(Outgoing {
                 suite: &association.suite,
                 spi: association.spi,
                 sequence: *sequence,
                 inner_bytes: *bytes,
-                esp: buffer.as_mut(),
+                esp: &mut buffer.as_mut()[at..],
             });
         }
-        let sealed = seal(&mut outgoing);
-        drop(outgoing);
-        if let Err(error) = sealed {
-            tracing::error!("sealing failed: {error}");
-            add(&counters.out_dropped_unsent, ready.len());
-            return;
-        }
-
-        let datagrams: ArrayVec<Datagram<'_>, BATCH> = ready
-            .iter()
-            .map(|Ready { buffer, bytes, class }| Datagram {
-                bytes: (**buffer).as_ref(),
-                inner_bytes: *bytes,
-                class: *class,
-            })
-            .collect();
-        let outcome = udp.send(&datagrams);
-        drop(datagrams);
-        add(&counters.out_sent, outcome.sent);
-        add(&counters.out_dropped_too_long, outcome.too_long);
-        add(&counters.out_dropped_unsent, outcome.unsent);
-        add(&counters.out_sent_bytes, outcome.sent_bytes);
-        if outcome.sent > 0 {
-            shared.activity.note_sent(now);
-        }
     }
+    let sealed = seal(&mut outgoing);
+    if let Err(error) = &sealed {
+        tracing::error!("sealing failed: {error}");
+    }
+    sealed.is_ok()
 }
 
 /// Answers a packet that exceeds the MTU with an ICMP error. A write error is ignored, like the loss of a packet.

@@ -1,4 +1,4 @@
-//! The UDP socket to the peer, with segmentation offload (GSO) on sending and coalescing (GRO) on receiving.
+//! The UDP socket to the peers, with segmentation offload (GSO) on sending and coalescing (GRO) on receiving.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
@@ -22,9 +22,9 @@ const QUEUE_BYTES: usize = 4 << 20;
 
 /// A socket on this end's port.
 ///
-/// There are two of them: one connected to the peer, which carries all traffic while the peer stays where it is, and
-/// one that receives what the kernel does not deliver to the first: datagrams from other addresses, which is how a
-/// peer that moved is found.
+/// With a single peer, there are two of them: one connected to the peer, which carries all traffic while the peer
+/// stays where it is, and one that receives what the kernel does not deliver to the first: datagrams from other
+/// addresses, which is how a peer that moved is found. With several peers, one socket serves all of them.
 pub struct Udp {
     socket: UdpSocket,
     state: UdpSocketState,
@@ -80,6 +80,15 @@ impl Udp {
         Ok((main, stray))
     }
 
+    /// Opens a socket for several peers.
+    ///
+    /// # Errors
+    /// An error of the operating system; `AddrInUse` if any process uses the port.
+    pub fn open_shared(local: SocketAddr) -> io::Result<Self> {
+        Socket::new(Domain::for_address(local), Type::DGRAM, None)?.bind(&local.into())?;
+        Self::open(local)
+    }
+
     fn open(local: SocketAddr) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(local), Type::DGRAM, None)?;
         // Best effort: the system limits the size.
@@ -101,12 +110,20 @@ impl Udp {
         self.socket.try_clone()
     }
 
+    /// Opens a socket that is only asked for the path MTU to several peers.
+    ///
+    /// # Errors
+    /// An error of the operating system.
+    pub fn open_unbound(is_v4: bool) -> io::Result<UdpSocket> {
+        let domain = if is_v4 { Domain::IPV4 } else { Domain::IPV6 };
+        Ok(Socket::new(domain, Type::DGRAM, None)?.into())
+    }
+
     /// Returns the kernel's path MTU to the peer in bytes: that of its interface, or less after ICMP (RFC 1191, RFC
     /// 8201). The latter expires after some minutes. Returns `None` if it is unknown or exceeds the size of an IP
     /// packet.
     pub fn path_mtu(&self) -> Option<u16> {
-        let known = if self.is_v4 { ip_mtu(&self.socket) } else { ipv6_mtu(&self.socket) };
-        known.ok()?.try_into().ok()
+        path_mtu(&self.socket, self.is_v4)
     }
 
     /// Receives into the buffers without blocking. Each buffer may receive several coalesced datagrams of equal size,
@@ -123,14 +140,16 @@ impl Udp {
         1 << 16
     }
 
-    /// Sends datagrams in order. Consecutive datagrams of equal size and class share a system call.
-    pub fn send(&mut self, datagrams: &[Datagram<'_>]) -> Sent {
+    /// Sends datagrams in order, to the given address or to that which the socket is connected to. Consecutive
+    /// datagrams of equal size and class share a system call.
+    pub fn send(&mut self, datagrams: &[Datagram<'_>], to: Option<SocketAddr>) -> Sent {
+        let to = to.map(SockaddrStorage::from);
         let mut outcome = Sent::default();
         let mut rest = datagrams;
         while !rest.is_empty() {
             let count = coalescible(rest, self.segments);
             let (together, others) = rest.split_at(count);
-            match self.send_together(together) {
+            match self.send_together(together, to.as_ref()) {
                 Ok(()) => outcome.add(together),
                 // The network device does not support GSO.
                 Err(Errno::EIO) if count > 1 => {
@@ -139,7 +158,7 @@ impl Udp {
                 }
                 // Either error means that the segments exceed the path MTU.
                 Err(Errno::EMSGSIZE | Errno::EINVAL) if count > 1 => {
-                    self.one_by_one(together, &mut outcome);
+                    self.one_by_one(together, to.as_ref(), &mut outcome);
                 }
                 Err(Errno::EMSGSIZE) => outcome.too_long += 1,
                 Err(_) => outcome.unsent += count,
@@ -149,9 +168,9 @@ impl Udp {
         outcome
     }
 
-    fn one_by_one(&self, datagrams: &[Datagram<'_>], outcome: &mut Sent) {
+    fn one_by_one(&self, datagrams: &[Datagram<'_>], to: Option<&SockaddrStorage>, outcome: &mut Sent) {
         for one in datagrams.chunks(1) {
-            match self.send_together(one) {
+            match self.send_together(one, to) {
                 Ok(()) => outcome.add(one),
                 Err(Errno::EMSGSIZE) => outcome.too_long += 1,
                 Err(_) => outcome.unsent += 1,
@@ -159,7 +178,7 @@ impl Udp {
         }
     }
 
-    fn send_together(&self, datagrams: &[Datagram<'_>]) -> Result<(), Errno> {
+    fn send_together(&self, datagrams: &[Datagram<'_>], to: Option<&SockaddrStorage>) -> Result<(), Errno> {
         /// The kernel may first report errors of earlier datagrams, and a full queue drains over time.
         const TRIES: usize = 8;
         let parts: ArrayVec<IoSlice<'_>, SEGMENTS> =
@@ -181,7 +200,7 @@ impl Udp {
         let mut outcome = Err(Errno::EAGAIN);
         for turn in 0..TRIES {
             let fd = self.socket.as_raw_fd();
-            outcome = sendmsg::<SockaddrStorage>(fd, &parts, &control, MsgFlags::MSG_DONTWAIT, None);
+            outcome = sendmsg(fd, &parts, &control, MsgFlags::MSG_DONTWAIT, to);
             match outcome {
                 Ok(_) => return Ok(()),
                 Err(Errno::EAGAIN) => self.wait_until_writable(),
@@ -206,6 +225,18 @@ impl AsFd for Udp {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+}
+
+/// Returns the kernel's path MTU to an address in bytes, as [`Udp::path_mtu`] does, by a socket that is used for
+/// nothing else.
+pub fn path_mtu_to(probe: &UdpSocket, address: SocketAddr) -> Option<u16> {
+    probe.connect(address).ok()?;
+    path_mtu(probe, address.is_ipv4())
+}
+
+fn path_mtu(socket: &UdpSocket, is_v4: bool) -> Option<u16> {
+    let known = if is_v4 { ip_mtu(socket) } else { ipv6_mtu(socket) };
+    known.ok()?.try_into().ok()
 }
 
 /// Connects a socket to another address of the peer. The kernel then chooses another source address if it must, so
@@ -322,7 +353,7 @@ mod tests {
                 class: 0x28,
             })
             .collect();
-        assert_eq!(udp.send(&datagrams), Sent { sent: 40, sent_bytes: 39 * 40 / 2, ..Sent::default() });
+        assert_eq!(udp.send(&datagrams, None), Sent { sent: 40, sent_bytes: 39 * 40 / 2, ..Sent::default() });
         let mut buffer = [0; 2000];
         for datagram in &datagrams {
             let len = receiver.recv(&mut buffer).unwrap();
@@ -341,6 +372,6 @@ mod tests {
             .iter()
             .map(|len| Datagram { bytes: &bytes[..*len], inner_bytes: *len, class: 0 })
             .collect();
-        assert_eq!(udp.send(&datagrams), Sent { sent: 4, sent_bytes: 80, too_long: 2, unsent: 0 });
+        assert_eq!(udp.send(&datagrams, None), Sent { sent: 4, sent_bytes: 80, too_long: 2, unsent: 0 });
     }
 }

@@ -54,9 +54,9 @@ def until(what: str, holds: Callable[[], object], patience: float = PATIENCE) ->
 class Host:
     """A network namespace and the processes started in it."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, letter: str = "") -> None:
         self.number = number
-        self.name = f"sclink-{os.getpid()}-{secrets.token_hex(2)}-{'abr'[number]}"
+        self.name = f"sclink-{os.getpid()}-{secrets.token_hex(2)}-{letter or 'abr'[number]}"
         self.running: list[subprocess.Popen] = []
         ip("netns", "add", self.name)
         ip("-n", self.name, "link", "set", "lo", "up")
@@ -155,14 +155,54 @@ def nat_hosts() -> Iterator[tuple[Host, Host, Host]]:
         yield a, b, router
 
 
+@contextlib.contextmanager
+def star(count: int) -> Iterator[tuple[Host, list[Host]]]:
+    """Create a hub and this many hosts around it, the number of which is 1.
+
+    The hub loses about 1 % of the datagrams that arrive, and counts them as `lost` and, if they are control messages,
+    `lost_control`.
+
+    Host k, counted from 1, has the address 192.0.2.(k + 10). Raises AssertionError if nftables is unavailable.
+    """
+    with contextlib.ExitStack() as stack:
+        hub = Host(0)
+        stack.callback(hub.end)
+        ip("-n", hub.name, "link", "add", "wire", "type", "bridge")
+        ip("-n", hub.name, "addr", "add", "192.0.2.1/24", "dev", "wire")
+        ip("-n", hub.name, "link", "set", "wire", "up")
+        around = []
+        for k in range(1, count + 1):
+            host = Host(1, f"s{k}")
+            stack.callback(host.end)
+            ip("link", "add", "wire", "netns", host.name, "type", "veth", "peer", "name", f"port{k}", "netns", hub.name)
+            # A datagram that the kernel has coalesced would be lost and counted as one.
+            ip("-n", host.name, "link", "set", "wire", "gso_max_segs", "1", "up")
+            ip("-n", host.name, "addr", "add", f"192.0.2.{k + 10}/24", "dev", "wire")
+            ip("-n", hub.name, "link", "set", f"port{k}", "master", "wire", "up")
+            around.append(host)
+        loss = "numgen random mod 100 0 counter name"
+        hub.run("nft", "table ip loss { counter lost { }; counter lost_control { }; "
+                "chain in { type filter hook input priority 0; "
+                f"udp dport 4500 @th,64,32 != 0 {loss} lost drop; udp dport 4500 @th,64,32 0 {loss} lost_control drop; "
+                "}; }")  # fmt: skip
+        yield hub, around
+
+
+def lost(hub: Host) -> dict[str, int]:
+    """Return the number of datagrams that the hub of a star has lost."""
+    listed = json.loads(hub.run("nft", "-j", "list", "counters"))["nftables"]
+    return {entry["counter"]["name"]: entry["counter"]["packets"] for entry in listed if "counter" in entry}
+
+
 class Link:
     """One end of a link, on a host."""
 
     def __init__(self, binary: Path, host: Host, folder: Path, config: str, under: Sequence[str] = ()) -> None:
         """Write the configuration. `under` is a command prefix, such as `taskset -c 0`."""
         self.binary, self.host, self.under = binary, host, under
-        self.config = folder / f"link-{'ab'[host.number]}.toml"
-        self.log = folder / f"link-{'ab'[host.number]}.log"
+        name = host.name.rsplit("-", 1)[1]
+        self.config = folder / f"link-{name}.toml"
+        self.log = folder / f"link-{name}.log"
         self.config.write_text(config)
         self.process: subprocess.Popen | None = None
 
@@ -189,6 +229,16 @@ class Link:
 
     def counters(self) -> dict[str, int]:
         return self.status()["counters"]
+
+    def peers(self) -> dict[str, dict]:
+        """Return the status of each peer by its name."""
+        return {peer["name"]: peer for peer in self.status()["peers"]}
+
+    def has_peers(self) -> bool:
+        """Return whether there is a key for every peer."""
+        with contextlib.suppress(AssertionError):
+            return all(peer["met"] and peer["sending"] for peer in self.peers().values())
+        return False
 
 
 def config(
@@ -219,6 +269,64 @@ addresses = ["{TUNNEL_V4[number]}/24", "{TUNNEL_V6[number]}/64"]
 {keys}
 {tables}
 """
+
+
+def inner(end: int, peer: int) -> str:
+    """Return the inner address of an end towards a peer, as `peers_config` describes it."""
+    return f"10.{98 + end}.{peer}.1"
+
+
+def peers_config(
+    number: int, peers: Sequence[int], *, address: str | None = "", extra: str = "", tables: str = "",
+    changed: dict[int, str] | None = None,
+) -> str:  # fmt: skip
+    """Return the configuration of an end with several peers, which are numbered from 1 to 250.
+
+    Their address is that of the other host, unless another one, or None, is given. Behind end i and peer k are the
+    inner addresses 10.(98 + i).k.0/24. `changed` has further fields of some peers.
+    """
+    role = "master" if number == 0 else "slave"
+    there = f'address = "{address or WIRE[4][1 - number]}:4500"' if address is not None else ""
+    parts = [
+        f'''role = "{role}"
+local = "{WIRE[4][number]}:4500"
+suite = "aes256-gcm"
+listen = "127.0.0.1:9469"
+{extra}
+[tun]
+name = "seal"
+routes = ["10.{99 - number}.0.0/16"]
+{tables}
+'''
+    ]
+    for peer in peers:
+        parts.append(f"""
+[[peer]]
+name = "peer-{peer}"
+{there}
+control-key = "control-{peer}.key"
+allowed = ["10.{99 - number}.{peer}.0/24"]
+keys = {{ file = "link-{peer}.key" }}
+{(changed or {}).get(peer, "")}
+""")
+    return "".join(parts)
+
+
+def peers_keys(folder_: Path, peers: Sequence[int]) -> None:
+    """Create the keys of these peers."""
+    for peer in peers:
+        for name in ("control", "link"):
+            (folder_ / f"{name}-{peer}.key").write_text(secrets.token_hex(32))
+
+
+def peers_addresses(host: Host, peers: Sequence[int]) -> None:
+    """Give a host its inner addresses towards these peers."""
+    lines = []
+    for peer in peers:
+        ours, theirs = inner(host.number, peer), inner(1 - host.number, peer)
+        lines.append(f"addr replace {ours}/32 dev seal\nroute replace {theirs}/32 dev seal src {ours}\n")
+    batch = ["ip", "-n", host.name, "-batch", "-"]
+    subprocess.run(batch, input="".join(lines), text=True, check=True, capture_output=True)
 
 
 FILE_KEYS = '[keys]\nfile = "link.key"\n'

@@ -131,10 +131,12 @@ class OnALink(unittest.TestCase):
         # The next echo server uses the same port.
         echo.process.wait()
 
-    def datagrams(self, sender: Host, receiver: Host, count: int, rate: int, address: str = "") -> dict:
+    def datagrams(
+        self, sender: Host, receiver: Host, count: int, rate: int, address: str = "", patience: float = 3
+    ) -> dict:
         """Send numbered datagrams from one host to another; return the receiver's counts."""
-        seconds = count / rate + 3
-        sink = Tool(receiver, "traffic.py", "sink", str(seconds))
+        seconds = count / rate + patience
+        sink = Tool(receiver, "traffic.py", "sink", str(seconds), str(count))
         to = address or TUNNEL_V4[receiver.number]
         sender.run(*tool("traffic.py", "source", to, str(count), str(rate)), timeout=seconds + 60)
         return sink.end()
@@ -869,6 +871,211 @@ class Roaming(OnALink):
         names.write_text("192.0.2.2 link.example\n")
         self.wait_for(a, b)
         self.assert_traffic()
+
+
+class Peers(OnALink):
+    """Tests of ends with several peers."""
+
+    def ends(self, count: int, under: Sequence[str] = (), **options: str) -> tuple[Link, Link]:
+        """Start two ends that are several peers of each other, and wait until all have keys."""
+        peers = range(1, count + 1)
+        net.peers_keys(self.folder, peers)
+        made = [self.link(i, net.peers_config(i, peers, **options), under).start() for i in (0, 1)]
+        for link in made:
+            until(f"{link.log.read_text()}: keys", link.has_peers, 60)
+            net.peers_addresses(link.host, peers)
+        return made[0], made[1]
+
+    def stream(self, sender: Host, receiver: Host, count: int, to: str) -> dict:
+        """Send numbered datagrams at a moderate rate; return the receiver's counts."""
+        return self.datagrams(sender, receiver, count, 1000, to, patience=30)
+
+    def reload(self, link: Link, config: str) -> str:
+        """Reload a configuration; return the line in the log."""
+        before = link.log.read_text().count("reloaded: ")
+        link.config.write_text(config)
+        assert link.process is not None
+        link.process.send_signal(signal.SIGHUP)
+        until("a reload", lambda: link.log.read_text().count("reloaded: ") > before)
+        return link.log.read_text().rpartition("reloaded: ")[2].splitlines()[0]
+
+    def assert_adds_up(self, *links: Link) -> None:
+        """Assert that the counters of the peers and those of no peer account for all packets."""
+        for link in links:
+            until("counters at rest", lambda link=link: self.unaccounted(link) == (0, 0), 5)
+
+    @staticmethod
+    def unaccounted(link: Link) -> tuple[int, int]:
+        status = link.status()
+        return status["unaccounted_out"], status["unaccounted_in"]
+
+    def test_packets_follow_the_prefixes_of_their_peers(self) -> None:
+        a, b = self.ends(3, tables=FAST)
+        for k in (1, 2, 3):
+            name = f"peer-{k}"
+            for sender, receiver in ((a, b), (b, a)):
+                to = net.inner(receiver.host.number, k)
+                self.assertEqual(self.stream(sender.host, receiver.host, 200, to)["numbers"], 200)
+                self.assertGreaterEqual(sender.peers()[name]["counters"]["out_sent"], 200)
+                self.assertGreaterEqual(receiver.peers()[name]["counters"]["in_delivered"], 200)
+        # An address behind peer 1 may not come from peer 2.
+        ping = ["ping", "-c", "5", "-i", "0.05", "-W", "1"]
+        for words in ((*ping, "-I", net.inner(0, 1), net.inner(1, 2)), (*ping, net.inner(1, 77))):
+            done = subprocess.run(self.a.command(*words), capture_output=True, check=False)
+            self.assertNotEqual(done.returncode, 0, words)
+        found = b.peers()
+        self.assertEqual(found["peer-2"]["counters"]["in_dropped_other_source"], 5)
+        self.assertEqual(found["peer-1"]["counters"]["in_dropped_other_source"], 0)
+        self.assertGreaterEqual(a.counters()["out_dropped_no_peer"], 5)
+        self.assert_adds_up(a, b)
+        metrics = self.a.run("curl", "-sS", "http://127.0.0.1:9469/metrics")
+        self.assertRegex(metrics, r'(?m)^sealcomb_link_out_sent_total{peer="peer-3"} \d+$')
+        table = self.a.run(str(a.binary), "status", str(a.config))
+        self.assertIn("3 of 3 peers alive", table)
+        self.assertIn("peer-2: peer connected", b.log.read_text())
+        self.assertIn("no errors", self.a.run(str(a.binary), "check", str(a.config)))
+
+    def test_a_reload_adds_removes_and_changes_peers_without_disturbing_the_others(self) -> None:
+        hour = '[rekey]\nevery = "1h"\n'
+        a, b = self.ends(3, tables=hour)
+        net.peers_keys(self.folder, [4])
+        sink = Tool(self.b, "traffic.py", "sink", "60", "8000")
+        source = self.a.start(*tool("traffic.py", "source", net.inner(1, 1), "8000", "1000"))
+        before = {link: link.peers()["peer-1"] for link in (a, b)}
+        faster = {3: '[peer.rekey]\nevery = "200ms"'}
+        for link in (a, b):
+            number = link.host.number
+            line = self.reload(link, net.peers_config(number, [1, 3, 4], tables=hour, changed=faster))
+            self.assertEqual(line, "peers added: peer-4; removed: peer-2; restarted: none; changed: peer-3")
+            net.peers_addresses(link.host, [4])
+        for link in (a, b):
+            until("a key for peer 4", link.has_peers)
+            self.assertEqual(set(link.peers()), {"peer-1", "peer-3", "peer-4"})
+        until("rekeys", lambda: a.peers()["peer-3"]["key_changes"] > 3)
+        self.a.run("ping", "-c", "3", "-i", "0.05", net.inner(1, 4))
+        for link in (a, b):
+            number = link.host.number
+            text = net.peers_config(number, [1, 3, 4], tables=hour, changed={4: "window = 64"} | faster)
+            self.assertIn("restarted: peer-4; changed: none", self.reload(link, text))
+        for link in (a, b):
+            until("a key for peer 4", link.has_peers)
+        source.wait()
+        self.assertEqual(sink.end(), {"numbers": 8000, "doubled": 0, "foreign": 0})
+        for link in (a, b):
+            after = link.peers()["peer-1"]
+            for name in ("key_changes", "control_ignored"):
+                self.assertEqual(after[name], before[link][name], name)
+            self.assertIn("requires a restart: [[peer]]", self.single_form(link))
+        self.assert_adds_up(a, b)
+
+    def single_form(self, link: Link) -> str:
+        """Reload a configuration without tables of peers, which requires a restart; return the log."""
+        link.config.write_text(net.config(link.host.number, FILE_KEYS))
+        assert link.process is not None
+        link.process.send_signal(signal.SIGHUP)
+        until("a refusal", lambda: "not reloaded" in link.log.read_text())
+        return link.log.read_text()
+
+    def test_many_peers_that_rekey_every_second_on_one_core_lose_nothing(self) -> None:
+        count, core = 100, ("taskset", "-c", "0")
+        # The generous age limit keeps the link alive on a busy machine.
+        a, b = self.ends(count, core, tables='[rekey]\nevery = "1s"\n[limits]\nage = "10m"\n')
+        sent = 0
+        for k in range(1, count + 1, 11):
+            to = net.inner(1, k)
+            came = self.stream(self.a, self.b, 1000, to)
+            self.assertEqual(came, {"numbers": 1000, "doubled": 0, "foreign": 0}, to)
+            sent += 1000
+        self.assert_nothing_lost(a, b)
+        self.assertGreaterEqual(a.counters()["out_sent"], sent)
+        changes = sorted(state["key_changes"] for state in a.peers().values())
+        self.assertGreater(changes[0], 3)
+        self.assertLess(changes[-1], 2 * changes[0] + 5, "all peers get the same share")
+        self.assert_adds_up(a, b)
+
+    def test_a_flood_of_control_messages_starves_no_other_peer(self) -> None:
+        a, b = self.ends(3, tables=FAST)
+        # From the address of a peer, and from many others: forged messages whose keys would have to be tried.
+        flood = (
+            "import random, socket, time\n"
+            "socks = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(50)]\n"
+            "text = bytes(36) + b'{\"from\":\"' + b'00' * 16 + b'\"}'\n"
+            "end = time.monotonic() + 6\n"
+            "while time.monotonic() < end:\n"
+            "    for s in socks: s.sendto(text, ('192.0.2.1', 4500))\n"
+        )
+        process = self.b.start(PYTHON, "-c", flood)
+        changes = {name: state["key_changes"] for name, state in a.peers().items()}
+        self.assertEqual(self.stream(self.a, self.b, 2000, net.inner(1, 2))["numbers"], 2000)
+        process.wait()
+        for name, state in a.peers().items():
+            self.assertGreater(state["key_changes"], changes[name] + 5, name)
+        self.assertGreater(a.status()["control_ignored"] + a.counters()["control_overrun"], 1000)
+        self.assert_adds_up(a, b)
+
+    def test_a_hub_with_a_thousand_idle_peers_starts_within_two_seconds_of_cpu_time(self) -> None:
+        parts = [net.peers_config(0, [])]
+        for k in range(1000):
+            net.peers_keys(self.folder, [peer])
+            parts.append(
+                f'[[peer]]\nname = "peer-{k}"\ncontrol-key = "control-{k}.key"\n'
+                f'allowed = ["10.{k // 250}.{k % 250}.0/24"]\nkeys = {{ file = "link-{k}.key" }}\n'
+            )
+        a = self.link(0, "".join(parts).replace("10.99.0.0/16", "10.0.0.0/14")).start()
+        until("the start", lambda: "started" in a.log.read_text(), 60)
+        ticks = sum(map(int, Path(f"/proc/{a.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+        seconds = ticks / os.sysconf("SC_CLK_TCK")
+        self.assertLess(seconds, 2)
+        until("the status", lambda: len(a.status()["peers"]) == 1000, 60)
+
+    def test_twenty_peers_that_roam_on_a_wire_with_losses_lose_nothing_else(self) -> None:
+        if not shutil.which("nft"):
+            self.skipTest("the command `nft` is missing (Debian package nftables)")
+        count, rekeys = (20, 10_000) if OPTIONS.long else (6, 60)
+        try:
+            self.a, around = self.enterContext(net.star(count))
+        except AssertionError as error:
+            self.skipTest(f"nftables cannot lose datagrams here: {error}")
+        peers = range(1, count + 1)
+        net.peers_keys(self.folder, peers)
+        tables = FAST + '[limits]\nage = "10m"\n[liveness]\ninterval = "200ms"\ndead = "5s"\n'
+        hub = self.hub(net.peers_config(0, peers, address=None, tables=tables))
+        spokes = []
+        for k, host in zip(peers, around, strict=True):
+            text = net.peers_config(1, [k], tables=tables).replace("192.0.2.2:4500", "0.0.0.0:4500")
+            link = Link(OPTIONS.binaries / "sealcomb-link", host, self.folder, text).start()
+            spokes.append(link)
+        for link in (hub, *spokes):
+            until("keys", link.has_peers, 60)
+        net.peers_addresses(self.a, peers)
+        for k, link in zip(peers, spokes, strict=True):
+            net.peers_addresses(link.host, [k])
+            link.host.run("sysctl", "-q", "net.ipv4.conf.all.promote_secondaries=1")
+        turn = 0
+        while turn < count or sum(state["key_changes"] for state in hub.peers().values()) < rekeys:
+            k, link = peers[turn % count], spokes[turn % count]
+            old, new = (
+                f"192.0.2.{k + 10 + 100 * (turn // count % 2)}",
+                f"192.0.2.{k + 10 + 100 * ((turn // count + 1) % 2)}",
+            )
+            link.host.run("ip", "addr", "add", f"{new}/24", "dev", "wire")
+            link.host.run("ip", "addr", "del", f"{old}/24", "dev", "wire")
+            until("the peer", lambda k=k, new=new: hub.peers()[f"peer-{k}"]["peer_address"] == f"{new}:4500")
+            # To the hub, which loses some, and back, where nothing is lost.
+            link.host.run(*tool("traffic.py", "source", net.inner(0, k), "500", "2000"))
+            came = self.stream(self.a, link.host, 300, net.inner(1, k))
+            self.assertEqual(came, {"numbers": 300, "doubled": 0, "foreign": 0})
+            turn += 1
+        self.assert_adds_up(hub, *spokes)
+        sent = sum(link.counters()["out_sent"] for link in spokes)
+        counts = hub.counters()
+        self.assertEqual(sent - counts["in_delivered"], net.lost(self.a)["lost"], counts)
+        dropped = {name: n for name, n in counts.items() if name.startswith("in_dropped") and n}
+        self.assertEqual(dropped, {})
+        self.assertGreater(net.lost(self.a)["lost_control"], 0)
+
+    def hub(self, config: str) -> Link:
+        return Link(OPTIONS.binaries / "sealcomb-link", self.a, self.folder, config).start()
 
 
 class Wire(OnALink):

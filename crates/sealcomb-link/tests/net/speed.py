@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Measure sealcomb-link and other user-space tunnels in one run.
 
-usage: speed.py [--binaries FOLDER] [--peers FOLDER] [--rounds N] [--seconds N] [--only NAME]... [--cycles]
+usage: speed.py [--binaries FOLDER] [--before FOLDER] [--peers FOLDER] [--rounds N] [--seconds N] [--only NAME]...
+                [--cycles]
 
 Every tunnel connects its own two network namespaces for the whole run; all but the one being measured are stopped
 (SIGSTOP). Each round measures all tunnels in turn, and each result is the median of the rounds. The sending end and
 the packet source share core 0. The receiving end has core 1. Nothing reads the delivered packets; the kernel counts
 them as drops of the socket. The CPU time of both ends is measured, including kernel time on their behalf. The packet
 rate of one core is the reciprocal of the time per packet of the busier end.
+
+One of the tunnels of sealcomb-link has 100 peers that rekey every second; bursts of 64 packets go to each in turn.
+--before names a folder with sealcomb-link of an earlier version, to be measured in the same run.
 
 Compared are `boringtun-cli` and `wireguard` (wireguard-go) if the folder of peers contains them; OpenVPN and
 strongSwan, both without kernel acceleration, if they are installed; socat, a tunnel without cryptography; and the
@@ -30,7 +34,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -51,8 +55,14 @@ def pinned(core: int, *words: str) -> list[str]:
 class Tunnel:
     """Two hosts, and the processes that are the two ends of the tunnel."""
 
-    def __init__(self, hosts: tuple[net.Host, net.Host], ends: list[subprocess.Popen]) -> None:
-        self.hosts, self.ends = hosts, ends
+    def __init__(
+        self,
+        hosts: tuple[net.Host, net.Host],
+        ends: list[subprocess.Popen],
+        addresses: Sequence[str] = (net.TUNNEL_V4[1],),
+    ) -> None:
+        """Describe a tunnel. The receiver has these inner addresses."""
+        self.hosts, self.ends, self.addresses = hosts, ends, addresses
         self.hole = hosts[1].start(
             sys.executable, str(HERE / "traffic.py"), "hole", stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -86,6 +96,22 @@ def sealcomb(binaries: Path, suite: str, every: str) -> Iterator[Tunnel]:
         for link in links:
             net.until("a key", link.is_up)
         yield Tunnel(hosts, [link.process for link in links])
+
+
+@contextlib.contextmanager
+def sealcomb_peers(binaries: Path, count: int) -> Iterator[Tunnel]:
+    peers = range(1, count + 1)
+    with net.folder() as folder, net.hosts() as hosts:
+        net.peers_keys(folder, peers)
+        tables = '[rekey]\nevery = "1s"\n[limits]\nage = "10h"\n'
+        links = []
+        for i, host in enumerate(hosts):
+            config = net.peers_config(i, peers, tables=tables)
+            links.append(net.Link(binaries / "sealcomb-link", host, folder, config, pinned(i)).start())
+        for link in links:
+            net.until("keys", link.has_peers, 60)
+            net.peers_addresses(link.host, peers)
+        yield Tunnel(hosts, [link.process for link in links], [net.inner(1, k) for k in peers])
 
 
 def answers(name: str) -> bool:
@@ -267,7 +293,7 @@ def wire() -> Iterator[Tunnel]:
 
 def flood(tunnel: Tunnel, binaries: Path, lengths: str, seconds: float) -> tuple[float, float, list[float]]:
     """Return packets per second received, mean packet size in bytes, and nanoseconds per packet of each end."""
-    to = f"{net.TUNNEL_V4[1]}:{traffic.UDP_PORT}"
+    to = ",".join(f"{address}:{traffic.UDP_PORT}" for address in tunnel.addresses)
     before, used_before = tunnel.delivered(), tunnel.cpu_seconds()
     out = tunnel.hosts[0].run(*pinned(0, str(binaries / "examples/flood"), to, lengths, str(seconds)))
     time.sleep(0.05)
@@ -279,7 +305,7 @@ def flood(tunnel: Tunnel, binaries: Path, lengths: str, seconds: float) -> tuple
 
 def measure(tunnel: Tunnel, binaries: Path, seconds: float) -> dict[str, float]:
     a, b = tunnel.hosts
-    to = net.TUNNEL_V4[1]
+    to = tunnel.addresses[0]
     a.run("ping", "-q", "-c", "2", "-i", "0.2", to)
     found = {}
     for lengths in LENGTHS:
@@ -303,7 +329,7 @@ def measure(tunnel: Tunnel, binaries: Path, seconds: float) -> dict[str, float]:
 
 def round_trip(tunnel: Tunnel) -> float:
     """Return the median round-trip time of ping in microseconds, at low load."""
-    out = tunnel.hosts[0].run(*pinned(0, "ping", "-c", "150", "-i", "0.002", net.TUNNEL_V4[1]))
+    out = tunnel.hosts[0].run(*pinned(0, "ping", "-c", "150", "-i", "0.002", tunnel.addresses[0]))
     return statistics.median(float(found) * 1000 for found in re.findall(r"time=([\d.]+)", out))
 
 
@@ -373,6 +399,7 @@ def main() -> int:
         metavar="FOLDER",
         help="folder of sealcomb-link and examples/flood (default: target/release)",
     )
+    parser.add_argument("--before", type=Path, metavar="FOLDER", help="folder of an earlier sealcomb-link")
     parser.add_argument("--peers", type=Path, metavar="FOLDER", help="folder of boringtun-cli and wireguard")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="rounds (default: 3)")
     parser.add_argument("--seconds", type=float, default=1, metavar="N", help="seconds per measurement (default: 1)")
@@ -389,6 +416,10 @@ def main() -> int:
         "sealcomb-link, aes128-gcm": lambda: sealcomb(binaries, "aes128-gcm", "1h"),
         "sealcomb-link, aes128-ccm": lambda: sealcomb(binaries, "aes128-ccm", "1h"),
     }
+    tunnels["sealcomb-link, aes256-gcm, 100 peers"] = lambda: sealcomb_peers(binaries, 100)
+    if arguments.before:
+        before = arguments.before.resolve()
+        tunnels["sealcomb-link before, aes256-gcm"] = lambda: sealcomb(before, "aes256-gcm", "1h")
     tunnels |= others(arguments.peers)
     if arguments.only:
         tunnels = {name: tunnels[name] for name in arguments.only}

@@ -2,7 +2,8 @@
 
 usage: traffic.py echo                       echo TCP connections on port 5001
        traffic.py transfer ADDRESS BYTES     send random bytes to `echo` and check that they are returned unchanged
-       traffic.py sink SECONDS               receive numbered datagrams on port 5002; print counts as JSON
+       traffic.py sink SECONDS [COUNT]       receive numbered datagrams on port 5002, and stop after COUNT of them;
+                                             print counts as JSON
        traffic.py source ADDRESS COUNT RATE  send numbered datagrams, RATE per second
        traffic.py hole                       keep port 5002 open until killed, without reading
        traffic.py sniff INTERFACE            record frames until standard input ends; print a summary as JSON
@@ -57,7 +58,7 @@ def transfer(address: str, count: str) -> None:
     assert bytes(back) == data, f"sent {len(data)} bytes; {len(back)} returned, or they differ"
 
 
-def sink(seconds: str) -> None:
+def sink(seconds: str, count: str = "") -> None:
     with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sink_:
         sink_.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
         sink_.bind(("::", UDP_PORT))
@@ -76,6 +77,9 @@ def sink(seconds: str) -> None:
                 seen[number] += 1
             else:
                 foreign += 1
+            if count and len(seen) == int(count):
+                # Only copies can follow.
+                end = min(end, time.monotonic() + 0.2)
         doubled = sum(count - 1 for count in seen.values())
         print(json.dumps({"numbers": len(seen), "doubled": doubled, "foreign": foreign}), flush=True)
 

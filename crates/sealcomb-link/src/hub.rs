@@ -1,0 +1,440 @@
+//! The control task: it passes messages and news to the peers and gives each its turns.
+//!
+//! ```text
+//! control message:   to the peer with its sender's boot ID, or else to one at its source whose key authenticates it,
+//!                    or else to any whose key does; the peer then gets a turn
+//! every TICK:        TURNS peers get a turn, the next ones at the next tick
+//!                    messages from unknown sources, as long as the budget for trying the keys of all peers lasts
+//! ```
+//!
+//! However many messages one source sends, the others wait for one message of it per turn ([`Mail`]).
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use crate::clock::{ClockTrouble, Clocks};
+use crate::config::Config;
+use crate::config::peers::{MAX_PEERS, PeerConfig};
+use crate::control::message::{Id, sender};
+use crate::keying::{Environment, Keying, PeerNews};
+use crate::keys::Source;
+use crate::log::Lines;
+use crate::path::mail::Mail;
+use crate::path::tunnels::{Tunnel, Tunnels};
+use crate::status::{PeerState, StatusState};
+use crate::threads::Threads;
+
+/// Resolution of the timers.
+const TICK: Duration = Duration::from_millis(5);
+/// Maximum number of peers that get a turn at a tick.
+const TURNS: usize = 128;
+/// Maximum number of messages that are processed before the next turn of the other peers.
+const MESSAGES: usize = 256;
+/// Maximum number of keys that are tried per tick, on messages whose sender is unknown, unless one message requires
+/// more.
+const TRIALS: usize = 2048;
+/// Number of boot IDs that are remembered per peer: the current one, and that after a restart.
+const BOOTS: usize = 2;
+
+/// The control of all peers.
+pub(crate) struct Hub {
+    config: Config,
+    /// The file of the configuration.
+    path: PathBuf,
+    environment: Environment,
+    tunnels: Arc<Tunnels>,
+    status: Arc<StatusState>,
+    /// The peers by their numbers.
+    peers: Vec<Option<Peer>>,
+    /// The number of the peer by the boot ID of its authentic messages.
+    senders: HashMap<Id, usize>,
+    /// The number of the last control.
+    serial: u64,
+    /// The number of the peer that gets the next turn.
+    next: usize,
+    /// The number of keys that may still be tried until the next tick.
+    trials: usize,
+    log: Lines,
+    news: mpsc::Sender<PeerNews>,
+}
+
+/// A peer, with the boot IDs of its authentic messages.
+struct Peer {
+    keying: Keying,
+    boots: VecDeque<Id>,
+}
+
+/// What a reload changes.
+#[derive(Default)]
+struct Changes {
+    removed: Vec<usize>,
+    changed: Vec<(usize, PeerConfig, Source)>,
+    added: Vec<(PeerConfig, Source)>,
+}
+
+impl Hub {
+    /// Returns the control of the configured peers, and the channel that [`Self::run`] requires.
+    pub(crate) fn new(
+        config: Config,
+        path: PathBuf,
+        environment: Environment,
+        tunnels: Arc<Tunnels>,
+        status: Arc<StatusState>,
+    ) -> (Self, mpsc::Receiver<PeerNews>) {
+        let (news, receiver) = mpsc::channel(64);
+        let hub = Self {
+            config,
+            path,
+            environment,
+            tunnels,
+            status,
+            peers: Vec::new(),
+            senders: HashMap::new(),
+            serial: 0,
+            next: 0,
+            trials: TRIALS,
+            log: Lines::new(String::new()),
+            news,
+        };
+        (hub, receiver)
+    }
+
+    /// Starts the configured peers, with these sources. Requires the context of a runtime.
+    pub(crate) fn start(&mut self, sources: Vec<Source>, threads: &Threads) {
+        for (config, source) in self.config.peers.clone().into_iter().zip(sources) {
+            self.add(config, source, threads);
+        }
+        self.publish();
+    }
+
+    /// Runs until SIGTERM or SIGINT.
+    ///
+    /// # Errors
+    /// The reason why a thread or task has ended.
+    pub(crate) async fn run(
+        mut self,
+        mut news: mpsc::Receiver<PeerNews>,
+        threads: &mut Threads,
+    ) -> Result<()> {
+        let mut hang_up = signal(SignalKind::hangup())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut tick = tokio::time::interval(TICK);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut clocks = Clocks::new(Instant::now());
+        let mail = self.environment.mail.clone();
+        loop {
+            let mut is_tick = false;
+            tokio::select! {
+                () = mail.wait() => {}
+                Some(news) = news.recv() => self.pass_on(news),
+                error = threads.ended() => return Err(error),
+                _ = tick.tick() => is_tick = true,
+                _ = hang_up.recv() => self.reload(threads).await,
+                _ = terminate.recv() => return Ok(()),
+                _ = interrupt.recv() => return Ok(()),
+            }
+            let now = Instant::now();
+            self.read_mail(&mail, now);
+            if is_tick || self.environment.is_single {
+                self.trials = TRIALS.max(2 * self.peers.len());
+                self.read_mail_of_strangers(&mail, now);
+                self.check_clocks(&mut clocks, now);
+                self.give_turns(now);
+            }
+        }
+    }
+
+    /// Adds a peer under a free number.
+    fn add(&mut self, config: PeerConfig, source: Source, threads: &Threads) {
+        // The configuration limits the number of peers.
+        let slot = self.peers.iter().position(Option::is_none).unwrap_or(self.peers.len()) % MAX_PEERS;
+        self.serial += 1;
+        let tunnel = Arc::new(Tunnel::new(slot, &config, self.environment.sockets.len(), Instant::now()));
+        let keying = Keying::new(config, source, self.serial, &self.environment, &self.news, threads, tunnel);
+        if slot == self.peers.len() {
+            self.peers.push(None);
+        }
+        self.peers[slot] = Some(Peer { keying, boots: VecDeque::new() });
+    }
+
+    fn remove(&mut self, slot: usize) {
+        let Some(Peer { keying, boots }) = self.peers[slot].take() else { return };
+        for boot in boots {
+            self.senders.remove(&boot);
+        }
+        self.environment.mail.note_address(keying.address, None);
+        self.status.remove(&keying.tunnel);
+    }
+
+    /// Makes the peers known to the packet threads and to the status server.
+    fn publish(&self) {
+        let peers = || self.peers.iter().flatten().map(|peer| &peer.keying);
+        if self.environment.is_single {
+            if let Some(only) = peers().next() {
+                self.tunnels.set_only(only.tunnel.clone());
+            }
+        } else {
+            self.tunnels.replace(peers().map(|keying| (&keying.tunnel, &keying.config.allowed[..])));
+        }
+        let states = peers().map(|keying| PeerState {
+            name: keying.config.name.clone(),
+            role: keying.config.role,
+            suite: keying.config.transform.id,
+            tunnel: keying.tunnel.clone(),
+            keys: keying.counters.clone(),
+        });
+        self.status.set_peers(states.collect());
+    }
+
+    fn keying(&mut self, slot: usize) -> Option<&mut Keying> {
+        self.peers.get_mut(slot)?.as_mut().map(|peer| &mut peer.keying)
+    }
+
+    fn pass_on(&mut self, (slot, serial, news): PeerNews) {
+        if let Some(keying) = self.keying(slot).filter(|keying| keying.serial == serial) {
+            keying.handle(news);
+            self.turn(slot, Instant::now());
+        }
+    }
+
+    fn turn(&mut self, slot: usize, now: Instant) {
+        // Trouble of the link as a whole is shown with the only peer.
+        let troubles = if self.environment.is_single { self.log.troubles() } else { Vec::new() };
+        if let Some(Peer { keying, .. }) = self.peers.get_mut(slot).and_then(Option::as_mut) {
+            keying.turn(&self.environment, &troubles, now);
+        }
+    }
+
+    /// Gives the next peers their turns.
+    fn give_turns(&mut self, now: Instant) {
+        let count = self.peers.len();
+        for _ in 0..count.min(TURNS) {
+            self.next = (self.next + 1) % count;
+            self.turn(self.next, now);
+        }
+    }
+
+    fn check_clocks(&mut self, clocks: &mut Clocks, now: Instant) {
+        if let Some(trouble) = clocks.tick(now) {
+            self.log.clock(trouble, now);
+            if matches!(trouble, ClockTrouble::Suspended(_)) {
+                for peer in self.peers.iter_mut().flatten() {
+                    peer.keying.machine.change_now(now);
+                }
+            }
+        }
+        self.log.tick(now);
+        self.status.set_troubles(self.log.troubles());
+    }
+
+    fn read_mail(&mut self, mail: &Mail, now: Instant) {
+        for ((thread, slot), source) in mail.take_moves() {
+            if let Some(Peer { keying, .. }) = self.peers.get_mut(slot).and_then(Option::as_mut) {
+                keying.moved(&self.environment, thread, source);
+            }
+            self.turn(slot, now);
+        }
+        for _ in 0..MESSAGES {
+            let Some((datagram, source)) = mail.take() else { return };
+            self.deliver(&datagram, source, now);
+        }
+    }
+
+    /// Processes messages from addresses where no peer is known, as long as there are trials for one more.
+    fn read_mail_of_strangers(&mut self, mail: &Mail, now: Instant) {
+        for _ in 0..MESSAGES {
+            if !self.environment.is_single && self.trials < self.peers.len() {
+                return;
+            }
+            let Some((datagram, source)) = mail.take_from_strangers() else { return };
+            self.deliver(&datagram, source, now);
+        }
+    }
+
+    /// Passes a control message to the peer that sent it.
+    fn deliver(&mut self, datagram: &[u8], source: SocketAddr, now: Instant) {
+        let boot = sender(datagram);
+        let Some(slot) = self.addressee(datagram, boot, source) else {
+            self.status.control_ignored.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        if self.receive(slot, datagram, source, now)
+            && let Some(boot) = boot
+        {
+            self.remember(slot, boot);
+        }
+    }
+
+    fn receive(&mut self, slot: usize, datagram: &[u8], source: SocketAddr, now: Instant) -> bool {
+        let is_accepted = self.keying(slot).is_some_and(|keying| keying.receive(datagram, source, now));
+        self.turn(slot, now);
+        is_accepted
+    }
+
+    /// Remembers the boot ID of a peer's authentic message.
+    fn remember(&mut self, slot: usize, boot: Id) {
+        if self.environment.is_single || self.senders.insert(boot, slot).is_some() {
+            return;
+        }
+        let Some(peer) = self.peers[slot].as_mut() else { return };
+        peer.boots.push_back(boot);
+        if peer.boots.len() > BOOTS
+            && let Some(oldest) = peer.boots.pop_front()
+        {
+            self.senders.remove(&oldest);
+        }
+    }
+
+    /// Returns the numbers of the peers that are at this address.
+    fn at(&self, source: SocketAddr) -> impl Iterator<Item = usize> {
+        let numbered = self.peers.iter().enumerate();
+        numbered.filter_map(move |(slot, peer)| {
+            let address = peer.as_ref()?.keying.machine.address();
+            (address == Some(source)).then_some(slot)
+        })
+    }
+
+    /// Returns the number of the peer that a message came from; `None` if no key authenticates it, or no more keys
+    /// may be tried until the next tick.
+    fn addressee(&mut self, datagram: &[u8], boot: Option<Id>, source: SocketAddr) -> Option<usize> {
+        if self.environment.is_single {
+            return Some(0);
+        }
+        if let Some(slot) = boot.and_then(|boot| self.senders.get(&boot)) {
+            return Some(*slot);
+        }
+        let there: Vec<usize> = self.at(source).collect();
+        if let [only] = there[..]
+            && self.authenticates(only, datagram)
+        {
+            return Some(only);
+        }
+        // Several peers may be at one address, such as those of another end with several peers.
+        let at_source = there.iter().copied().filter(|_| there.len() > 1);
+        let candidates: Vec<usize> = at_source.chain(0..self.peers.len()).collect();
+        if self.trials < candidates.len() {
+            return None;
+        }
+        self.trials -= candidates.len();
+        let found = candidates.into_iter().find(|slot| self.authenticates(*slot, datagram));
+        // The only peer at this address may have a wrong key, which its log explains.
+        found.or(if let [only] = there[..] { Some(only) } else { None })
+    }
+
+    fn authenticates(&self, slot: usize, datagram: &[u8]) -> bool {
+        self.peers[slot].as_ref().is_some_and(|peer| peer.keying.machine.is_authentic(datagram))
+    }
+
+    /// Applies the configuration file again.
+    async fn reload(&mut self, threads: &Threads) {
+        let new = match Config::read(&self.path) {
+            Ok(new) => new,
+            Err(errors) => {
+                for error in errors {
+                    tracing::error!("{error}");
+                }
+                tracing::error!("reload failed: the configuration is invalid and remains unchanged");
+                return;
+            }
+        };
+        let fields = self.config.fields_fixed_until_restart(&new);
+        if !fields.is_empty() {
+            tracing::warn!("not reloaded: changing these fields requires a restart: {}", fields.join(", "));
+        }
+        let outcome = match (self.config.has_tables(), new.has_tables()) {
+            (true, true) => self.reload_tables(new, threads).await,
+            (false, false) => self.reload_only(new).await,
+            _ => return,
+        };
+        if let Err(error) = outcome {
+            tracing::error!("reload failed: {error:#}; the configuration remains unchanged");
+        }
+    }
+
+    /// Applies the reloadable fields of a configuration without tables of peers.
+    async fn reload_only(&mut self, mut new: Config) -> Result<()> {
+        let new = new.peers.remove(0);
+        let now = Instant::now();
+        let source = Source::new(&new.keys)?;
+        let Some(keying) = self.keying(0) else { return Ok(()) };
+        let is_same_kind = keying.is_single_use == source.is_single_use();
+        if !is_same_kind {
+            tracing::warn!("not reloaded: changing the type of key source requires a restart");
+        }
+        keying.reload(new, is_same_kind.then_some(source), now).await;
+        tracing::info!("reloaded: [keys], [rekey], [limits], [liveness] and overlap");
+        Ok(())
+    }
+
+    /// Finds out what a new configuration changes.
+    fn changes(&self, new: &Config) -> Result<Changes> {
+        let mut changes = Changes::default();
+        let mut added: HashSet<&Option<String>> = new.peers.iter().map(|peer| &peer.name).collect();
+        let by_name: HashMap<&Option<String>, &PeerConfig> =
+            new.peers.iter().map(|peer| (&peer.name, peer)).collect();
+        for (slot, peer) in self.peers.iter().enumerate() {
+            let Some(Peer { keying: Keying { config: old, .. }, .. }) = peer else { continue };
+            match by_name.get(&old.name) {
+                Some(new) if old.is_same(new) => {
+                    added.remove(&old.name);
+                }
+                Some(new) if old.can_become(new) => {
+                    added.remove(&old.name);
+                    changes.changed.push((slot, PeerConfig::clone(new), Source::new(&new.keys)?));
+                }
+                _ => changes.removed.push(slot),
+            }
+        }
+        for peer in new.peers.iter().filter(|peer| added.contains(&peer.name)) {
+            changes.added.push((peer.clone(), Source::new(&peer.keys)?));
+        }
+        Ok(changes)
+    }
+
+    /// Adds, removes and changes peers. The others notice nothing. A peer with another suite, control key or the like
+    /// starts anew.
+    async fn reload_tables(&mut self, new: Config, threads: &Threads) -> Result<()> {
+        let Changes { removed, changed, added } = self.changes(&new)?;
+        let now = Instant::now();
+        let name = |config: &PeerConfig| config.name.clone().unwrap_or_default();
+        let names_of = |slots: &[usize]| -> HashSet<String> {
+            slots.iter().filter_map(|slot| Some(name(&self.peers[*slot].as_ref()?.keying.config))).collect()
+        };
+        let gone = names_of(&removed);
+        let here: HashSet<String> = added.iter().map(|(config, _)| name(config)).collect();
+        let words = [
+            ("added", here.difference(&gone).cloned().collect::<Vec<String>>()),
+            ("removed", gone.difference(&here).cloned().collect()),
+            ("restarted", gone.intersection(&here).cloned().collect()),
+            ("changed", changed.iter().map(|(_, config, _)| name(config)).collect()),
+        ];
+        for slot in removed {
+            self.remove(slot);
+        }
+        for (slot, config, source) in changed {
+            if let Some(keying) = self.keying(slot) {
+                keying.reload(config, Some(source), now).await;
+            }
+        }
+        for (config, source) in added {
+            self.add(config, source, threads);
+        }
+        self.publish();
+        self.config.peers = new.peers;
+        let words = words.map(|(what, mut names)| {
+            names.sort_unstable();
+            format!("{what}: {}", if names.is_empty() { "none".into() } else { names.join(", ") })
+        });
+        tracing::info!("reloaded: peers {}", words.join("; "));
+        Ok(())
+    }
+}
