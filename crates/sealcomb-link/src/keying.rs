@@ -30,7 +30,6 @@ pub(crate) struct Environment {
     /// Whether the sockets are connected to the only peer.
     pub is_single: bool,
     pub mail: Arc<Mail>,
-    pub started: Instant,
     /// Whether `local` is an IPv4 address.
     pub is_v4: bool,
 }
@@ -64,6 +63,7 @@ pub(crate) struct Keying {
     next_connect: Option<Instant>,
     /// Whether the sockets are connected to the peer. Without a route, as while an interface is down, they are not.
     is_connected: bool,
+    started: Instant,
     had_key: bool,
 }
 
@@ -193,6 +193,7 @@ impl Keying {
             tasks,
             next_connect: None,
             is_connected: false,
+            started: now,
             had_key: false,
         }
     }
@@ -241,7 +242,7 @@ impl Keying {
         let associations = &self.tunnel.associations;
         associations.expire(now);
         let has_key = associations.sending().is_some_and(|outbound| !outbound.is_past_hard_limit(now));
-        self.log.key(has_key, self.had_key, environment.started, now);
+        self.log.key(has_key, self.had_key, self.started, now);
         self.had_key |= has_key;
         self.log.tick(now);
         let troubles = [other_troubles, &self.log.troubles()[..]].concat();

@@ -50,7 +50,6 @@ pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()
         sockets: sockets.iter().map(|(udp, _)| udp.for_control()).collect::<std::io::Result<_>>()?,
         is_single: !config.has_tables(),
         mail: Arc::default(),
-        started,
         is_v4: config.local.is_ipv4(),
     };
     let listener = match config.listen {

@@ -965,7 +965,7 @@ class Peers(OnALink):
             after = link.peers()["peer-1"]
             self.assertEqual(after["key_changes"], before[link]["key_changes"])
             self.assertEqual(after["counters"]["in_dropped_unknown_spi"], 0)
-            self.assertIn("requires a restart: [[peer]]", self.single_form(link))
+            self.assertIn("requires a restart: [tun], [[peer]]", self.single_form(link))
         self.assert_adds_up(a, b)
 
     def single_form(self, link: Link) -> str:
