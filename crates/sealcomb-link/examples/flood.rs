@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let time = Duration::from_secs_f64(seconds.parse()?);
     let sockets = addresses
         .split(',')
-        .map(|address| {
+        .map(|address| -> std::io::Result<UdpSocket> {
             let socket = UdpSocket::bind("0.0.0.0:0")?;
             socket.connect(address)?;
             Ok(socket)
