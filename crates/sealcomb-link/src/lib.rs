@@ -125,7 +125,7 @@ fn execute(command: &Command) -> Result<ExitCode> {
             if !errors.is_empty() {
                 return Ok(invalid(&errors));
             }
-            run::run(config, path, &warnings)?;
+            run::run(&config, path, &warnings)?;
         }
         Command::Check { strict, online, .. } => {
             return check::check(&config, path, check::Options { strict: *strict, online: *online });

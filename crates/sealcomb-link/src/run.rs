@@ -31,7 +31,7 @@ use crate::threads::{Threads, guard};
 const NAME_LOOKUPS: usize = 4;
 
 /// Runs one end of a link until SIGTERM or SIGINT, or until one of its threads or tasks fails.
-pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()> {
+pub(crate) fn run(config: &Config, path: &Path, warnings: &[String]) -> Result<()> {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     tracing_subscriber::fmt().with_env_filter(filter).with_target(false).with_writer(std::io::stderr).init();
@@ -40,9 +40,9 @@ pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()
     }
     let sources = config.peers.iter().map(|peer| Source::new(&peer.keys)).collect::<Result<Vec<Source>>>()?;
 
-    let devices = open_devices(&config)?;
+    let devices = open_devices(config)?;
     let sockets = (0..config.workers)
-        .map(|i| open_sockets(&config, i))
+        .map(|i| open_sockets(config, i))
         .collect::<std::io::Result<Vec<(Udp, Option<Udp>)>>>()
         .with_context(|| format!("cannot open the UDP socket on {}", config.local))?;
     let started = Instant::now();
@@ -88,10 +88,10 @@ pub(crate) fn run(config: Config, path: &Path, warnings: &[String]) -> Result<()
     for (thread, ((tun, sockets), counters)) in devices.into_iter().zip(sockets).zip(&counters).enumerate() {
         let (tunnels, mail) = (tunnels.clone(), mail.clone());
         let shared = Shared { tunnels, thread, counters: counters.clone(), stop: stop.clone(), mail };
-        let worker = Worker::new(tun, sockets, shared, &config).context("cannot set up the TUN device")?;
+        let worker = Worker::new(tun, sockets, shared, config).context("cannot set up the TUN device")?;
         threads.start("packets", move || worker.run())?;
     }
-    log_start(&config);
+    log_start(config);
     let outcome = guard(|| {
         runtime.block_on(async {
             if let Some(listener) = listener {

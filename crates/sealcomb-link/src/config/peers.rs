@@ -288,13 +288,13 @@ impl Reader<'_> {
             return Some(Peer::Absent);
         }
         let peer = table.parsed::<Peer>(name, PEER, self.errors)?;
-        match (&peer, local) {
-            (Peer::Address(address), _) => {
+        match &peer {
+            Peer::Address(address) => {
                 self.check_port(table, name, address.port(), workers);
                 self.check_host(table, name, address.ip());
             }
-            (Peer::Name { port, .. }, _) => self.check_port(table, name, *port, workers),
-            (Peer::Absent, _) => {}
+            Peer::Name { port, .. } => self.check_port(table, name, *port, workers),
+            Peer::Absent => {}
         }
         if let (Some(local), Some(address)) = (local, peer.address()) {
             if local.is_ipv4() != address.is_ipv4() {
