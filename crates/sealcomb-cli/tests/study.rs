@@ -434,11 +434,13 @@ fn a_block_needs_the_rounds_and_products_of_the_catalog() {
             ("aes128-elmd66", _) => (1.0, 1.0),
             _ => (0.0, 0.0),
         };
-        let min = calls * call + rounds + mixed_back;
+        let all = calls * call + rounds + mixed_back;
+        // The first round of counter blocks can come from a table.
+        let min = all - f64::from(algorithm.work.cached);
         let blocks = roofline["bytes"].as_f64().unwrap() / 16.0;
         // The 32 messages take three passes of twelve lanes, of which the last four lanes are empty.
         let empty = if best() == "aesni" { 36.0 / 32.0 } else { 1.0 };
-        let max = min * empty + CALLS_BESIDE_BLOCKS * call / blocks;
+        let max = all * empty + CALLS_BESIDE_BLOCKS * call / blocks;
         assert!((min..=max).contains(&lanes("aes")), "{} {}", algorithm.id, lanes("aes"));
         // Three products (Karatsuba) or four, and at most two more per multiplication to reduce it separately.
         let products = 3.0 * multiplications + doubled..=6.5 * multiplications + 1.25 * doubled;

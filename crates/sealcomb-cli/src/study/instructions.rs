@@ -184,7 +184,7 @@ pub(crate) fn has_instructions(backend: Backend) -> bool {
 
 /// Measures the AES rounds and carry-less products of a block, interleaved.
 fn bound_of_instructions(bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> f64 {
-    let rounds = algorithm.work.calls * algorithm.rounds + algorithm.work.rounds;
+    let rounds = algorithm.work.calls * algorithm.rounds + algorithm.work.rounds - algorithm.work.cached;
     let products = algorithm.work.multiplications * PRODUCTS_PER_MULTIPLICATION;
     1.0 / BLOCK / rate(bench, || probe::mix(backend, rounds, products, TIMES))
 }

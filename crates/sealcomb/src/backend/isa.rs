@@ -383,6 +383,35 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         });
     }
 
+    /// Computes the rounds after the first one, with the `R` pieces of `weave` between them, like
+    /// [`Isa::encrypt_with`]. The compiler would keep a loop around the pieces if it were left to unroll it.
+    #[inline(always)]
+    fn finish_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
+        self,
+        keys: K,
+        x: &mut [Self::V; R],
+        weave: &mut W,
+    ) {
+        let keys = keys.hidden();
+        let rounds = keys.rounds();
+        each_round!(2 3 4 5 6 7 8 9, I => {
+            each_register!(R, r => {
+                x[r] = self.aes_round(x[r], keys.key(self, I, r));
+            });
+            if I <= R + 1 {
+                weave.thread(self, I - 2);
+            }
+        });
+        for i in 10..rounds {
+            each_register!(R, r => {
+                x[r] = self.aes_round(x[r], keys.key(self, i, r));
+            });
+        }
+        each_register!(R, r => {
+            x[r] = self.aes_last(x[r], keys.key(self, rounds, r));
+        });
+    }
+
     /// Encrypts the blocks of `extra`, and those of the first `BLOCKS` rows of `rows`, in one pass. All of them must
     /// fit into the CPU's registers.
     #[inline(always)]
@@ -399,6 +428,17 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
             }
             return;
         }
+        self.rounds_of_rows::<K, E, R, false>(keys, extra, rows);
+    }
+
+    /// Computes the rounds of [`Isa::encrypt_rows`]; if `STARTED`, those after the first one.
+    #[inline(always)]
+    fn rounds_of_rows<K: RoundKeys<Self>, const E: usize, const R: usize, const STARTED: bool>(
+        self,
+        keys: K,
+        extra: &mut [Self::V; E],
+        rows: &mut [[Self::V; R]; 4],
+    ) {
         let keys = keys.hidden();
         let rounds = keys.rounds();
         macro_rules! each {
@@ -416,8 +456,11 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
                 });
             };
         }
-        each!(xor, 0);
-        each_round!(I => {
+        if !STARTED {
+            each!(xor, 0);
+            each!(aes_round, 1);
+        }
+        each_round!(2 3 4 5 6 7 8 9, I => {
             each!(aes_round, I);
         });
         for i in 10..rounds {

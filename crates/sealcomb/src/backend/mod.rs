@@ -19,6 +19,7 @@ mod mode_state;
 mod part;
 mod portable;
 mod probe;
+mod rows;
 mod span;
 #[cfg(target_arch = "x86_64")]
 mod vaes256;
@@ -36,6 +37,7 @@ pub(crate) use mode_state::ModeState;
 pub(crate) use part::{read_part, write_part};
 pub(crate) use portable::SoftAes;
 pub(crate) use probe::{Probe, TopBit};
+pub(crate) use rows::Rows;
 pub(crate) use span::{Chunk, Span, Spans};
 pub(crate) use vendor::has_two_wide_aes_units;
 pub(crate) use wiped::Wiped;

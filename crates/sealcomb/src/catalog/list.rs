@@ -44,7 +44,7 @@ const fn beyond_hazmat(sizes: &'static [usize], few: usize) -> &'static [usize] 
 }
 
 /// No work: entries override what their mode needs.
-const IDLE: Work = Work { calls: 0, rounds: 0, multiplications: 0 };
+const IDLE: Work = Work { calls: 0, rounds: 0, cached: 0, multiplications: 0 };
 
 /// Independent blocks, only the forward cipher, one pass over the message.
 const PARALLEL: Structure = Structure { parallel: Parallel::Both, inverse_free: true, online: true };
@@ -170,7 +170,7 @@ catalog! {
     all() => gcm::AES {
         mode: "GCM", id: "gcm", kind: Aead, keys: aes [128, 192, 256],
         nonce: GCM_NONCES, usual_nonce: 12, tag: GCM_TAGS, usual_tag: 16, takes: ANY,
-        work: Work { calls: 1, multiplications: 1, ..IDLE }, structure: PARALLEL,
+        work: Work { calls: 1, cached: 1, multiplications: 1, ..IDLE }, structure: PARALLEL,
         limits: Limits::Fixed { message: GCM_MESSAGE, aad: GCM_AAD },
         spec: "NIST SP 800-38D",
         status: Standard,
@@ -190,7 +190,7 @@ catalog! {
     all() => gcm_siv::GcmSiv {
         mode: "GCM-SIV", id: "gcm-siv", kind: Aead, keys: aes [128, 256],
         nonce: TWELVE, usual_nonce: 12, tag: &[16], usual_tag: 16, takes: ANY,
-        work: Work { calls: 1, multiplications: 1, ..IDLE }, structure: TWO_PASSES,
+        work: Work { calls: 1, cached: 1, multiplications: 1, ..IDLE }, structure: TWO_PASSES,
         limits: Limits::Fixed { message: 1 << 36, aad: 1 << 36 },
         spec: "RFC 8452",
         status: Standard,
@@ -200,7 +200,7 @@ catalog! {
     all() => xaes::Xaes {
         mode: "XAES-256-GCM", id: "xaes256-gcm", kind: Aead, keys: aes [256 = "xaes256-gcm" "XAES-256-GCM"],
         nonce: TWENTY_FOUR, usual_nonce: 24, tag: &[16], usual_tag: 16, takes: ANY,
-        work: Work { calls: 1, multiplications: 1, ..IDLE }, structure: PARALLEL,
+        work: Work { calls: 1, cached: 1, multiplications: 1, ..IDLE }, structure: PARALLEL,
         limits: Limits::Fixed { message: GCM_MESSAGE, aad: GCM_AAD },
         spec: "C2SP XAES-256-GCM v1; NIST SP 800-38D, SP 800-108r1",
         status: Standard,
@@ -231,7 +231,7 @@ catalog! {
     all() => ccm::Ccm {
         mode: "CCM", id: "ccm", kind: Aead, keys: aes [128, 192, 256],
         nonce: CCM_NONCES, usual_nonce: 12, tag: CCM_TAGS, usual_tag: 16, takes: ANY,
-        work: Work { calls: 2, ..IDLE }, structure: SERIAL_TWO_PASSES, limits: Limits::NonceDependent,
+        work: Work { calls: 2, cached: 1, ..IDLE }, structure: SERIAL_TWO_PASSES, limits: Limits::NonceDependent,
         spec: "NIST SP 800-38C",
         status: Standard,
         reason: "NIST SP 800-38C (2004)",
@@ -240,7 +240,7 @@ catalog! {
     all() => eax::Eax {
         mode: "EAX", id: "eax", kind: Aead, keys: aes [128, 192, 256],
         nonce: ANY_NONCES, usual_nonce: 16, tag: CMAC_TAGS, usual_tag: 16, takes: ANY,
-        work: Work { calls: 2, ..IDLE }, structure: SERIAL, limits: Limits::None,
+        work: Work { calls: 2, cached: 1, ..IDLE }, structure: SERIAL, limits: Limits::None,
         spec: "Bellare, Rogaway, Wagner, FSE 2004; ISO/IEC 19772",
         status: Standard,
         reason: "ISO/IEC 19772 (2009 and 2020 editions)",
@@ -249,7 +249,7 @@ catalog! {
     all() => siv::Siv {
         mode: "SIV", id: "siv", kind: Aead, keys: aes [128 + 128, 192 + 192, 256 + 256],
         nonce: ANY_NONCES, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: STRINGS,
-        work: Work { calls: 2, ..IDLE }, structure: SERIAL_TWO_PASSES, limits: Limits::None,
+        work: Work { calls: 2, cached: 1, ..IDLE }, structure: SERIAL_TWO_PASSES, limits: Limits::None,
         spec: "RFC 5297",
         status: Standard,
         reason: "RFC 5297 (2008), IETF",
@@ -483,7 +483,7 @@ catalog! {
     feature = "hazmat" => ctr::Ctr {
         mode: "CTR", id: "ctr", kind: Cipher, keys: aes [128, 192, 256],
         nonce: ONE_BLOCK, usual_nonce: 16, tag: &[], usual_tag: 0, takes: ANY,
-        work: Work { calls: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
+        work: Work { calls: 1, cached: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
         spec: "NIST SP 800-38A",
         status: Standard,
         reason: "NIST SP 800-38A (2001)",
@@ -502,7 +502,7 @@ catalog! {
     feature = "hazmat" => hctr2::Hctr2 {
         mode: "HCTR2", id: "hctr2", kind: Cipher, keys: aes [128, 256],
         nonce: NO_NONCE, usual_nonce: 0, tag: &[], usual_tag: 0, takes: WIDE_BLOCK,
-        work: Work { calls: 1, multiplications: 2, ..IDLE }, structure: TWO_PASSES_INVERTED, limits: Limits::None,
+        work: Work { calls: 1, cached: 1, multiplications: 2, ..IDLE }, structure: TWO_PASSES_INVERTED, limits: Limits::None,
         spec: "Crowley, Huckleberry, Biggers, IACR ePrint 2021/1441",
         status: Portfolio,
         reason: "chosen by NIST as the basis of its future accordions (pre-draft of SP 800-197A, 2025); file names in \

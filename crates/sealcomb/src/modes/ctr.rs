@@ -7,10 +7,11 @@
 //! ```
 
 use super::Mode;
-use crate::backend::{BLOCK, Block, Isa};
+use crate::backend::{BLOCK, Block, Isa, Kernel};
 use crate::engine::groups::{self, Grouped};
-use crate::engine::{Batch, Message};
-use crate::primitives::counter::{Be128, LAST_BYTES, xor_keystream};
+use crate::engine::{Batch, Message, share_key};
+use crate::primitives::counter::{Be128, LAST_BYTES, xor_keystream, xor_keystream_with};
+use crate::primitives::first_round::{Demand, FirstRounds};
 use crate::primitives::permutation::Permutation;
 
 pub(crate) struct Ctr;
@@ -67,9 +68,37 @@ impl Grouped for Ctr {
 
     #[inline(always)]
     fn crypt_each<B: Isa>(b: B, messages: &mut [&mut Message<'_>]) {
+        let Some(first) = messages.first() else { return };
+        let run = |i: usize| (first_counter(messages[i])[BLOCK - 1], messages[i].data.len());
+        let keys = first.key.aes.encrypting();
+        if let Some(demand) = Demand::of(b, keys, messages.len(), run, || share_key(messages)) {
+            return b.call(Long { messages, demand });
+        }
         for message in messages {
             let first = first_counter(message);
             xor_keystream::<Be128, B, _>(b, message.key.aes.encrypting(), first, &mut message.data);
+        }
+    }
+}
+
+/// Messages under one key that are long enough for a table of the first round. Other messages do without the table's
+/// place on the stack.
+struct Long<'b, 'm, 'a> {
+    messages: &'b mut [&'m mut Message<'a>],
+    demand: Demand,
+}
+
+impl Kernel for Long<'_, '_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        let keys = self.messages[0].key.aes.encrypting();
+        let mut rounds = FirstRounds::new();
+        rounds.fill(b, keys, &self.demand);
+        for message in self.messages {
+            let first = first_counter(message);
+            xor_keystream_with::<Be128, B, _, _>(b, keys, first, &mut message.data, &mut (), Some(&rounds));
         }
     }
 }

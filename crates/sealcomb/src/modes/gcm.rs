@@ -19,9 +19,10 @@ use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, ModeState, REGISTERS, Span, Weave};
 use crate::engine::blocks::encrypt_each_by;
 use crate::engine::groups::{self, Grouped};
-use crate::engine::{Batch, BlockCipher, Column, Material, Message};
+use crate::engine::{Batch, BlockCipher, Column, Material, Message, share_key};
 use crate::primitives::aes;
-use crate::primitives::counter::{Be32, Counters, LAST_BYTES};
+use crate::primitives::counter::{Be32, LAST_BYTES};
+use crate::primitives::first_round::{Demand, FirstRounds, States, short_states};
 use crate::primitives::gf128::{GcmOrder, Unreduced, haswell};
 use crate::primitives::ghash::{self, Absorb, Ghash, Products, Table};
 use crate::primitives::permutation::Permutation;
@@ -86,6 +87,9 @@ impl<C: BlockCipher> Kernel for HashKeys<'_, '_, '_, C> {
     }
 }
 
+/// The last byte of the first counter block of a message whose IV has 96 bits.
+const FIRST: u8 = 2;
+
 /// One direction of GCM.
 struct Crypt<C, const OPENS: bool>(PhantomData<C>);
 
@@ -109,16 +113,15 @@ impl<C: BlockCipher, const OPENS: bool> Grouped for Crypt<C, OPENS> {
             if n < B::BLOCKS {
                 let nonce: &[u8; 12] = messages[group[n]].nonce.first_chunk().expect("12 bytes");
                 nonces[n] = b.load_bytes(nonce);
-                let nonce = b.spread(nonces[n]);
-                each_register!(R, r => {
-                    x[n][r] = b.xor(nonce, b.load(&LAST_BYTES[2 + r * B::BLOCKS..]));
-                });
+                x[n][0] = b.spread(nonces[n]);
             }
         });
+        short_states::<B, _, R>(b, keys, usize::from(FIRST), &mut x);
         let [nonces, ..] = b.transpose(nonces);
         let masks = b.xor(nonces, b.splat(&LAST_BYTES[1]));
         let mut extra = [masks];
-        keys.encrypt_rows(b, &mut extra, &mut x);
+        keys.first_round(b, &mut extra);
+        keys.finish_rows(b, &mut extra, &mut x);
         let [masks] = extra;
 
         let mut sums = [b.zero(); 4];
@@ -148,8 +151,18 @@ impl<C: BlockCipher, const OPENS: bool> Grouped for Crypt<C, OPENS> {
             masks.push(message.tag);
         }
         encrypt_each_by::<C, B>(b, messages, &mut masks);
+        let mut rounds = None;
+        if let Some(first) = messages.first() {
+            let keys = C::of(first.key).encrypting::<B>();
+            let run = |i: usize| (FIRST, messages[i].data.len());
+            if let Some(demand) = Demand::of(b, keys, messages.len(), run, || share_key(messages)) {
+                rounds.insert(FirstRounds::new()).fill(b, keys, &demand);
+            }
+        }
         for (message, mask) in messages.iter_mut().zip(&masks) {
-            let s = crypt::<C, B, OPENS>(b, message);
+            // Any other IV is hashed with a secret key, so its counters must not be indices.
+            let rounds = rounds.as_ref().filter(|_| message.nonce.len() == 12);
+            let s = crypt::<C, B, OPENS>(b, message, rounds);
             message.tag = b.first(b.xor(s, b.one(mask)));
         }
     }
@@ -224,13 +237,17 @@ pub(super) fn reversed_lengths(first: usize, second: usize) -> Block {
 
 /// Encrypts or decrypts a message and returns `S`, the hash of its additional data and ciphertext, in the first lane.
 #[inline(always)]
-fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
+fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(
+    b: B,
+    message: &mut Message<'_>,
+    rounds: Option<&FirstRounds<B>>,
+) -> B::V {
     let Message { key, aad, data, tag: j0, .. } = message;
     // A local span stays in registers, because the compiler knows that no store changes it.
     let data = &mut data.reborrow();
-    let (keys, table) = (C::of(key).encrypting::<B>(), table::<C>(key));
-    let mut counters = Counters::<B, Be32>::skipping(b, b.splat(j0), 1);
-    let mut hash = Ghash::new(b, table);
+    let keys = C::of(key).encrypting::<B>();
+    let mut states = States::<B, Be32, _, true>::skipping(b, keys, j0, 1, rounds);
+    let mut hash = Ghash::new(b, table::<C>(key));
     let group = REGISTERS * BLOCK * B::BLOCKS;
     let lengths = b.one(&lengths(aad.len(), data.len()));
 
@@ -245,16 +262,16 @@ fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<
     // The last group is only empty if the message is.
     let mut at = 0;
     while data.len() - at > group {
-        let mut x: [B::V; REGISTERS] = counters.take(b);
+        let mut x: [B::V; REGISTERS] = states.take(b);
         // Meanwhile, ciphertext is hashed: that of this group when opening, that of the preceding one when sealing.
         let from = if OPENS { Some(at) } else { at.checked_sub(group) };
         if let Some(from) = from {
             hash.begin(b, 0);
             let mut absorb = Absorb::<B, _, OPENS> { hash: &mut hash, chunk: data.chunk(from) };
-            keys.encrypt_with(b, &mut x, &mut absorb);
+            states.finish(b, &mut x, &mut absorb);
             hash.end(b);
         } else {
-            keys.encrypt(b, &mut x);
+            states.finish(b, &mut x, &mut ());
         }
         let mut chunk = data.chunk::<B, REGISTERS>(at);
         for r in 0..REGISTERS {
@@ -266,14 +283,14 @@ fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<
     if !OPENS && at > 0 {
         // Only here is there ciphertext to hash meanwhile.
         each_count!(blocks.div_ceil(B::BLOCKS), R => {
-            let mut x: [B::V; R] = counters.take(b);
+            let mut x: [B::V; R] = states.take(b);
             hash.begin(b, 0);
             let mut absorb = Absorb::<B, _, OPENS> { hash: &mut hash, chunk: data.chunk(at - group) };
             // There is time for one piece per register between the rounds. The others come first.
             for piece in R..REGISTERS {
                 absorb.thread(b, piece);
             }
-            keys.encrypt_with(b, &mut x, &mut absorb);
+            states.finish(b, &mut x, &mut absorb);
             hash.end(b);
             hash.begin(b, blocks + 1);
             last_group::<B, OPENS, R>(b, &mut hash, data, at, &x);
@@ -286,8 +303,8 @@ fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<
             hash.begin(b, blocks + 1);
         }
         each_count!(blocks.div_ceil(B::BLOCKS), R => {
-            let mut x: [B::V; R] = counters.take(b);
-            keys.encrypt(b, &mut x);
+            let mut x: [B::V; R] = states.take(b);
+            states.finish(b, &mut x, &mut ());
             last_group::<B, OPENS, R>(b, &mut hash, data, at, &x);
         });
     }

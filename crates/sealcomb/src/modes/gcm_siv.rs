@@ -187,7 +187,7 @@ fn both_passes<B: Isa, const OPENS: bool>(
             let (keys, start) = (of_crypted.encryption.of(i), counter(&message.tag));
             let data = &mut message.data;
             if let Some(hash) = &mut hash {
-                xor_keystream_with::<Le32, B, _, _>(b, keys, &start, data, hash);
+                xor_keystream_with::<Le32, B, _, _>(b, keys, &start, data, hash, None);
             } else {
                 xor_keystream::<Le32, B, _>(b, keys, &start, data);
             }

@@ -226,7 +226,7 @@ fn crypt_and_hash<B: Isa, const OPENS: bool>(
         if let Ok([message, neighbor]) = messages.get_disjoint_mut([crypted, hashed]) {
             let mut hash = hash::<B, OPENS>(b, &powers[hashed], neighbor);
             let start = first_counter(b, message);
-            xor_keystream_with::<Be32, B, _, _>(b, keys(), &start, &mut message.data, &mut hash);
+            xor_keystream_with::<Be32, B, _, _>(b, keys(), &start, &mut message.data, &mut hash, None);
             sums[hashed] = b.first(b.reverse(hash.finish(b)));
         } else if let Some(message) = messages.get_mut(crypted) {
             let start = first_counter(b, message);

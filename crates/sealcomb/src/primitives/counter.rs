@@ -1,6 +1,7 @@
 //! Counter blocks and keystreams of CTR, CCM, GCM and GCM-SIV, which differ in the position of the counter in its block,
 //! and the counter blocks of HCTR2.
 
+use super::first_round::{FirstRounds, States};
 use super::permutation::Permutation;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, Weave};
 
@@ -89,10 +90,10 @@ impl Counter for Le32 {
 
 /// The numbers from 0 on as little-endian blocks.
 #[repr(align(64))]
-pub(crate) struct Numbers(pub(crate) [Block; 4 * REGISTERS]);
+pub(crate) struct Numbers(pub(crate) [Block; 5 * REGISTERS]);
 
 pub(crate) static NUMBERS: Numbers = {
-    let mut numbers = [[0; BLOCK]; 4 * REGISTERS];
+    let mut numbers = [[0; BLOCK]; 5 * REGISTERS];
     let mut i = 0;
     while i < numbers.len() {
         numbers[i][0] = i as u8;
@@ -119,12 +120,6 @@ pub(crate) struct Counters<B: Isa, C: Counter> {
 }
 
 impl<B: Isa, C: Counter> Counters<B, C> {
-    /// Returns the counter blocks from `start` on.
-    #[inline(always)]
-    pub(crate) fn new(b: B, start: &Block) -> Self {
-        Self::skipping(b, b.splat(start), 0)
-    }
-
     /// Returns the counter blocks that follow `start` after this many blocks. `start` is in every lane.
     #[inline(always)]
     pub(crate) fn skipping(b: B, start: B::V, blocks: usize) -> Self {
@@ -143,6 +138,18 @@ impl<B: Isa, C: Counter> Counters<B, C> {
             self.next = C::add(b, self.next, step);
         }
         blocks
+    }
+
+    /// Returns the next register of counter blocks, without taking it.
+    #[inline(always)]
+    pub(crate) fn peek(&self, b: B) -> B::V {
+        if C::BIG_ENDIAN { b.reverse(self.next) } else { self.next }
+    }
+
+    /// Skips this many registers of counter blocks.
+    #[inline(always)]
+    pub(crate) fn skip(&mut self, b: B, registers: usize) {
+        self.next = C::add(b, self.next, b.splat(&NUMBERS.0[registers * B::BLOCKS]));
     }
 }
 
@@ -182,11 +189,11 @@ pub(crate) fn xor_keystream<C: Counter, B: Isa, K: Permutation<B>>(
     start: &Block,
     data: &mut Span<'_>,
 ) {
-    xor_keystream_with::<C, B, K, ()>(b, keys, start, data, &mut ());
+    xor_keystream_with::<C, B, K, ()>(b, keys, start, data, &mut (), None);
 }
 
 /// Adds the keystream that starts with counter block `start` to a message of any length. For each eight full registers,
-/// eight pieces of other work are interleaved with the rounds.
+/// eight pieces of other work are interleaved with the rounds. `table` is for their first round.
 #[inline(always)]
 pub(crate) fn xor_keystream_with<C: Counter, B: Isa, K: Permutation<B>, W: Weave<B>>(
     b: B,
@@ -194,6 +201,7 @@ pub(crate) fn xor_keystream_with<C: Counter, B: Isa, K: Permutation<B>, W: Weave
     start: &Block,
     data: &mut Span<'_>,
     weave: &mut W,
+    table: Option<&FirstRounds<B>>,
 ) {
     let mut start = *start;
     let mut at = 0;
@@ -204,7 +212,12 @@ pub(crate) fn xor_keystream_with<C: Counter, B: Isa, K: Permutation<B>, W: Weave
             Some(blocks) if blocks < left.div_ceil(BLOCK) as u64 => BLOCK * blocks as usize,
             _ => left,
         };
-        xor_run::<C, B, K, W>(b, keys, &start, &mut data.part(at, at + run), weave);
+        let part = &mut data.part(at, at + run);
+        if K::CACHES && table.is_some() {
+            xor_run::<C, B, K, W, true>(b, keys, &start, part, weave, table);
+        } else {
+            xor_run::<C, B, K, W, false>(b, keys, &start, part, weave, None);
+        }
         at += run;
         if run == left {
             break;
@@ -214,24 +227,25 @@ pub(crate) fn xor_keystream_with<C: Counter, B: Isa, K: Permutation<B>, W: Weave
 }
 
 #[inline(always)]
-fn xor_run<C: Counter, B: Isa, K: Permutation<B>, W: Weave<B>>(
+fn xor_run<C: Counter, B: Isa, K: Permutation<B>, W: Weave<B>, const CACHED: bool>(
     b: B,
     keys: K,
     start: &Block,
     data: &mut Span<'_>,
     weave: &mut W,
+    table: Option<&FirstRounds<B>>,
 ) {
     // A local span stays in registers, because the compiler knows that no store changes it.
     let mut data = data.reborrow();
-    let mut counters = Counters::<B, C>::new(b, start);
+    let mut states = States::<B, C, K, CACHED>::skipping(b, keys, start, 0, table);
     let register = BLOCK * B::BLOCKS;
     let mut at = 0;
     while data.len() - at >= REGISTERS * register {
-        let mut x: [B::V; REGISTERS] = counters.take(b);
+        let mut x: [B::V; REGISTERS] = states.take(b);
         if weave.begin(b) {
-            keys.encrypt_with(b, &mut x, weave);
+            states.finish(b, &mut x, weave);
         } else {
-            keys.encrypt_with(b, &mut x, &mut ());
+            states.finish(b, &mut x, &mut ());
         }
         let mut chunk = data.chunk::<B, REGISTERS>(at);
         for r in 0..REGISTERS {
@@ -241,8 +255,8 @@ fn xor_run<C: Counter, B: Isa, K: Permutation<B>, W: Weave<B>>(
     }
     let left = (data.len() - at).div_ceil(register);
     each_count!(left, R => {
-        let mut x: [B::V; R] = counters.take(b);
-        keys.encrypt(b, &mut x);
+        let mut x: [B::V; R] = states.take(b);
+        states.finish(b, &mut x, &mut ());
         for r in 0..R - 1 {
             data.store(b, at, b.xor(x[r], data.load(b, at)));
             at += register;

@@ -7,6 +7,7 @@ pub(crate) mod counter;
 pub(crate) mod derived;
 pub(crate) mod doubles;
 pub(crate) mod doublings;
+pub(crate) mod first_round;
 pub(crate) mod gf128;
 pub(crate) mod ghash;
 pub(crate) mod masked;

@@ -28,6 +28,31 @@ pub(crate) trait Permutation<B: Isa>: Copy {
         }
     }
 
+    /// Whether the first round of counter blocks can be separated from the others, to take it from a table.
+    const CACHES: bool = false;
+
+    /// Computes the first round of encryption if the cipher caches it.
+    #[inline(always)]
+    fn first_round<const R: usize>(self, _: B, _: &mut [B::V; R]) {}
+
+    /// Computes the rounds of encryption that follow [`Permutation::first_round`], and does the `R` pieces of `weave`
+    /// meanwhile.
+    #[inline(always)]
+    fn finish_with<W: Weave<B>, const R: usize>(self, b: B, x: &mut [B::V; R], weave: &mut W) {
+        self.encrypt_with(b, x, weave);
+    }
+
+    /// Computes the rounds of [`Permutation::encrypt_rows`] that follow [`Permutation::first_round`].
+    #[inline(always)]
+    fn finish_rows<const E: usize, const R: usize>(
+        self,
+        b: B,
+        extra: &mut [B::V; E],
+        rows: &mut [[B::V; R]; 4],
+    ) {
+        self.encrypt_rows(b, extra, rows);
+    }
+
     /// Decrypts every block of `x`. The keys must be those for decryption.
     fn decrypt<const R: usize>(self, b: B, x: &mut [B::V; R]);
 }
@@ -49,6 +74,38 @@ macro_rules! aes_under {
                 rows: &mut [[B::V; R]; 4],
             ) {
                 b.encrypt_rows(self, extra, rows);
+            }
+
+            #[inline(always)]
+            fn finish_rows<const E: usize, const R: usize>(
+                self,
+                b: B,
+                extra: &mut [B::V; E],
+                rows: &mut [[B::V; R]; 4],
+            ) {
+                if <Self as Permutation<B>>::CACHES {
+                    b.rounds_of_rows::<_, E, R, true>(self, extra, rows);
+                } else {
+                    b.encrypt_rows(self, extra, rows);
+                }
+            }
+
+            const CACHES: bool = B::BLOCKS == 4 && !B::SOFT;
+
+            #[inline(always)]
+            fn first_round<const R: usize>(self, b: B, x: &mut [B::V; R]) {
+                if <Self as Permutation<B>>::CACHES {
+                    b.aes_rounds(self, 1, x);
+                }
+            }
+
+            #[inline(always)]
+            fn finish_with<W: Weave<B>, const R: usize>(self, b: B, x: &mut [B::V; R], weave: &mut W) {
+                if <Self as Permutation<B>>::CACHES {
+                    b.finish_with(self, x, weave);
+                } else {
+                    b.encrypt_with(self, x, weave);
+                }
             }
 
             #[inline(always)]
