@@ -457,9 +457,9 @@ module engine_front_checks #(
             assert (beat_valid == was_emit);
             if (was_emit) begin
                 assert ({
-                    given.kind, given_place.index, given.first, given.part_last, given_place.lane, given_place.step, given.start,
-                    given.final_beat, given.bytes, given_sizes.has_message, given.open, beat_slot, given_sizes.ad_bytes,
-                    given_sizes.message_bytes, beat_nonce
+                    given.kind, given_place.index, given.first, given.part_last, given_place.lane,
+                    given_place.step, given.start, given.final_beat, given.bytes, given_sizes.has_message,
+                    given.open, beat_slot, given_sizes.ad_bytes, given_sizes.message_bytes, beat_nonce
                 } == beat_before);
                 assert (beat_data[8*place_before+:8] == data_before);
                 assert (beat_tag == tag_before);
@@ -469,7 +469,8 @@ module engine_front_checks #(
                 end
                 for (int i = 0; i < 4; i = i + 1) assert (given.blocks[i] == (given.bytes > 7'(16 * i)));
                 assert (given_sizes.ad_spare == 2'(4 - (17'(given_sizes.ad_bytes) + 17'd15) / 16 % 4));
-                assert (given_sizes.message_spare == 2'(4 - (17'(given_sizes.message_bytes) + 17'd15) / 16 % 4));
+                assert (given_sizes.message_spare ==
+                        2'(4 - (17'(given_sizes.message_bytes) + 17'd15) / 16 % 4));
                 assert (given_sizes.hash_blocks == blocks_of(
                     given_sizes.ad_bytes, given_sizes.message_bytes
                 ));
@@ -492,7 +493,8 @@ module engine_front_checks #(
             if (head_valid) assert ({front.plan.head_first, plan_head} == first_and(queue[head_at]));
             for (int i = 0; i < 2; i = i + 1) begin
                 if (stored > 2'(i))
-                    assert (front.plan.commands.ram.memory[1'(front.plan.commands.read_at+2'(i))] == first_and(
+                    assert (front.plan.commands.ram.memory[1'(front.plan.commands.read_at+2'(i))] ==
+                            first_and(
                         queue[memory_at+3'(i)]
                     ));
             end
@@ -573,8 +575,8 @@ module engine_front_checks #(
             end
             assert (front.swallow == surplus && (!over || !started));
             assert (front.swallow_tag == owed && (!owed || !started));
-            assert (((front.bad || (front.beat_valid && front.misfit)) && !(beat_valid && given.final_beat)) ==
-                    misfit);
+            assert (misfit == ((front.bad || (front.beat_valid && front.misfit)) &&
+                    !(beat_valid && given.final_beat)));
             if (was_emit) assert ((front.beat_illegal || front.bad || front.misfit) == error_before);
             if (started) begin
                 assert (plan_valid && has_stream && !illegal);

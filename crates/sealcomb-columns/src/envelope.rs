@@ -52,6 +52,7 @@ impl Nonces {
 }
 
 /// Why a batch was not sealed.
+#[derive(Clone, Copy)]
 pub(crate) enum SealError {
     /// A value is too long for the algorithm.
     Batch(BatchError),

@@ -228,7 +228,7 @@ pub(crate) fn describe(array: &ArrayRef) -> Result<Vec<jlong>, Failure> {
 fn describe_data(data: &ArrayData, longs: &mut Vec<jlong>) -> Result<(), Failure> {
     let unexpected =
         || Failure::bug(format!("a result of type {} has an unexpected layout", data.data_type()));
-    if data.offset() != 0 || !data.nulls().is_none_or(|nulls| nulls.offset() == 0) {
+    if data.offset() != 0 || data.nulls().is_some_and(|nulls| nulls.offset() != 0) {
         return Err(unexpected());
     }
     let address = |buffer: &Buffer| to_java(buffer.as_ptr().expose_provenance());

@@ -10,9 +10,8 @@ use anyhow::{Context, Result};
 use ipnet::IpNet;
 use tokio::sync::watch;
 use tun_rs::{DeviceBuilder, SyncDevice};
-use zeroize::Zeroizing;
 
-use crate::config::{Config, ListenTls};
+use crate::config::Config;
 use crate::counters::Counters;
 use crate::dns::NameServers;
 use crate::hooks::{self, Down};
@@ -95,7 +94,7 @@ pub(crate) fn run(config: &Config, path: &Path, warnings: &[String]) -> Result<(
     let outcome = guard(|| {
         runtime.block_on(async {
             if let Some(listener) = listener {
-                start_status(&threads, listener, &config, status, path)?;
+                start_status(&threads, listener, config, status, path)?;
             }
             hub.run(news, &mut threads).await
         })

@@ -305,11 +305,10 @@ impl StatusState {
     fn total(&self, peers: &[PeerState]) -> Counts {
         let mut total = self.counts_of_no_peer();
         let (tunnels, before) = &*lock(&self.removed);
-        let strands = |tunnel: &Tunnel, total: &mut Counts| {
-            tunnel.strands.iter().for_each(|strand| strand.counters.add_to(total));
-        };
-        peers.iter().for_each(|peer| strands(&peer.tunnel, &mut total));
-        tunnels.iter().for_each(|tunnel| strands(tunnel, &mut total));
+        let current = peers.iter().map(|peer| &peer.tunnel);
+        for strand in current.chain(tunnels.iter()).flat_map(|tunnel| &tunnel.strands) {
+            strand.counters.add_to(&mut total);
+        }
         total.add(before);
         total
     }

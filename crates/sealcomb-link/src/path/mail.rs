@@ -30,7 +30,8 @@ pub type Message = (Vec<u8>, SocketAddr);
 struct Queues {
     /// The number of peers at each address.
     known: HashMap<SocketAddr, usize>,
-    queues: HashMap<SocketAddr, VecDeque<Vec<u8>>>,
+    /// The queued messages of the known addresses.
+    by_address: HashMap<SocketAddr, VecDeque<Vec<u8>>>,
     /// The addresses with queued messages, in their order of turns.
     turns: VecDeque<SocketAddr>,
     strangers: VecDeque<Message>,
@@ -53,9 +54,9 @@ impl Mail {
     /// Queues a control message. Returns `false` if the share of its source is used up.
     pub fn send(&self, datagram: &[u8], source: SocketAddr) -> bool {
         let mut all = self.lock();
-        let Queues { known, queues, turns, strangers, .. } = &mut *all;
+        let Queues { known, by_address, turns, strangers, .. } = &mut *all;
         if let Some(peers) = known.get(&source) {
-            let queue = queues.entry(source).or_default();
+            let queue = by_address.entry(source).or_default();
             if queue.len() >= SHARE * peers {
                 return false;
             }
@@ -87,12 +88,12 @@ impl Mail {
 
     /// Takes the next message from the address of a peer.
     pub fn take(&self) -> Option<Message> {
-        let Queues { queues, turns, .. } = &mut *self.lock();
+        let Queues { by_address, turns, .. } = &mut *self.lock();
         let source = turns.pop_front()?;
-        let queue = queues.get_mut(&source)?;
+        let queue = by_address.get_mut(&source)?;
         let datagram = queue.pop_front()?;
         if queue.is_empty() {
-            queues.remove(&source);
+            by_address.remove(&source);
         } else {
             turns.push_back(source);
         }

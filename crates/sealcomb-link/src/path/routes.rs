@@ -10,12 +10,12 @@ pub(crate) enum Routes {
     /// All addresses belong to the only peer, whose number is 0.
     All,
     /// The number of the peer by prefix.
-    Prefixes(JointPrefixMap<IpNet, usize>),
+    Prefixes(Box<JointPrefixMap<IpNet, usize>>),
 }
 
 impl Default for Routes {
     fn default() -> Self {
-        Self::Prefixes(JointPrefixMap::default())
+        Self::Prefixes(Box::default())
     }
 }
 
@@ -23,7 +23,7 @@ impl Routes {
     /// Returns the routes to the peers of these numbers.
     pub(crate) fn new<'a>(peers: impl Iterator<Item = (usize, &'a [IpNet])>) -> Self {
         let prefixes = peers.flat_map(|(slot, allowed)| allowed.iter().map(move |prefix| (*prefix, slot)));
-        Self::Prefixes(prefixes.collect())
+        Self::Prefixes(Box::new(prefixes.collect()))
     }
 
     /// Returns the number of the peer that an inner address belongs to.
