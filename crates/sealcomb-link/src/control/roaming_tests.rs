@@ -248,7 +248,7 @@ fn a_peer_that_has_moved_is_challenged_there_at_once_but_not_by_copies() {
         for _ in 0..3 {
             match kind {
                 Step::Hello => {
-                    scene.send(Say::Hello { challenge: Id([1; 16]), versions: Versions::current() })
+                    scene.send(Say::Hello { challenge: Id([1; 16]), versions: Versions::current() });
                 }
                 _ => scene.send(Say::SoftLimit { epoch: 1 }),
             }
