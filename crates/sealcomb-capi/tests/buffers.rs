@@ -11,7 +11,9 @@ use sealcomb_capi::sealcomb_status::*;
 use sealcomb_capi::{
     sealcomb_algorithm_by_id, sealcomb_iovec, sealcomb_job, sealcomb_key, sealcomb_key_free,
     sealcomb_key_new, sealcomb_key_new_with, sealcomb_mac, sealcomb_mac_verify, sealcomb_open,
-    sealcomb_open_batch, sealcomb_seal, sealcomb_seal_batch, sealcomb_status,
+    sealcomb_open_batch, sealcomb_seal, sealcomb_seal_batch, sealcomb_status, sealcomb_stream,
+    sealcomb_stream_aad, sealcomb_stream_begin_open, sealcomb_stream_begin_seal, sealcomb_stream_finish,
+    sealcomb_stream_free, sealcomb_stream_new, sealcomb_stream_update, sealcomb_stream_verify,
 };
 
 /// One byte more than a buffer can have.
@@ -158,6 +160,21 @@ fn with_a_piece(buffers: &[Buffer], opens: bool) -> sealcomb_status {
     let piece = sealcomb_iovec { data, bytes };
     let parts = ((&raw const piece).cast_mut().cast(), 1);
     among_others(&[nonce, parts, input, output, tag], opens, with_parts)
+}
+
+/// Calls a function on a stream whose message to seal or open has begun.
+fn with_stream(opens: bool, call: impl FnOnce(*mut sealcomb_stream) -> sealcomb_status) -> sealcomb_status {
+    let (key, nonce, mut stream) = (OwnedKey::new("aes128-gcm"), [1; 12], ptr::null_mut());
+    let begin = if opens { sealcomb_stream_begin_open } else { sealcomb_stream_begin_seal };
+    // SAFETY: a key, space for the pointer, and a live nonce.
+    unsafe {
+        assert_eq!(sealcomb_stream_new(key.0, &raw mut stream), SEALCOMB_OK);
+        assert_eq!(begin(stream, nonce.as_ptr(), nonce.len()), SEALCOMB_OK);
+    }
+    let status = call(stream);
+    // SAFETY: created above, and not used afterwards.
+    unsafe { sealcomb_stream_free(stream) };
+    status
 }
 
 const TARGETS: &[Target] = &[
@@ -343,6 +360,60 @@ const TARGETS: &[Target] = &[
             drop(OwnedKey(key));
             assert_eq!(key.is_null(), status != SEALCOMB_OK);
             status
+        },
+    },
+    Target {
+        name: "sealcomb_stream_begin_seal",
+        places: &[place("nonce", 12, SEALCOMB_ERROR_NONCE_LENGTH)],
+        // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
+        call: |buffers| {
+            with_stream(false, |stream| unsafe {
+                sealcomb_stream_begin_seal(stream, buffers[0].0, buffers[0].1)
+            })
+        },
+    },
+    Target {
+        name: "sealcomb_stream_begin_open",
+        places: &[place("nonce", 12, SEALCOMB_ERROR_NONCE_LENGTH)],
+        // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
+        call: |buffers| {
+            with_stream(true, |stream| unsafe {
+                sealcomb_stream_begin_open(stream, buffers[0].0, buffers[0].1)
+            })
+        },
+    },
+    Target {
+        name: "sealcomb_stream_aad",
+        places: &[place("aad", 20, SEALCOMB_OK)],
+        // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
+        call: |buffers| {
+            with_stream(false, |stream| unsafe { sealcomb_stream_aad(stream, buffers[0].0, buffers[0].1) })
+        },
+    },
+    Target {
+        name: "sealcomb_stream_update",
+        places: &[place("input", 32, SEALCOMB_OK), place("output", 32, SEALCOMB_ERROR_OUTPUT_TOO_SHORT)],
+        // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
+        call: |buffers| {
+            with_stream(false, |stream| unsafe {
+                sealcomb_stream_update(stream, buffers[0].0, buffers[0].1, buffers[1].0, buffers[1].1)
+            })
+        },
+    },
+    Target {
+        name: "sealcomb_stream_finish",
+        places: &[place("tag", 16, SEALCOMB_ERROR_TAG_LENGTH)],
+        // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
+        call: |buffers| {
+            with_stream(false, |stream| unsafe { sealcomb_stream_finish(stream, buffers[0].0, buffers[0].1) })
+        },
+    },
+    Target {
+        name: "sealcomb_stream_verify",
+        places: &[place("tag", 16, SEALCOMB_ERROR_TAG_LENGTH)],
+        // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
+        call: |buffers| {
+            with_stream(true, |stream| unsafe { sealcomb_stream_verify(stream, buffers[0].0, buffers[0].1) })
         },
     },
 ];
