@@ -400,8 +400,8 @@ impl Hub {
         Ok(changes)
     }
 
-    /// Adds, removes and changes peers. The others notice nothing. A peer with another suite, control key or the like
-    /// starts anew.
+    /// Adds, removes and changes peers. The others notice nothing. A peer whose suite, control key or similar
+    /// fields change starts again.
     async fn reload_tables(&mut self, new: Config, threads: &Threads) -> Result<()> {
         let Changes { removed, changed, added } = self.changes(&new)?;
         let now = Instant::now();

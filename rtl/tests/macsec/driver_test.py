@@ -229,7 +229,7 @@ async def wrong_calls_are_refused(dut: HierarchyObject) -> None:
     assert await driver.call("set_port", ctypes.byref(CPort(3, True, False))) == BAD_ARGUMENT
     await driver.well("add_tx_sa", 1, 3, sa)
     assert await driver.call("add_tx_sa", 1, 3, sa) == IN_USE
-    # Its numbers must not begin again under the same key, so it needs the key anew.
+    # Packet numbers must not begin again under the same key, so the association needs another key.
     await driver.well("del_tx_sa", 1, 3)
     driver.key_error = 1
     assert await driver.call("add_tx_sa", 1, 3, sa) == KEY_PORT

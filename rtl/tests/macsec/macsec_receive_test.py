@@ -425,7 +425,7 @@ async def validation_follows_the_port(dut: HierarchyObject) -> None:
                     assert (bytes(got.tdata).hex(), got.tid) == (frame.hex(), 2)
                 else:
                     await bench.expect_nothing()
-            # A channel that nobody knows, and an AN that is not in use.
+            # An unknown channel, and an AN that is not in use.
             for at, dropped, passed in ((SCI, "no_sci", "unknown_sci"), (TCI, "no_sa", "unused_sa")):
                 end.pn = lowest
                 frame = some_frame(rng, SCIS[2][:6], 70)
@@ -455,7 +455,7 @@ async def key_waits_for_frames_that_are_not_validated(dut: HierarchyObject) -> N
     association = Association(1, SCIS[1], 0, key(1), encrypt=False)
     await bench.use(association)
     end = association.other_end()
-    # More than the core can store behind the engine, but all of them are judged before the others leave.
+    # More than the core can store behind the engine, but all of them pass the checks before the others leave.
     bench.controlled.pause = True
     frames = [some_frame(rng, SCIS[1][:6], 1000) for _ in range(26)]
     for frame in frames:

@@ -93,7 +93,7 @@ const OPEN_HELP: &str = "\
 VLAN tags that precede a SecTAG are left in place; nothing protects them. A frame check sequence
 (FCS) that the capture declares is removed.
 
-Frames that --validate lets pass unverified are counted as opened, and in a line of their own.
+Frames that --validate lets pass unverified are counted as opened, and in a separate line.
 
 Exit status:
   0  every MACsec frame was opened
@@ -156,7 +156,7 @@ struct Open {
     /// [default: the SA's `pn`, or 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), verbatim_doc_comment)]
     start_pn: Option<u64>,
-    /// Which frames must verify; an encrypted frame always must
+    /// The frames that must verify; an encrypted frame always must
     #[arg(long, value_name = "MODE", value_enum, default_value_t = Validate::Strict)]
     validate: Validate,
 }

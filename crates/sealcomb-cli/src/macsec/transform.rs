@@ -226,7 +226,7 @@ pub(crate) enum Dropped {
     NotValid,
 }
 
-/// Which received frames must be verified: `validateFrames` of IEEE 802.1AE-2018, 10.7.8. An encrypted frame always must.
+/// The received frames that must be verified: `validateFrames` of IEEE 802.1AE-2018, 10.7.8. An encrypted frame always must.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Validate {
     /// Drop all frames that do not verify.
@@ -300,7 +300,7 @@ fn tag_at(frame: &[u8]) -> Option<usize> {
     }
 }
 
-/// A received frame that is to be verified, or passes as it is.
+/// A received frame that must be verified, or passes as it is.
 struct Received {
     tag: SecTag,
     frame: Vec<u8>,

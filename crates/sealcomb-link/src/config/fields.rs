@@ -26,7 +26,7 @@ impl Errors {
     /// Formats the errors in file order, one per line: `NAME:LINE: MESSAGE`.
     pub(crate) fn lines(mut self, name: &str, text: &str) -> Vec<String> {
         self.found.sort();
-        // Every peer without a field of its own reads that of the file.
+        // Every peer without its own field reads that of the file.
         self.found.dedup();
         let line = |at: usize| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
         self.found.into_iter().map(|(at, what)| format!("{name}:{}: {what}", line(at))).collect()

@@ -61,7 +61,7 @@ pub struct Shared {
 pub struct Worker {
     tun: SyncDevice,
     udp: Udp,
-    /// The socket for datagrams from other addresses than that of the only peer; `None` if there may be several
+    /// The socket for datagrams from addresses that the only peer does not have; `None` if there may be several
     /// peers.
     stray: Option<Udp>,
     shared: Shared,

@@ -60,7 +60,7 @@ struct Packet<'a> {
 struct Run<'t> {
     tunnel: &'t Arc<Tunnel>,
     association: Arc<OutboundSa>,
-    /// Their places in the batch.
+    /// The places of its packets in the batch.
     packets: Range<usize>,
 }
 

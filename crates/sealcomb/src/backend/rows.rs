@@ -71,7 +71,7 @@ mod tests {
             let expected: Vec<Block> =
                 (0xa1..=0xa3).flat_map(|byte| vec![[byte; BLOCK]; backend.blocks()]).collect();
             assert_eq!(blocks, expected, "{backend:?}");
-            // Their number remains.
+            // Only the number of rows remains.
             assert!(after.iter().all(|byte| *byte <= 3), "{backend:?}");
         }
     }
