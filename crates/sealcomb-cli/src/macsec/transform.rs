@@ -226,13 +226,14 @@ pub(crate) enum Dropped {
     NotValid,
 }
 
-/// The received frames that must be verified: `validateFrames` of IEEE 802.1AE-2018, 10.7.8. An encrypted frame always must.
+/// The received frames that must be verified: `validateFrames` of IEEE 802.1AE-2018, 10.7.8. An encrypted frame always
+/// must.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Validate {
     /// Drop all frames that do not verify.
     #[default]
     Strict,
-    /// Verify frames, but pass those without encryption even if their ICV is wrong or their SA is unknown.
+    /// Verify frames, but pass unencrypted ones even if they are not valid.
     Check,
     /// Pass frames without encryption unverified.
     Disabled,
