@@ -271,8 +271,10 @@ fn stream(algorithm: &Algorithm, number: u64, at_end: bool) {
     for turn in 0..3 {
         // SAFETY: a live stream, and live buffers with their lengths.
         let status = in_arena(|| unsafe {
-            let begin = if turn == 0 { sealcomb_stream_begin_seal } else { sealcomb_stream_begin_open };
-            let mut statuses = vec![begin(stream, nonce.as_ptr(), nonce.len())];
+            let mut statuses = vec![match turn {
+                0 => sealcomb_stream_begin_seal(stream, nonce.as_ptr(), nonce.len()),
+                _ => sealcomb_stream_begin_open(stream, nonce.as_ptr(), nonce.len()),
+            }];
             statuses.push(sealcomb_stream_aad(stream, aad.as_ptr(), aad.len()));
             for piece in pieces.iter_mut().filter(|_| algorithm.kind == Kind::Aead) {
                 let (data, bytes) = (piece.as_mut_ptr(), piece.len());
