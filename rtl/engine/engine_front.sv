@@ -176,6 +176,7 @@ module engine_front #(
     logic wants_input;
     logic has_input;
     logic consume;
+    beat_t given;  // the internal beat
 
     assign wants_input = stream.reads && !fill;
     assign has_input = !wants_input || s_axis_tvalid;
@@ -210,8 +211,7 @@ module engine_front #(
         end
     end
 
-    // The internal beat. That the stream fits is seen in two clocks: three bits of tkeep together first.
-    beat_t given;
+    // That the stream fits is seen in two clocks: three bits of tkeep together first.
     logic [ 3:0] full;
     logic [ 3:0] partial;
     logic [63:0] keep;
