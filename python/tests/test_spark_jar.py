@@ -99,7 +99,9 @@ def test_columns_of_any_type_have_the_bytes_that_the_library_seals(
 ) -> None:
     plain = spark.range(1000).selectExpr(
         "id",
-        "if(id % 7 = 0, null, named_struct('street', concat('s', id), 'zip', int(id))) AS addr",
+        # toArrow refuses null structs whose fields are declared as never null, sealed or not.
+        "if(id % 7 = 0, null, named_struct('street', if(id % 3 = 1, null, concat('s', id)), "
+        "'zip', if(id % 5 = 2, null, int(id)))) AS addr",
         "slice(array(id, null, id), 1, int(id % 4)) AS tags",
         "map(concat('k', id), id % 2 = 0) AS scores",
         "decimal(id) / 8 AS pay",
