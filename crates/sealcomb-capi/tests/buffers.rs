@@ -365,55 +365,63 @@ const TARGETS: &[Target] = &[
     Target {
         name: "sealcomb_stream_begin_seal",
         places: &[place("nonce", 12, SEALCOMB_ERROR_NONCE_LENGTH)],
-        // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
         call: |buffers| {
-            with_stream(false, |stream| unsafe {
-                sealcomb_stream_begin_seal(stream, buffers[0].0, buffers[0].1)
+            with_stream(false, |stream| {
+                // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
+                unsafe { sealcomb_stream_begin_seal(stream, buffers[0].0, buffers[0].1) }
             })
         },
     },
     Target {
         name: "sealcomb_stream_begin_open",
         places: &[place("nonce", 12, SEALCOMB_ERROR_NONCE_LENGTH)],
-        // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
         call: |buffers| {
-            with_stream(true, |stream| unsafe {
-                sealcomb_stream_begin_open(stream, buffers[0].0, buffers[0].1)
+            with_stream(true, |stream| {
+                // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
+                unsafe { sealcomb_stream_begin_open(stream, buffers[0].0, buffers[0].1) }
             })
         },
     },
     Target {
         name: "sealcomb_stream_aad",
         places: &[place("aad", 20, SEALCOMB_OK)],
-        // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
         call: |buffers| {
-            with_stream(false, |stream| unsafe { sealcomb_stream_aad(stream, buffers[0].0, buffers[0].1) })
+            with_stream(false, |stream| {
+                // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
+                unsafe { sealcomb_stream_aad(stream, buffers[0].0, buffers[0].1) }
+            })
         },
     },
     Target {
         name: "sealcomb_stream_update",
         places: &[place("input", 32, SEALCOMB_OK), place("output", 32, SEALCOMB_ERROR_OUTPUT_TOO_SHORT)],
-        // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
         call: |buffers| {
-            with_stream(false, |stream| unsafe {
-                sealcomb_stream_update(stream, buffers[0].0, buffers[0].1, buffers[1].0, buffers[1].1)
+            with_stream(false, |stream| {
+                // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
+                unsafe {
+                    sealcomb_stream_update(stream, buffers[0].0, buffers[0].1, buffers[1].0, buffers[1].1)
+                }
             })
         },
     },
     Target {
         name: "sealcomb_stream_finish",
         places: &[place("tag", 16, SEALCOMB_ERROR_TAG_LENGTH)],
-        // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
         call: |buffers| {
-            with_stream(false, |stream| unsafe { sealcomb_stream_finish(stream, buffers[0].0, buffers[0].1) })
+            with_stream(false, |stream| {
+                // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
+                unsafe { sealcomb_stream_finish(stream, buffers[0].0, buffers[0].1) }
+            })
         },
     },
     Target {
         name: "sealcomb_stream_verify",
         places: &[place("tag", 16, SEALCOMB_ERROR_TAG_LENGTH)],
-        // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
         call: |buffers| {
-            with_stream(true, |stream| unsafe { sealcomb_stream_verify(stream, buffers[0].0, buffers[0].1) })
+            with_stream(true, |stream| {
+                // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
+                unsafe { sealcomb_stream_verify(stream, buffers[0].0, buffers[0].1) }
+            })
         },
     },
 ];

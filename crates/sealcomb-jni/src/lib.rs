@@ -88,7 +88,7 @@ pub fn encrypted_keyset<'local>(
 
 /// Runs a function of SQL on a batch.
 ///
-/// `verb` is a [`Verb`], and `column` and `ids` are columns in Java's memory; `ids` may be null. `fields` has two entries
+/// `verb` is a `Verb`, and `column` and `ids` are columns in Java's memory; `ids` may be null. `fields` has two entries
 /// per node of the column: its name, and the type of its values once they are opened, or null if it is not sealed.
 /// `result` receives the description of the result, whose nodes are those of the column.
 #[jni_mangle("io.sealcomb.spark.Native")]
