@@ -320,12 +320,12 @@ PROOFS = {
         20,
         20,
         (
-            # The slot is free at its packet's first beat.
+            # The slot is free before the packet is done: at each of its beats.
             (
                 ".ends(done),\n        .ends_slot(done_slot),",
-                ".ends(beat_valid && beat.start),\n        .ends_slot(front.beat_slot),",
+                ".ends(front.beat_valid),\n        .ends_slot(front.beat_slot),",
             ),
-            (".begins(s_cmd_tvalid && s_cmd_tready),", ".begins(front.beat_valid && front.beat_start),"),
+            (".begins(s_cmd_tvalid && s_cmd_tready),", ".begins(front.beat_valid),"),
             (".begins_slot(s_cmd_slot),", ".begins_slot(front.beat_slot),"),
         ),
         (
@@ -353,7 +353,7 @@ PROOFS = {
         (
             (
                 ".ends(call_done[FINISH]),\n        .ends_slot(done_slot),",
-                ".ends(beat_valid && beat.start),\n        .ends_slot(front.beat_slot),",
+                ".ends(front.beat_valid),\n        .ends_slot(front.beat_slot),",
             ),
         ),
         (
