@@ -124,7 +124,7 @@ impl Findings {
             self.errors
                 .push(format!("[keys.etsi014]: `sae` and `peer-sae` are both {sae}; they must differ"));
         }
-        let Some(pem) = first_certificate(&config.cert) else { return };
+        let Some(pem) = first_certificate(&config.tls.cert) else { return };
         let Ok(certificate) = pem.parse_x509() else { return };
         let names = names(&certificate);
         if !names.contains(sae) {
@@ -384,7 +384,7 @@ mod tests {
                 "[keys.etsi014]\nurl = \"https://kme.example\"\nsae = \"{sae}\"\npeer-sae = \"{peer}\"\n\
                  ca = \"ca.pem\"\ncert = \"alice.pem\"\nkey = \"{key}\"\n"
             );
-            findings(&folder, |text| text.replace("[keys]\n            file = \"link.key\"\n", &table))
+            with_keys(&folder, &table)
         };
         let good = kme("alice", "bob", "alice.key.pem");
         assert_eq!((good.errors, good.warnings), (vec![], vec![]));

@@ -220,7 +220,7 @@ impl KmeStatus {
             max_key_size: self.max_key_size,
             min_key_size: self.min_key_size,
         }
-        .check(config.size)?;
+        .check(config.requests.size)?;
         ensure!(self.stored_key_count != Some(0), "the KME has no keys; check its quantum channel");
         Ok(())
     }
@@ -305,11 +305,9 @@ impl KmeClient {
     /// # Errors
     /// An invalid certificate or private key.
     pub(crate) fn new(config: &Etsi014) -> Result<Self> {
-        let Etsi014 { ca, cert, key, timeout, .. } = config;
-        let tls = ClientTls { ca: ca.clone(), cert: cert.clone(), key: key.clone() };
-        let client = http_client(Some(&tls), *timeout)?;
+        let client = http_client(Some(&config.tls), config.requests.timeout)?;
         let url = format!("{}/api/v1/keys/{}", config.url, config.peer_sae);
-        Ok(Self { client, url, size: config.size, limits: Mutex::new(None) })
+        Ok(Self { client, url, size: config.requests.size, limits: Mutex::new(None) })
     }
 
     async fn new_keys(&self, count: usize) -> Answer<Vec<SourceKey>> {
@@ -450,6 +448,7 @@ mod tests {
     use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
     use super::*;
+    use crate::config::Requests;
 
     /// Requests a key of 256 bits from a server that responds with these bytes. Returns the result.
     async fn answered(answer: &[u8]) -> Answer<Vec<SourceKey>> {
@@ -492,12 +491,12 @@ mod tests {
             url: format!("https://{address}"),
             sae: "alice".to_owned(),
             peer_sae: "bob".to_owned(),
-            ca: made.cert.pem().into_bytes(),
-            cert: made.cert.pem().into_bytes(),
-            key: Zeroizing::new(made.signing_key.serialize_pem().into_bytes()),
-            size: 256,
-            ahead: 1,
-            timeout: Duration::from_secs(20),
+            tls: ClientTls {
+                ca: made.cert.pem().into_bytes(),
+                cert: made.cert.pem().into_bytes(),
+                key: Zeroizing::new(made.signing_key.serialize_pem().into_bytes()),
+            },
+            requests: Requests { size: 256, ahead: 1, timeout: Duration::from_secs(20) },
         };
         let outcome = KmeClient::new(&config).unwrap().new_keys(count).await;
         // Not a blocking join: the runtime must be able to close the client's connection.
@@ -558,12 +557,8 @@ mod tests {
             url: String::new(),
             sae: "alice".into(),
             peer_sae: "bob".into(),
-            ca: Vec::new(),
-            cert: Vec::new(),
-            key: Zeroizing::default(),
-            size: 256,
-            ahead: 1,
-            timeout: Duration::from_secs(1),
+            tls: ClientTls { ca: Vec::new(), cert: Vec::new(), key: Zeroizing::default() },
+            requests: Requests { size: 256, ahead: 1, timeout: Duration::from_secs(1) },
         };
         for (json, expected) in [
             ("{}", None),

@@ -104,7 +104,7 @@ mod tests {
     use zeroize::Zeroizing;
 
     use super::*;
-    use crate::config::{Etsi014, Keys};
+    use crate::config::{ClientTls, Etsi014, Keys, Requests};
 
     /// Starts a KME that delivers at most `max_per_request` keys per request, and returns a source that uses it.
     async fn source(max_per_request: u64, faults: Faults) -> SharedSource {
@@ -136,12 +136,12 @@ mod tests {
             url: format!("https://{address}"),
             sae: "alice".into(),
             peer_sae: "bob".into(),
-            ca: read("ca.pem"),
-            cert: read("alice.pem"),
-            key: Zeroizing::new(read("alice.key.pem")),
-            size: 256,
-            ahead: 4,
-            timeout: Duration::from_secs(20),
+            tls: ClientTls {
+                ca: read("ca.pem"),
+                cert: read("alice.pem"),
+                key: Zeroizing::new(read("alice.key.pem")),
+            },
+            requests: Requests { size: 256, ahead: 4, timeout: Duration::from_secs(20) },
         };
         Arc::new(Mutex::new(Arc::new(Source::new(&Keys::Etsi014(etsi014)).unwrap())))
     }

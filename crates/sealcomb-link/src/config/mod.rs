@@ -104,18 +104,10 @@ pub struct Etsi014 {
     pub sae: String,
     /// The peer's SAE ID.
     pub peer_sae: String,
-    /// The CA certificates that may sign the KME's certificate, in PEM.
-    pub ca: Vec<u8>,
-    /// This end's client certificate, in PEM.
-    pub cert: Vec<u8>,
-    /// The private key of `cert`, in PEM.
-    pub key: Zeroizing<Vec<u8>>,
-    /// Key size in bits.
-    pub size: u64,
-    /// Number of keys that the master fetches in advance.
-    pub ahead: usize,
-    /// Timeout of a request.
-    pub timeout: Duration,
+    /// This end's identity.
+    pub tls: ClientTls,
+    /// What to ask for.
+    pub requests: Requests,
 }
 
 /// Usage limits of a key. The first limit reached applies.

@@ -125,10 +125,7 @@ impl Keys {
             (Self::Etsi014(ours), Self::Etsi014(theirs)) => {
                 let fields =
                     [&ours.url, &ours.sae, &ours.peer_sae] == [&theirs.url, &theirs.sae, &theirs.peer_sae];
-                let files = (&ours.ca, &ours.cert) == (&theirs.ca, &theirs.cert);
-                let numbers =
-                    (ours.size, ours.ahead, ours.timeout) == (theirs.size, theirs.ahead, theirs.timeout);
-                fields && files && numbers && bool::from(ours.key[..].ct_eq(&theirs.key[..]))
+                fields && ours.tls.is_same(&theirs.tls) && ours.requests == theirs.requests
             }
             (Self::Skip(ours), Self::Skip(theirs)) => {
                 let fields = [&ours.url, &ours.system, &ours.peer_system]

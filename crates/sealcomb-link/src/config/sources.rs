@@ -72,7 +72,7 @@ impl Keys {
     pub fn ahead(&self) -> usize {
         match self {
             Self::File(_) => 1,
-            Self::Etsi014(etsi014) => etsi014.ahead,
+            Self::Etsi014(etsi014) => etsi014.requests.ahead,
             Self::Skip(skip) => skip.requests.ahead,
             Self::Command(program) => program.requests.ahead,
         }
@@ -124,10 +124,9 @@ impl<'r> Reader<'r> {
             fields.require(name, sae, self.errors)
         });
         let tls = self.client_tls(&mut fields);
-        let Requests { size, ahead, timeout } = self.requests(&mut fields);
+        let requests = self.requests(&mut fields);
         fields.finish(self.errors);
-        let ClientTls { ca, cert, key } = tls?;
-        Some(Etsi014 { url: url?, sae: sae?, peer_sae: peer_sae?, ca, cert, key, size, ahead, timeout })
+        Some(Etsi014 { url: url?, sae: sae?, peer_sae: peer_sae?, tls: tls?, requests })
     }
 
     fn skip(&mut self, mut fields: Fields<'_>) -> Option<Skip> {
