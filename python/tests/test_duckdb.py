@@ -155,7 +155,7 @@ def test_the_type_of_a_null_serves_as_type(db: duckdb.DuckDBPyConnection, sql: s
 
 
 def bits_of(text: str) -> bytes:
-    """Returns the sealed bytes of a bit string: the number of padding bits, as many ones, and the bits."""
+    """Returns the sealed bytes of a bit string: the number of padding bits, that many ones, and the bits."""
     padding = -len(text) % 8
     padded = "1" * padding + text
     return bytes([padding]) + int(padded, 2).to_bytes(len(padded) // 8, "big")

@@ -33,7 +33,7 @@ module gcm_lanes #(
     input logic [                    511:0] in_data,
     input logic [                    511:0] in_counters,
 
-    // The same as they leave.
+    // Outputs: the same fields, after the lanes.
     output logic                             out_valid,
     output logic                             out_call,
     output logic [engine_pkg::BEAT_BITS-1:0] out_beat,

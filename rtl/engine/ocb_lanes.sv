@@ -52,7 +52,7 @@ module ocb_lanes #(
     input logic [                    511:0] in_post,
     input logic [                    127:0] in_sum,
 
-    // The same as they leave.
+    // Outputs: the same fields, after the lanes.
     output logic                             out_valid,
     output logic [engine_pkg::BEAT_BITS-1:0] out_beat,
     output logic                             out_has_message,

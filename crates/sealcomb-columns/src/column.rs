@@ -216,7 +216,7 @@ pub fn seal(
 /// Seals like [`seal`], but only the leaves for whose path `selected` returns true ([`leaf_paths`](crate::leaf_paths)).
 ///
 /// # Errors
-/// The same as those of [`seal`].
+/// Those of [`seal`].
 pub fn seal_leaves(
     column: &Column,
     keyset: &Keyset,
@@ -501,7 +501,7 @@ fn message(keyset: &Keyset, reason: Reason) -> String {
 /// Types and metadata stay. Values are in memory in between, a batch at a time, and zeroized.
 ///
 /// # Errors
-/// The same as those of [`open`] and [`seal`].
+/// Those of [`open`] and [`seal`].
 pub fn reseal(
     column: &Column,
     keyset: &Keyset,

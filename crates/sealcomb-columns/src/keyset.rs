@@ -100,7 +100,7 @@ impl Keyset {
     /// Reads a Tink keyset in Protocol Buffers.
     ///
     /// # Errors
-    /// The same as those of [`from_tink_json`](Self::from_tink_json).
+    /// Those of [`from_tink_json`](Self::from_tink_json).
     pub fn from_tink_binary(bytes: &[u8]) -> Result<Self, Error> {
         Self::new(TinkKeyset::from_binary(bytes)?)
     }

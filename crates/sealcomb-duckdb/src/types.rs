@@ -3,8 +3,8 @@
 //! HUGEINT and UHUGEINT are sealed as 16 bytes, little-endian: the bytes of a HUGEINT are those of the same number as a
 //! decimal of 38 digits without fraction. A UUID is sealed as its 16 bytes in the order of its text. An interval has
 //! months, days and nanoseconds, as in Arrow. An enum is sealed as its text. A TIMETZ is sealed as 12 bytes: microseconds
-//! and offset ([`TimeTz`]). A BIT is sealed as DuckDB stores it: the number of padding bits in a byte, and the bits, after
-//! as many ones. All other types are sealed as the Arrow type with the same values.
+//! and offset ([`TimeTz`]). A BIT is sealed as DuckDB stores it: a byte with the number of padding bits, the padding, which
+//! is ones, and the bits. All other types are sealed as the Arrow type with the same values.
 //!
 //! A union is carried by a struct of its members, of which at most one is not null, and of a [tag](SqlType::Tag), which
 //! says which member a row has. The tag is not sealed.

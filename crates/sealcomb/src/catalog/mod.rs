@@ -62,8 +62,8 @@ pub struct Work {
     pub calls: u32,
     /// Additional rounds of the block cipher, from calls with fewer rounds.
     pub rounds: u32,
-    /// Rounds of these calls that a table can replace: the first round of consecutive counter blocks differs only in the
-    /// contribution of their last byte.
+    /// Rounds of these calls that a table can replace: the first round of consecutive counter blocks differs only in
+    /// the contribution of their last byte.
     pub cached: u32,
     /// Multiplications in GF(2^128), of three carry-less products each.
     pub multiplications: u32,

@@ -10,9 +10,9 @@
 //! T[c]       = round_1(c) ⊕ round_1(0)
 //! ```
 //!
-//! With a table, one addition from memory replaces an addition to the counter, a byte shuffle, the addition of the first
-//! round key, and a round. The table depends on the key, so it is zeroed on drop. Its indices must be public: counters
-//! that a nonce determines without the key.
+//! With a table, one addition from memory replaces an addition to the counter, a byte shuffle, the addition of the
+//! first round key, and a round. The table depends on the key, so it is zeroed on drop. Its indices must be public:
+//! counters that a nonce determines without the key.
 
 use core::hint::black_box;
 
@@ -73,7 +73,8 @@ impl Demand {
     fn sum<B: Isa>(count: usize, run: impl Fn(usize) -> (u8, usize)) -> Self {
         let mut sum = Self { blocks: 0, first: BYTES, end: 0 };
         for i in 0..count {
-            // The compiler would gather the lengths of several messages, which is slow, and which the tracer does not know.
+            // The compiler would gather the lengths of several messages. That is slow, and the addresses of inactive
+            // lanes look like a leak to the tracer.
             let (last, bytes) = run(black_box(i));
             let (last, blocks) = (usize::from(last), bytes.div_ceil(BLOCK).next_multiple_of(B::BLOCKS));
             sum.blocks += blocks;
@@ -186,8 +187,8 @@ pub(crate) fn short_states<B: Isa, K: Permutation<B>, const R: usize>(
     });
 }
 
-/// A sequence of counter blocks. If `CACHED` and the cipher [caches](Permutation::CACHES) the first round, they are states
-/// after it.
+/// A sequence of counter blocks. If `CACHED` and the cipher [caches](Permutation::CACHES) the first round, they are
+/// states after it.
 pub(crate) struct States<'t, B: Isa, C: Counter, K, const CACHED: bool> {
     counters: Counters<B, C>,
     keys: K,
@@ -251,7 +252,8 @@ impl<'t, B: Isa, C: Counter, K: Permutation<B>, const CACHED: bool> States<'t, B
         x
     }
 
-    /// Completes the encryption of registers that [`States::take`] returned, and does the `R` pieces of `weave` meanwhile.
+    /// Completes the encryption of registers that [`States::take`] returned, and does the `R` pieces of `weave`
+    /// meanwhile.
     #[inline(always)]
     pub(crate) fn finish<W: Weave<B>, const R: usize>(&self, b: B, x: &mut [B::V; R], weave: &mut W) {
         if Self::CACHES {
