@@ -16,35 +16,37 @@ use crate::backend::{Block, Isa, Kernel, LINE, Span};
 use crate::primitives::derived::Derived;
 use crate::primitives::polyval::LaneHash;
 
-/// One direction of a mode with derived keys for each message, which processes short messages in groups of lanes.
+/// A mode with derived keys for each message, which processes short messages in groups of lanes.
 pub(crate) trait DerivedLanes {
     /// Minimum number of messages for which a group takes less time than its messages one by one.
     const FEW: usize;
-    /// Processes a group. `derived` is memory for its keys.
-    fn crypt_group<B: Isa>(b: B, group: Group<'_, '_, '_>, derived: &mut Derived);
-    /// Processes messages of any length.
-    fn crypt_each<B: Isa>(b: B, messages: &mut [&mut Message<'_>]);
+    /// Seals a group, or opens it. `derived` is memory for its keys.
+    fn crypt_group<B: Isa, const OPENS: bool>(b: B, group: Group<'_, '_, '_>, derived: &mut Derived);
+    /// Seals messages of any length, or opens them.
+    fn crypt_each<B: Isa>(b: B, messages: &mut [&mut Message<'_>], opens: bool);
 }
 
 /// Processes a batch. Groups pay off only on the widest registers.
-pub(crate) fn run<G: DerivedLanes>(batch: &mut Batch<'_, '_, '_>) {
+pub(crate) fn run<G: DerivedLanes, const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
     if batch.messages.len() < G::FEW || batch.backend.blocks() < 4 || !share_key(batch.messages) {
-        return batch.backend.run(Each::<G> { messages: batch.messages, mode: PhantomData });
+        return batch.backend.run(Each::<G> { messages: batch.messages, opens: OPENS, mode: PhantomData });
     }
     for messages in batch.messages.chunks_mut(SET) {
         if let Some(sorted) = classify(messages, G::FEW, LINE, |message| message.data.len()) {
             // Groups sort references of their own: the messages of a batch stay in order.
             let mut references = ArrayVec::<&mut Message<'_>, SET>::new();
             references.extend(messages.iter_mut().map(|message| &mut **message));
-            batch.backend.run(Groups::<G> { messages: &mut references, sorted, mode: PhantomData });
+            batch.backend.run(Groups::<G, OPENS> { messages: &mut references, sorted, mode: PhantomData });
         } else {
-            batch.backend.run(Each::<G> { messages, mode: PhantomData });
+            batch.backend.run(Each::<G> { messages, opens: OPENS, mode: PhantomData });
         }
     }
 }
 
+/// Messages of any length. Both directions share the kernel, since it is long and they differ only in its order.
 struct Each<'b, 'm, 'a, G> {
     messages: &'b mut [&'m mut Message<'a>],
+    opens: bool,
     mode: PhantomData<G>,
 }
 
@@ -53,18 +55,18 @@ impl<G: DerivedLanes> Kernel for Each<'_, '_, '_, G> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        G::crypt_each(b, self.messages);
+        G::crypt_each(b, self.messages, self.opens);
     }
 }
 
 /// Messages under one key, at most a set. The short ones are processed in groups, and then all others.
-struct Groups<'b, 'm, 'a, G> {
+struct Groups<'b, 'm, 'a, G, const OPENS: bool> {
     messages: &'b mut [&'m mut Message<'a>],
     sorted: Sorted,
     mode: PhantomData<G>,
 }
 
-impl<G: DerivedLanes> Kernel for Groups<'_, '_, '_, G> {
+impl<G: DerivedLanes, const OPENS: bool> Kernel for Groups<'_, '_, '_, G, OPENS> {
     type Output = ();
 
     #[inline(always)]
@@ -79,11 +81,11 @@ impl<G: DerivedLanes> Kernel for Groups<'_, '_, '_, G> {
         if !grouped.is_empty() {
             let mut derived = Derived::empty();
             for (n, messages) in grouped.chunks_mut(size).enumerate() {
-                G::crypt_group(b, sorted.group(n * size, messages), &mut derived);
+                G::crypt_group::<B, OPENS>(b, sorted.group(n * size, messages), &mut derived);
             }
         }
         if !rest.is_empty() {
-            b.call(Each::<G> { messages: rest, mode: PhantomData });
+            b.call(Each::<G> { messages: rest, opens: OPENS, mode: PhantomData });
         }
     }
 }

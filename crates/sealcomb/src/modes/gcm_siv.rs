@@ -28,28 +28,25 @@ pub(crate) struct GcmSiv;
 
 impl Mode for GcmSiv {
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        derived_lanes::run::<Lanes<false>>(batch);
+        derived_lanes::run::<Self, false>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        derived_lanes::run::<Lanes<true>>(batch);
+        derived_lanes::run::<Self, true>(batch);
     }
 }
 
-/// One direction of GCM-SIV.
-struct Lanes<const OPENS: bool>;
-
-impl<const OPENS: bool> DerivedLanes for Lanes<OPENS> {
+impl DerivedLanes for GcmSiv {
     const FEW: usize = 5;
 
     #[inline(always)]
-    fn crypt_group<B: Isa>(b: B, group: Group<'_, '_, '_>, derived: &mut Derived) {
+    fn crypt_group<B: Isa, const OPENS: bool>(b: B, group: Group<'_, '_, '_>, derived: &mut Derived) {
         crypt_group::<B, OPENS>(b, group, derived);
     }
 
     #[inline(always)]
-    fn crypt_each<B: Isa>(b: B, messages: &mut [&mut Message<'_>]) {
-        crypt_each::<B, OPENS>(b, messages);
+    fn crypt_each<B: Isa>(b: B, messages: &mut [&mut Message<'_>], opens: bool) {
+        crypt_each(b, messages, opens);
     }
 }
 
@@ -134,7 +131,7 @@ fn crypt_lanes<B: Isa>(b: B, group: &mut Group<'_, '_, '_>, tags: [B::V; 2], key
 /// Sealing must hash a message before it encrypts it, and opening must decrypt it before it hashes it. To keep all units
 /// busy, one group of messages is in its second pass while the next group is in its first.
 #[inline(always)]
-fn crypt_each<B: Isa, const OPENS: bool>(b: B, messages: &mut [&mut Message<'_>]) {
+fn crypt_each<B: Isa>(b: B, messages: &mut [&mut Message<'_>], opens: bool) {
     let groups = messages.len().div_ceil(GROUP);
     let mut derived = ArrayVec::<Derived, 2>::new();
     for _ in 0..groups.min(2) {
@@ -151,38 +148,39 @@ fn crypt_each<B: Isa, const OPENS: bool>(b: B, messages: &mut [&mut Message<'_>]
         if !current.is_empty() {
             derive_keys(b, current, &mut derived[g % 2]);
         }
-        let (hashed, crypted) = if OPENS { (before, current) } else { (current, before) };
-        let (of_hashed, of_crypted) = if OPENS { (g + 1, g) } else { (g, g + 1) };
+        let (hashed, crypted) = if opens { (before, current) } else { (current, before) };
+        let (of_hashed, of_crypted) = if opens { (g + 1, g) } else { (g, g + 1) };
         let tags = {
             // With only one group there is only one `Derived`, which is also passed for the empty group.
             let of = |g: usize| &derived[g % derived.len()];
             let (of_hashed, of_crypted) = (of(of_hashed), of(of_crypted));
-            both_passes::<B, OPENS>(b, hashed, of_hashed, crypted, of_crypted, &mut powers)
+            both_passes(b, hashed, of_hashed, crypted, of_crypted, &mut powers, opens)
         };
         for (message, tag) in hashed.iter_mut().zip(tags) {
             message.tag = tag;
         }
-        before = if OPENS { crypted } else { hashed };
+        before = if opens { crypted } else { hashed };
     }
 }
 
 /// Hashes the messages of one group while it encrypts or decrypts those of another. Returns the tags of the hashed
 /// ones.
 #[inline(always)]
-fn both_passes<B: Isa, const OPENS: bool>(
+fn both_passes<B: Isa>(
     b: B,
     hashed: &[&mut Message<'_>],
     of_hashed: &Derived,
     crypted: &mut [&mut Message<'_>],
     of_crypted: &Derived,
     powers: &mut [Powers],
+    opens: bool,
 ) -> [Block; GROUP] {
     let longest = hashed.iter().map(|message| message.data.len().max(message.aad.len())).max().unwrap_or(0);
     Powers::fill_each(b, &mut powers[..hashed.len()], &of_hashed.authentication, longest);
     let mut tags = [[0; BLOCK]; GROUP];
     for i in 0..hashed.len().max(crypted.len()) {
         let mut hash =
-            hashed.get(i).map(|message| hash(b, &powers[i], &message.aad, plaintext::<OPENS>(message)));
+            hashed.get(i).map(|message| hash(b, &powers[i], &message.aad, plaintext(message, opens)));
         if let Some(message) = crypted.get_mut(i) {
             let (keys, start) = (of_crypted.encryption.of(i), counter(&message.tag));
             let data = &mut message.data;
@@ -205,8 +203,8 @@ fn both_passes<B: Isa, const OPENS: bool>(
 
 /// Returns the plaintext of a message: the input when sealing, the output when opening.
 #[inline(always)]
-fn plaintext<'m, const OPENS: bool>(message: &'m Message<'_>) -> Span<'m> {
-    if OPENS { message.data.output() } else { message.data.input() }
+fn plaintext<'m>(message: &'m Message<'_>, opens: bool) -> Span<'m> {
+    if opens { message.data.output() } else { message.data.input() }
 }
 
 /// Mask that clears the last bit of a block.

@@ -61,11 +61,11 @@ impl Mode for Hctr2 {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        batch.backend.run(Crypt::<false> { messages: batch.messages });
+        batch.backend.run(Crypt { messages: batch.messages, opens: false });
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        batch.backend.run(Crypt::<true> { messages: batch.messages });
+        batch.backend.run(Crypt { messages: batch.messages, opens: true });
     }
 }
 
@@ -94,23 +94,24 @@ impl Kernel for HashKeys<'_, '_, '_> {
     }
 }
 
-struct Crypt<'b, 'm, 'a, const OPENS: bool> {
+struct Crypt<'b, 'm, 'a> {
     messages: &'b mut [&'m mut Message<'a>],
+    opens: bool,
 }
 
-impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
+impl Kernel for Crypt<'_, '_, '_> {
     type Output = ();
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         for messages in self.messages.chunks_mut(TOGETHER) {
-            crypt::<B, OPENS>(b, messages);
+            crypt(b, messages, self.opens);
         }
     }
 }
 
 #[inline(always)]
-fn crypt<B: Isa, const OPENS: bool>(b: B, messages: &mut [&mut Message<'_>]) {
+fn crypt<B: Isa>(b: B, messages: &mut [&mut Message<'_>], opens: bool) {
     let (mut starts, mut mm, mut uu) = (Column::new(), Column::new(), Loose::new());
     for message in messages.iter() {
         let m = b.one(&message.data.block(0));
@@ -120,7 +121,7 @@ fn crypt<B: Isa, const OPENS: bool>(b: B, messages: &mut [&mut Message<'_>]) {
         mm.push(block);
         uu.push(&message.key.aes, block);
     }
-    if OPENS {
+    if opens {
         uu.decrypt_on(b);
     } else {
         uu.encrypt_on(b);

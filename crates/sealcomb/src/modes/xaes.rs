@@ -44,11 +44,11 @@ impl Mode for Xaes {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        derived_lanes::run::<Lanes<false>>(batch);
+        derived_lanes::run::<Self, false>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        derived_lanes::run::<Lanes<true>>(batch);
+        derived_lanes::run::<Self, true>(batch);
     }
 }
 
@@ -59,14 +59,11 @@ const fn beginning(counter: u8) -> Block {
     [0, counter, b'X', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
 }
 
-/// One direction of XAES-256-GCM.
-struct Lanes<const OPENS: bool>;
-
-impl<const OPENS: bool> DerivedLanes for Lanes<OPENS> {
+impl DerivedLanes for Xaes {
     const FEW: usize = 5;
 
     #[inline(always)]
-    fn crypt_group<B: Isa>(b: B, mut group: Group<'_, '_, '_>, derived: &mut Derived) {
+    fn crypt_group<B: Isa, const OPENS: bool>(b: B, mut group: Group<'_, '_, '_>, derived: &mut Derived) {
         let n = lanes(b, group.messages, |message| b.load_bytes(halves(message)[0]));
         let iv = lanes(b, group.messages, |message| b.load_bytes(halves(message)[1]));
         derive_lanes(b, group.messages[0].key, n, derived);
@@ -86,7 +83,7 @@ impl<const OPENS: bool> DerivedLanes for Lanes<OPENS> {
     }
 
     #[inline(always)]
-    fn crypt_each<B: Isa>(b: B, messages: &mut [&mut Message<'_>]) {
+    fn crypt_each<B: Isa>(b: B, messages: &mut [&mut Message<'_>], opens: bool) {
         let mut derived = Derived::empty();
         let mut powers = ArrayVec::<Powers, GROUP>::new();
         for _ in 0..messages.len().min(GROUP) {
@@ -98,7 +95,7 @@ impl<const OPENS: bool> DerivedLanes for Lanes<OPENS> {
             let longest = messages.iter().map(|message| message.data.len().max(message.aad.len())).max();
             let powers = &mut powers[..messages.len()];
             Powers::fill_each(b, powers, &derived.authentication, longest.unwrap_or(0));
-            let sums = crypt_and_hash::<B, OPENS>(b, messages, &derived, powers);
+            let sums = crypt_and_hash(b, messages, &derived, powers, opens);
             for ((message, sum), mask) in messages.iter_mut().zip(sums).zip(masks) {
                 message.tag = add(sum, mask);
             }
@@ -211,20 +208,21 @@ fn masks<B: Isa>(b: B, messages: &[&mut Message<'_>], derived: &mut Derived) -> 
 /// Encrypts or decrypts the messages, and returns the hash of each. The ciphertext of a message is hashed while the next
 /// one is encrypted, or while the previous one is decrypted.
 #[inline(always)]
-fn crypt_and_hash<B: Isa, const OPENS: bool>(
+fn crypt_and_hash<B: Isa>(
     b: B,
     messages: &mut [&mut Message<'_>],
     derived: &Derived,
     powers: &[Powers],
+    opens: bool,
 ) -> [Block; GROUP] {
     let mut sums = [[0; BLOCK]; GROUP];
     for turn in 0..=messages.len() {
         // The first turn has no message before it, and the last turn has none after it: such an index is out of bounds.
         let before = turn.wrapping_sub(1);
-        let [crypted, hashed] = if OPENS { [before, turn] } else { [turn, before] };
+        let [crypted, hashed] = if opens { [before, turn] } else { [turn, before] };
         let keys = || derived.encryption.of(crypted);
         if let Ok([message, neighbor]) = messages.get_disjoint_mut([crypted, hashed]) {
-            let mut hash = hash::<B, OPENS>(b, &powers[hashed], neighbor);
+            let mut hash = hash(b, &powers[hashed], neighbor, opens);
             let start = first_counter(b, message);
             xor_keystream_with::<Be32, B, _, _>(b, keys(), &start, &mut message.data, &mut hash, None);
             sums[hashed] = b.first(b.reverse(hash.finish(b)));
@@ -232,7 +230,7 @@ fn crypt_and_hash<B: Isa, const OPENS: bool>(
             let start = first_counter(b, message);
             xor_keystream::<Be32, B, _>(b, keys(), &start, &mut message.data);
         } else if let Some(message) = messages.get(hashed) {
-            let hash = hash::<B, OPENS>(b, &powers[hashed], message);
+            let hash = hash(b, &powers[hashed], message, opens);
             sums[hashed] = b.first(b.reverse(hash.finish(b)));
         }
     }
@@ -247,14 +245,15 @@ fn first_counter<B: Isa>(b: B, message: &Message<'_>) -> Block {
 
 /// Returns the state of the hash of a message's additional data and ciphertext.
 #[inline(always)]
-fn hash<'p, 'd, B: Isa, const OPENS: bool>(
+fn hash<'p, 'd, B: Isa>(
     b: B,
     powers: &'p Powers,
     message: &'d Message<'_>,
+    opens: bool,
 ) -> Polyval<'p, 'd, B, true> {
     let Message { aad, data, .. } = message;
     let lengths = reversed_lengths(aad.len(), data.len());
-    let ciphertext = if OPENS { data.input() } else { data.output() };
+    let ciphertext = if opens { data.input() } else { data.output() };
     let y = match &**aad {
         [] => b.zero(),
         aad => Polyval::<_, true>::new(b, powers, b.zero(), Span::from(aad), None).finish(b),
