@@ -156,8 +156,10 @@ def nat_hosts() -> Iterator[tuple[Host, Host, Host]]:
 
 
 @contextlib.contextmanager
-def star(count: int) -> Iterator[tuple[Host, list[Host]]]:
+def star(count: int, *, nat: bool = False) -> Iterator[tuple[Host, list[Host]]]:
     """Create a hub and this many hosts around it, the number of which is 1.
+
+    With `nat`, the ports of the hosts around it are masqueraded by random ones, anew for each of their addresses.
 
     The hub loses about 1 % of the datagrams that arrive, and counts them as `lost` and, if they are control messages,
     `lost_control`.
@@ -180,6 +182,9 @@ def star(count: int) -> Iterator[tuple[Host, list[Host]]]:
             ip("-n", host.name, "addr", "add", f"192.0.2.{k + 10}/24", "dev", "wire")
             ip("-n", hub.name, "link", "set", f"port{k}", "master", "wire", "up")
             around.append(host)
+            if nat:
+                host.run("nft", "table ip nat { chain post { type nat hook postrouting priority 100; "
+                         "oifname wire meta l4proto udp masquerade to :1024-65535 random; }; }")  # fmt: skip
         loss = "numgen random mod 100 0 counter name"
         hub.run("nft", "table ip loss { counter lost { }; counter lost_control { }; "
                 "chain in { type filter hook input priority 0; "
@@ -278,12 +283,13 @@ def inner(end: int, peer: int) -> str:
 
 def peers_config(
     number: int, peers: Sequence[int], *, address: str | None = "", extra: str = "", tables: str = "",
-    changed: dict[int, str] | None = None,
+    changed: dict[int, str] | None = None, keys: dict[int, str] | None = None,
 ) -> str:  # fmt: skip
     """Return the configuration of an end with several peers, which are numbered from 1 to 250.
 
     Their address is that of the other host, unless another one, or None, is given. Behind end i and peer k are the
-    inner addresses 10.(98 + i).k.0/24. `changed` has further fields of some peers.
+    inner addresses 10.(98 + i).k.0/24. `changed` has further fields of some peers, and `keys` their tables of keys
+    instead of files.
     """
     role = "master" if number == 0 else "slave"
     there = f'address = "{address or WIRE[4][1 - number]}:4500"' if address is not None else ""
@@ -300,14 +306,15 @@ routes = ["10.{99 - number}.0.0/16"]
 '''
     ]
     for peer in peers:
+        source = keys[peer] if keys else f'[peer.keys]\nfile = "link-{peer}.key"'
         parts.append(f"""
 [[peer]]
 name = "peer-{peer}"
 {there}
 control-key = "control-{peer}.key"
 allowed = ["10.{99 - number}.{peer}.0/24"]
-keys = {{ file = "link-{peer}.key" }}
 {(changed or {}).get(peer, "")}
+{source}
 """)
     return "".join(parts)
 
@@ -347,8 +354,10 @@ class Kmes:
 
     SAES = ("alice", "bob")
 
-    def __init__(self, binary: Path, hosts_: tuple[Host, Host], path: Path) -> None:
-        self.binary, self.hosts, self.path = binary, hosts_, path
+    def __init__(
+        self, binary: Path, hosts_: tuple[Host, Host], path: Path, ports: tuple[int, int] = (8443, 8443)
+    ) -> None:
+        self.binary, self.hosts, self.path, self.ports = binary, hosts_, path, ports
         subprocess.run(
             [binary, "certificates", path, "--kme", "kme-a", "--kme", "kme-b", "--sae", "alice", "--sae", "bob",
              "--address", "127.0.0.1"],
@@ -361,7 +370,7 @@ class Kmes:
         letter, other = "ab"[number], "ba"[number]
         config_ = self.path / f"kme-{letter}.toml"
         config_.write_text(
-            f'id = "kme-{letter}"\npeer-id = "kme-{other}"\nlisten = "127.0.0.1:8443"\nca = "ca.pem"\n'
+            f'id = "kme-{letter}"\npeer-id = "kme-{other}"\nlisten = "127.0.0.1:{self.ports[number]}"\nca = "ca.pem"\n'
             f'cert = "kme-{letter}.pem"\nkey = "kme-{letter}.key.pem"\nstream = "{stream}"\n'
             f'saes = ["{self.SAES[number]}"]\npeer-saes = ["{self.SAES[1 - number]}"]\n{extra}\n[faults]\n{faults}\n'
         )
@@ -380,8 +389,9 @@ class Kmes:
         """Return the table [keys] of a link's configuration."""
         sae, peer = self.SAES[number], self.SAES[1 - number]
         return (
-            f'[keys.etsi014]\nurl = "https://127.0.0.1:8443"\nsae = "{sae}"\npeer-sae = "{peer}"\n'
-            f'ca = "ca.pem"\ncert = "{sae}.pem"\nkey = "{sae}.key.pem"\ntimeout = "1s"\n'
+            f'[keys.etsi014]\nurl = "https://127.0.0.1:{self.ports[number]}"\nsae = "{sae}"\npeer-sae = "{peer}"\n'
+            f'ca = "{self.path}/ca.pem"\ncert = "{self.path}/{sae}.pem"\nkey = "{self.path}/{sae}.key.pem"\n'
+            f'timeout = "1s"\n'
         )
 
     def skip_keys(self, number: int) -> str:

@@ -3,8 +3,8 @@
 
 usage: run.py [--binaries FOLDER] [--long] [--soak SECONDS] [--rate MBIT] [TEST...]
 
-Takes a few minutes. --long adds 10 000 rekeys, 100 000 forged and replayed packets, and a one-hour soak. --soak sets
-the duration of the soak, and --rate limits its throughput. Prints the reason and exits with status 0 if network
+Takes a few minutes. --long adds 10 000 rekeys, 100 000 forged and replayed packets, and two one-hour soaks. --soak sets
+the duration of the soaks, and --rate limits the throughput of the first. Prints the reason and exits with status 0 if network
 namespaces are unavailable, as in most CI systems.
 """
 
@@ -1029,50 +1029,124 @@ class Peers(OnALink):
         until("the status", lambda: len(a.status()["peers"]) == 1000, 60)
 
     def test_twenty_peers_that_roam_on_a_wire_with_losses_lose_nothing_else(self) -> None:
-        if not shutil.which("nft"):
-            self.skipTest("the command `nft` is missing (Debian package nftables)")
         count, rekeys = (20, 10_000) if OPTIONS.long else (6, 60)
-        try:
-            self.a, around = self.enterContext(net.star(count))
-        except AssertionError as error:
-            self.skipTest(f"nftables cannot lose datagrams here: {error}")
         peers = range(1, count + 1)
+        around = self.star(count)
         net.peers_keys(self.folder, peers)
         tables = FAST + '[limits]\nage = "10m"\n[liveness]\ninterval = "200ms"\ndead = "5s"\n'
-        hub = self.hub(net.peers_config(0, peers, address=None, tables=tables))
+        hub, spokes = self.hub_and_spokes(around, tables)
+        turn = 0
+        while turn < count or sum(state["key_changes"] for state in hub.peers().values()) < rekeys:
+            k, link = peers[turn % count], spokes[turn % count]
+            self.move(hub, k, link, turn // count)
+            self.stream_both_ways(k, link)
+            turn += 1
+        self.assert_lost_by_the_wire_alone(hub, spokes)
+        self.assertGreater(net.lost(self.a)["lost_control"], 0)
+
+    def test_counters_of_peers_behind_changing_nats_add_up_and_memory_stays(self) -> None:
+        seconds = OPTIONS.soak or (3600 if OPTIONS.long else 12)
+        count, period = (20, 60) if seconds >= 120 else (4, seconds / 4)
+        peers = range(1, count + 1)
+        around = self.star(count, nat=True)
+        net.peers_keys(self.folder, peers)
+        kmes = {}
+        for k, host in zip(peers, around, strict=True):
+            path = self.folder / f"kmes-{k}"
+            path.mkdir()
+            kmes[k] = Kmes(OPTIONS.binaries / "sealcomb-kme", (self.a, host), path, (8443 + k, 8443))
+            for end in (0, 1):
+                kmes[k].start(end)
+        tables = '[rekey]\nevery = "1s"\n[limits]\nage = "10m"\n[liveness]\ninterval = "500ms"\ndead = "10s"\n'
+        hub, spokes = self.hub_and_spokes(around, tables, kmes)
+
+        def resident() -> list[int]:
+            statm = [Path(f"/proc/{link.process.pid}/statm").read_text() for link in (hub, *spokes)]
+            return [int(text.split()[1]) for text in statm]
+
+        before: list[int] = []
+        start, turn, moves = time.monotonic(), 0, 0
+        while time.monotonic() < start + seconds:
+            if time.monotonic() > start + moves * period:
+                for k, link in zip(peers, spokes, strict=True):
+                    self.move(hub, k, link, moves)
+                # A key management entity of another peer, at either end, is not there for some seconds.
+                end, k = moves % 2, peers[moves % count]
+                kmes[k].kill(end)
+                moves += 1
+            k = turn % count
+            self.stream_both_ways(peers[k], spokes[k])
+            turn += 1
+            if turn % count == 0:
+                if kmes[peers[(moves - 1) % count]].processes[(moves - 1) % 2].poll() is not None:
+                    kmes[peers[(moves - 1) % count]].start((moves - 1) % 2)
+                before = before or resident()
+        after = resident()
+        changes = [state["key_changes"] for state in hub.peers().values()]
+        print(
+            f"{time.monotonic() - start:.0f} s, {count} peers, {moves} moves, {turn} turns, {sum(changes)} keys, "
+            f"resident pages of the hub {before[0]} before and {after[0]} after ... ",
+            end="",
+        )
+        for first, last in zip(before, after, strict=True):
+            self.assertLess(last, first * 1.1 + 500, "pages")
+        self.assertGreater(min(changes), seconds / 8)
+        self.assert_lost_by_the_wire_alone(hub, spokes)
+
+    def star(self, count: int, *, nat: bool = False) -> list[Host]:
+        """Create a hub, which is host a from now on, and hosts around it, on a wire with losses."""
+        if not shutil.which("nft"):
+            self.skipTest("the command `nft` is missing (Debian package nftables)")
+        try:
+            self.a, around = self.enterContext(net.star(count, nat=nat))
+        except AssertionError as error:
+            self.skipTest(f"nftables cannot lose datagrams here: {error}")
+        return around
+
+    def hub_and_spokes(
+        self, around: Sequence[Host], tables: str, kmes: dict[int, Kmes] | None = None
+    ) -> tuple[Link, list[Link]]:
+        """Start a link on the hub and on each host around it, and wait until all have keys."""
+        peers = range(1, len(around) + 1)
+
+        def keys(end: int) -> dict[int, str] | None:
+            return kmes and {k: kmes[k].keys(end).replace("[", "[peer.") for k in peers}
+
+        config = net.peers_config(0, peers, address=None, tables=tables, keys=keys(0))
+        hub = Link(OPTIONS.binaries / "sealcomb-link", self.a, self.folder, config).start()
         spokes = []
         for k, host in zip(peers, around, strict=True):
-            text = net.peers_config(1, [k], tables=tables).replace("192.0.2.2:4500", "0.0.0.0:4500")
-            link = Link(OPTIONS.binaries / "sealcomb-link", host, self.folder, text).start()
-            spokes.append(link)
+            text = net.peers_config(1, [k], tables=tables, keys=keys(1)).replace("192.0.2.2:4500", "0.0.0.0:4500")
+            spokes.append(Link(OPTIONS.binaries / "sealcomb-link", host, self.folder, text).start())
         for link in (hub, *spokes):
-            until("keys", link.has_peers, 60)
+            until(f"{link.log.read_text()}: keys", link.has_peers, 60)
         net.peers_addresses(self.a, peers)
         for k, link in zip(peers, spokes, strict=True):
             net.peers_addresses(link.host, [k])
             link.host.run("sysctl", "-q", "net.ipv4.conf.all.promote_secondaries=1")
-        turn = 0
-        while turn < count or sum(state["key_changes"] for state in hub.peers().values()) < rekeys:
-            k, link = peers[turn % count], spokes[turn % count]
-            old, new = (
-                f"192.0.2.{k + 10 + 100 * (turn // count % 2)}",
-                f"192.0.2.{k + 10 + 100 * ((turn // count + 1) % 2)}",
-            )
-            link.host.run("ip", "addr", "add", f"{new}/24", "dev", "wire")
-            link.host.run("ip", "addr", "del", f"{old}/24", "dev", "wire")
-            until("the peer", lambda k=k, new=new: hub.peers()[f"peer-{k}"]["peer_address"] == f"{new}:4500")
-            # To the hub, which loses some, and back, where nothing is lost.
-            link.host.run(*tool("traffic.py", "source", net.inner(0, k), "500", "2000"))
-            came = self.stream(self.a, link.host, 300, net.inner(1, k))
-            self.assertEqual(came, {"numbers": 300, "doubled": 0, "foreign": 0})
-            turn += 1
+        return hub, spokes
+
+    def move(self, hub: Link, k: int, link: Link, turn: int) -> None:
+        """Give peer k the other of its two addresses, and wait until the hub follows it."""
+        old, new = (f"192.0.2.{k + 10 + 100 * ((turn + i) % 2)}" for i in (0, 1))
+        link.host.run("ip", "addr", "add", f"{new}/24", "dev", "wire")
+        link.host.run("ip", "addr", "del", f"{old}/24", "dev", "wire")
+        until("the peer", lambda: (hub.peers()[f"peer-{k}"]["peer_address"] or "").startswith(f"{new}:"))
+
+    def stream_both_ways(self, k: int, link: Link) -> None:
+        """Send datagrams from peer k to the hub, which loses some, and back, where nothing is lost."""
+        link.host.run(*tool("traffic.py", "source", net.inner(0, k), "500", "2000"))
+        came = self.stream(self.a, link.host, 300, net.inner(1, k))
+        self.assertEqual(came, {"numbers": 300, "doubled": 0, "foreign": 0})
+
+    def assert_lost_by_the_wire_alone(self, hub: Link, spokes: Sequence[Link]) -> None:
+        """Assert that all counters add up and that the hub got every packet that the wire did not lose."""
         self.assert_adds_up(hub, *spokes)
         sent = sum(link.counters()["out_sent"] for link in spokes)
         counts = hub.counters()
         self.assertEqual(sent - counts["in_delivered"], net.lost(self.a)["lost"], counts)
         dropped = {name: n for name, n in counts.items() if name.startswith("in_dropped") and n}
         self.assertEqual(dropped, {})
-        self.assertGreater(net.lost(self.a)["lost_control"], 0)
 
     def hub(self, config: str) -> Link:
         return Link(OPTIONS.binaries / "sealcomb-link", self.a, self.folder, config).start()
@@ -1469,8 +1543,8 @@ def main() -> int:
         "--binaries", type=Path, metavar="FOLDER", help="folder of the commands (default: target/debug)"
     )
     parser.add_argument("--long", action="store_true", help="run the long tests too")
-    parser.add_argument("--soak", type=float, metavar="SECONDS", help="duration of the soak")
-    parser.add_argument("--rate", type=float, metavar="MBIT", help="throughput of the soak in Mbit/s in each direction")
+    parser.add_argument("--soak", type=float, metavar="SECONDS", help="duration of the soaks")
+    parser.add_argument("--rate", type=float, metavar="MBIT", help="throughput of the first soak in Mbit/s in each direction")
     parser.add_argument("tests", nargs="*", metavar="TEST", help="tests to run, such as Keys.test_kmes_as_key_sources")
     arguments = parser.parse_args(namespace=OPTIONS)
     arguments.binaries = arguments.binaries.resolve()
