@@ -4,8 +4,8 @@
 usage: run.py [--binaries FOLDER] [--long] [--soak SECONDS] [--rate MBIT] [TEST...]
 
 Takes a few minutes. --long adds 10 000 rekeys, 100 000 forged and replayed packets, and two one-hour soaks. --soak sets
-the duration of the soaks, and --rate limits the throughput of the first. Prints the reason and exits with status 0 if network
-namespaces are unavailable, as in most CI systems.
+the duration of the soaks, and --rate limits the throughput of the first. Prints the reason and exits with status 0 if
+network namespaces are unavailable, as in most CI systems.
 """
 
 import argparse
