@@ -3,7 +3,7 @@
 
 word link "" "run_suite link" "Test sealcomb-link in network namespaces, and run its demonstration."
 word link-long "" "run_suite link-long" \
-    "Test sealcomb-link at length: 10 000 rekeys, also over 20 roaming peers, 100 000 forgeries, a one-hour soak."
+    "Test sealcomb-link at length: 10 000 rekeys, also over 20 roaming peers, 100 000 forgeries, two one-hour soaks."
 
 # Both use the commands that `build_tests` has built.
 

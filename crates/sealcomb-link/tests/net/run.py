@@ -1544,7 +1544,9 @@ def main() -> int:
     )
     parser.add_argument("--long", action="store_true", help="run the long tests too")
     parser.add_argument("--soak", type=float, metavar="SECONDS", help="duration of the soaks")
-    parser.add_argument("--rate", type=float, metavar="MBIT", help="throughput of the first soak in Mbit/s in each direction")
+    parser.add_argument(
+        "--rate", type=float, metavar="MBIT", help="throughput of the first soak in Mbit/s in each direction"
+    )
     parser.add_argument("tests", nargs="*", metavar="TEST", help="tests to run, such as Keys.test_kmes_as_key_sources")
     arguments = parser.parse_args(namespace=OPTIONS)
     arguments.binaries = arguments.binaries.resolve()
