@@ -159,7 +159,7 @@ def nat_hosts() -> Iterator[tuple[Host, Host, Host]]:
 def star(count: int, *, nat: bool = False) -> Iterator[tuple[Host, list[Host]]]:
     """Create a hub and this many hosts around it, the number of which is 1.
 
-    With `nat`, the ports of the hosts around it are masqueraded by random ones, anew for each of their addresses.
+    With `nat`, the ports of the hosts around it are masqueraded by random ones, different ones after each move.
 
     The hub loses about 1 % of the datagrams that arrive, and counts them as `lost` and, if they are control messages,
     `lost_control`.
