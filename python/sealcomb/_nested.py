@@ -11,14 +11,15 @@ A leaf is a column of single values. Its path has the names of fields in structs
 
 from __future__ import annotations
 
-from array import array as numbers
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from itertools import accumulate, pairwise
-from sys import byteorder
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyarrow import compute as pc
+
+from sealcomb._sealcomb import element_ids
 
 ELEMENT, KEY, VALUE = "element", "key", "value"
 
@@ -136,13 +137,15 @@ def _replaced_in_list(
 ) -> pa.Array:
     kind = column.type
     elements = elements_of(column)
-    values, offsets = elements.flatten(), offsets_of(elements)
-    parents = pa.array(_parents(offsets), pa.int64())
+    lengths = pc.list_value_length(elements).fill_null(0).to_pylist()
+    values, offsets = elements.flatten(), pa.array(accumulate(lengths, initial=0), pa.int64())
     if ids is not None:
-        ids = element_ids(ids, parents, offsets)
+        ids = element_ids(ids, lengths)
+
+    ends = offsets.to_pylist()[1:]
 
     def place(index: int) -> int:
-        return row(parents[index].as_py())
+        return row(bisect_right(ends, index))
 
     # A Parquet file yields a list of structs for a map if only keys or values are read.
     inner = path[1:] if path[0] == ELEMENT else path
@@ -173,18 +176,6 @@ def elements_of(column: pa.Array) -> pa.Array:
     return column
 
 
-def offsets_of(column: pa.Array) -> pa.Array:
-    """Returns the offsets of a column's lists in its flattened elements."""
-    lengths = pc.list_value_length(column).fill_null(0).to_pylist()
-    return pa.array(accumulate(lengths, initial=0), pa.int64())
-
-
-def _parents(offsets: pa.Array) -> Iterator[int]:
-    ends = offsets.to_pylist()
-    for row, (start, end) in enumerate(pairwise(ends)):
-        yield from [row] * (end - start)
-
-
 def _with_gaps(values: pa.Array, missing: pa.Array, size: int) -> pa.Array:
     """Returns the values of lists of a fixed size with nulls for the missing lists."""
     if not missing.true_count:
@@ -195,30 +186,3 @@ def _with_gaps(values: pa.Array, missing: pa.Array, size: int) -> pa.Array:
         indexes += [None] * size if gone else range(at, at + size)
         at += 0 if gone else size
     return values.take(pa.array(indexes, pa.int64()))
-
-
-# ---- ids of elements
-
-
-def element_ids(ids: pa.Array, parents: pa.Array, offsets: pa.Array) -> pa.Array:
-    """Returns the ids of elements: the row's id, and the index in its list (8 bytes, big-endian)."""
-    starts = offsets.take(parents).to_pylist()
-    indexes = numbers("Q", (at - start for at, start in enumerate(starts)))
-    return pc.binary_join_element_wise(
-        id_bytes(ids).take(parents), _big_endian(indexes), pa.scalar(b"", pa.binary())
-    )
-
-
-def id_bytes(ids: pa.Array) -> pa.Array:
-    """Returns the bytes of row ids. Integers become 8 bytes, big-endian."""
-    if not pa.types.is_integer(ids.type):
-        return ids.cast(pa.binary())
-    code = "q" if pa.types.is_signed_integer(ids.type) else "Q"
-    return _big_endian(numbers(code, ids.to_pylist()))
-
-
-def _big_endian(values: numbers[int]) -> pa.Array:
-    if byteorder == "little":
-        values.byteswap()
-    fixed = pa.Array.from_buffers(pa.binary(8), len(values), [None, pa.py_buffer(values.tobytes())])
-    return fixed.cast(pa.binary())

@@ -6,7 +6,7 @@ the buffer protocol whose items are unsigned bytes, C-contiguous. Other items ra
 
 Arguments other than `bytes` are copied under the GIL before they are checked or used. Another thread that
 changes, resizes or frees an argument during the call affects neither the checks nor the sealed data. Messages
-in a numpy array are copied and processed about 4 MB at a time.
+in a numpy array are copied and processed at most about 4 MB at a time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,6 +29,7 @@ __all__ = [
     "CMAC",
     "XAES256GCM",
     "Keyset",
+    "element_ids",
     "encrypted_keyset",
     "inspect_column",
     "open_column",
@@ -902,6 +903,16 @@ def reseal_column(
         TypeError: `array` is not an Arrow array, or has an unsupported type.
         ValueError: An array is not valid Arrow, or row ids have another length or nulls.
         KeyboardInterrupt: Ctrl-C was pressed during the call.
+    """
+
+def element_ids(row_ids: _Arrow, lengths: list[int]) -> Any:
+    """Returns the ids of the elements of lists: the id of the row, and the index in the list.
+
+    The index has 8 bytes, big-endian. With row ids, `seal_column` binds the elements of lists to these ids.
+
+    Raises:
+        TypeError: `row_ids` are not integers, bytes or text.
+        ValueError: There is not one id per list, an id is null, or the result exceeds 2 GiB.
     """
 
 def inspect_column(array: _Arrow) -> dict[int, int] | None:

@@ -1,8 +1,10 @@
 //! Sealing, opening, resealing and inspecting columns.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use arrow_array::ArrayRef;
+use arrow_schema::{DataType, Field};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sealcomb_columns::{Binding, Column, Error, Forged, Opened, Opening, Threads, parse_type};
@@ -160,6 +162,18 @@ pub(crate) fn reseal_column<'py>(
     let resealed =
         call.run(|column, threads| sealcomb_columns::reseal(column, keyset, [old, new], forged, threads))?;
     call.export(resealed.column)
+}
+
+/// Returns the ids of the elements of lists with these lengths, as binary.
+#[pyfunction]
+pub(crate) fn element_ids<'py>(
+    row_ids: &Bound<'py, PyAny>,
+    lengths: Vec<usize>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let imported = import(row_ids, "element_ids")?;
+    let ids = sealcomb_columns::element_ids(&imported.column.chunks, &lengths).map_err(raise)?;
+    let field = Arc::new(Field::new("", DataType::Binary, true));
+    imported.export(row_ids, Column { field, chunks: vec![Arc::new(ids)] })
 }
 
 /// Counts the values of a sealed column by key id. Returns `None` if any value is not a sealed value.

@@ -23,7 +23,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _sealcomb {
     #[pymodule_export]
-    use crate::column::{inspect_column, open_column, open_column_counted, reseal_column, seal_column};
+    use crate::column::{
+        element_ids, inspect_column, open_column, open_column_counted, reseal_column, seal_column,
+    };
     #[pymodule_export]
     use crate::hctr2::AesHctr2;
     #[pymodule_export]

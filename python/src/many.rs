@@ -28,8 +28,9 @@ const BATCH: usize = 512;
 /// The size in bytes of a task's results after which the task ends.
 const TASK_BYTES: usize = 1 << 18;
 
-/// The size in bytes of a round's results. A round begins by copying its rows, if the messages are an array, and ends
-/// by converting its results to Python objects.
+/// The size in bytes of a round's results on several threads. A round begins by copying its rows, if the messages are an
+/// array, and ends by converting its results to Python objects. On one thread, a round is a task, whose results stay in
+/// the cache, and in memory that the operating system need not clear.
 const ROUND_BYTES: usize = 1 << 22;
 
 /// The messages of a call.
@@ -233,6 +234,13 @@ fn items(
 ) -> PyResult<Vec<Item>> {
     // A subclass can report any length.
     let mut items = Vec::with_capacity(sequence.len()?.min(1 << 16));
+    if let Ok(list) = sequence.cast_exact::<PyList>() {
+        // Cheaper than Python's iterator. It ends early if an item's buffer shortens the list.
+        for item in list {
+            items.push(take(&item)?);
+        }
+        return Ok(items);
+    }
     for item in sequence.try_iter()? {
         items.push(take(&item?)?);
     }
@@ -581,10 +589,11 @@ impl<'py> Arguments<'py> {
         length: impl Fn(usize) -> usize,
         mut work: impl FnMut(Rows<'_>, Range<usize>, usize) -> PyResult<()>,
     ) -> PyResult<()> {
+        let round = if self.threads.get() == 1 { TASK_BYTES } else { ROUND_BYTES };
         let mut copies = Vec::new();
         let mut left = 0..self.messages.len();
         while !left.is_empty() {
-            let (rows, bytes) = portion(left.clone(), ROUND_BYTES, |row| length(self.messages.bytes_of(row)));
+            let (rows, bytes) = portion(left.clone(), round, |row| length(self.messages.bytes_of(row)));
             left.start = rows.end;
             work(self.messages.load(&rows, &mut copies)?, rows, bytes)?;
         }
@@ -638,7 +647,7 @@ pub(crate) fn encrypt<'py>(
         return arguments
             .array(py, call.sealed_bytes(width), |data, rows, out| call.seal(py, data, rows, out));
     }
-    let sealed = PyList::empty(py);
+    let mut sealed = Vec::with_capacity(arguments.messages.len());
     let mut out = Vec::new();
     arguments.rounds(
         |message| call.sealed_bytes(message),
@@ -649,12 +658,12 @@ pub(crate) fn encrypt<'py>(
             for row in rows {
                 let (own, others) = rest.split_at(call.sealed_bytes(data.get(row).len()));
                 rest = others;
-                sealed.append(PyBytes::new(py, own))?;
+                sealed.push(PyBytes::new(py, own));
             }
             Ok(())
         },
     )?;
-    Ok(sealed.into_any())
+    Ok(PyList::new(py, sealed)?.into_any())
 }
 
 /// Implements `decrypt_many`.
@@ -681,7 +690,7 @@ pub(crate) fn decrypt<'py>(
         })?;
         return if forged.is_empty() { Ok(opened) } else { Err(forged_messages(forged)) };
     }
-    let opened = PyList::empty(py);
+    let mut opened = Vec::with_capacity(arguments.messages.len());
     let mut out = Vec::new();
     arguments.rounds(
         |sealed| call.opened_bytes(sealed),
@@ -694,16 +703,16 @@ pub(crate) fn decrypt<'py>(
             for row in rows {
                 let (own, others) = rest.split_at(call.opened_bytes(data.get(row).len()));
                 rest = others;
-                if bad.next_if_eq(&&row).is_some() {
-                    opened.append(py.None())?;
-                } else {
-                    opened.append(PyBytes::new(py, own))?;
-                }
+                opened.push(bad.next_if_eq(&&row).is_none().then(|| PyBytes::new(py, own)));
             }
             Ok(())
         },
     )?;
-    if raise && !forged.is_empty() { Err(forged_messages(forged)) } else { Ok(opened.into_any()) }
+    if raise && !forged.is_empty() {
+        Err(forged_messages(forged))
+    } else {
+        Ok(PyList::new(py, opened)?.into_any())
+    }
 }
 
 fn forged_messages(forged: Vec<usize>) -> PyErr {

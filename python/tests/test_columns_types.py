@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sealcomb import Keyset, _metadata, columns, open_column, seal_column
+from sealcomb._sealcomb import element_ids
 
 CONTEXT = ("--context", "people.{column}")
 DAY = datetime.date(2026, 1, 2)
@@ -330,6 +331,40 @@ def test_a_moved_element_does_not_open(tmp_path: Path, run: Callable[..., str]) 
     write(sealed.set_column(at, field, pa.array(jobs, field.type)), tmp_path / "moved.arrow")
     error = run("open", "moved.arrow", "out.arrow", *how, status=1)
     assert "record batch 0, column 'jobs.element.name', row 2: " in error
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pa.array([5, -1, 1 << 40], pa.int64()),
+        pa.array([5, 0, 255], pa.uint8()),
+        pa.array([b"", b"row", bytes(40)]),
+        pa.array(["", "row", "Zeile"]),
+    ],
+)
+def test_ids_of_elements_are_the_id_of_the_row_and_the_index(ids: pa.Array) -> None:
+    lengths = [2, 0, 3]
+    expected = []
+    for row, length in zip(ids.to_pylist(), lengths, strict=True):
+        if isinstance(row, int):
+            id_ = row.to_bytes(8, "big", signed=row < 0)
+        else:
+            id_ = row.encode() if isinstance(row, str) else row
+        expected += [id_ + index.to_bytes(8, "big") for index in range(length)]
+    assert pa.array(element_ids(ids, lengths)).to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("ids", "error"),
+    [
+        (pa.array([1, 2]), ValueError),
+        (pa.array([1, None, 2]), ValueError),
+        (pa.array([1.0, 2.0, 3.0]), TypeError),
+    ],
+)
+def test_ids_of_elements_require_an_id_of_every_row(ids: pa.Array, error: type[Exception]) -> None:
+    with pytest.raises(error, match="row_ids"):
+        element_ids(ids, [1, 1, 1])
 
 
 def test_patterns_and_all_select_leaves(tmp_path: Path, run: Callable[..., str]) -> None:

@@ -106,6 +106,20 @@ impl Ids {
     }
 }
 
+/// Returns the ids of the elements of lists with these lengths, to which [`seal`](crate::seal) binds the elements: for
+/// each, the id of the row, and the index in the list (8 bytes, big-endian).
+///
+/// # Errors
+/// [`Error::Type`] if the row ids are not integers, bytes or text; [`Error::Invalid`] if they contain nulls, are not one
+/// per list, or the result has more than 2 GiB.
+pub fn element_ids(row_ids: &[ArrayRef], lengths: &[usize]) -> Result<BinaryArray, Error> {
+    let ids = Ids::of_chunks(row_ids, &[lengths.len()])?;
+    match ids[0].of_elements(lengths.iter().copied())? {
+        Ids::Bytes(Values::Binary(ids)) => Ok(ids),
+        _ => unreachable!("the ids of elements are bytes"),
+    }
+}
+
 /// Splits row ids into chunks of these lengths.
 fn aligned(ids: &[ArrayRef], lengths: &[usize]) -> Result<Vec<ArrayRef>, Error> {
     if ids.iter().map(Array::len).eq(lengths.iter().copied()) {

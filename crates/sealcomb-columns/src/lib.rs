@@ -43,7 +43,7 @@ mod tink;
 mod types;
 mod values;
 
-pub use binding::Binding;
+pub use binding::{Binding, element_ids};
 pub use column::{Column, Forged, Opened, Opening, inspect, open, reseal, seal, seal_leaves};
 pub use error::{Error, Reason, UnopenedRow};
 pub use keyset::Keyset;
