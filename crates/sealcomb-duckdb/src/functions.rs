@@ -288,12 +288,12 @@ impl Call {
         if let Some(row) = ids.as_ref().and_then(|ids| (0..rows).find(|row| ids.is_null(*row))) {
             return Err(format!("row {row} of this batch: row_id is NULL; every row needs an id").into());
         }
-        let result = self.run(values, ids.as_slice()).map_err(|error| self.explain(error, ids.as_ref()))?;
+        let result = self.run(values, ids.as_slice()).map_err(|error| Self::explain(error, ids.as_ref()))?;
         let place = |index| {
             if self.is_list() {
                 format!("value {index} of this batch's lists")
             } else {
-                self.place(index, "", ids.as_ref())
+                place(index, "", ids.as_ref())
             }
         };
         write::array(&self.result, &result, batch.result()?, &place)
@@ -326,20 +326,11 @@ impl Call {
         Ok(result.chunks.remove(0))
     }
 
-    /// Names a row. DuckDB does not number the rows of a table, but a row id that is a number does.
-    fn place(&self, row: usize, path: &str, ids: Option<&ArrayRef>) -> String {
-        let id = ids.filter(|ids| ids.data_type().is_integer());
-        let id = id.and_then(|ids| arrow_cast::display::array_value_to_string(ids, row).ok());
-        let id = id.map_or_else(String::new, |id| format!(" (row_id {id})"));
-        let path = if path.is_empty() { String::new() } else { format!(", {path}") };
-        format!("row {row} of this batch{id}{path}")
-    }
-
     fn is_list(&self) -> bool {
         matches!(self.value, SqlType::List(_) | SqlType::Array(..) | SqlType::Map(_))
     }
 
-    fn explain(&self, error: Error, ids: Option<&ArrayRef>) -> Failure {
+    fn explain(error: Error, ids: Option<&ArrayRef>) -> Failure {
         let message = match error {
             Error::Unopened(UnopenedRow { row, path, reason, message, .. }) => {
                 let what = match reason {
@@ -357,13 +348,22 @@ impl Call {
                     ),
                     Reason::UnknownKey(_) => message,
                 };
-                format!("{}: {what}", self.place(row, &path, ids))
+                format!("{}: {what}", place(row, &path, ids))
             }
             // The core numbers chunks. Here, there is one.
             other => other.to_string().replacen("chunk 0, row ", "this batch, row ", 1),
         };
         Failure::Message(message)
     }
+}
+
+/// Names a row. DuckDB does not number the rows of a table, but a row id that is a number does.
+fn place(row: usize, path: &str, ids: Option<&ArrayRef>) -> String {
+    let id = ids.filter(|ids| ids.data_type().is_integer());
+    let id = id.and_then(|ids| arrow_cast::display::array_value_to_string(ids, row).ok());
+    let id = id.map_or_else(String::new, |id| format!(" (row_id {id})"));
+    let path = if path.is_empty() { String::new() } else { format!(", {path}") };
+    format!("row {row} of this batch{id}{path}")
 }
 
 /// Returns the field of sealed values to open: the one that sealing yields for the type to open as.
