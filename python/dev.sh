@@ -87,8 +87,9 @@ fuzz_target() {
     local note=$NOTES/fuzz-$1
     rm -f "$note"
     # Python is not built with the sanitizer, so libasan is preloaded, with libstdc++, whose exceptions it intercepts.
-    # All memory must come from malloc.
-    PYTHONPATH=$PYTHON/sanitized/package PYTHONMALLOC=malloc ARROW_DEFAULT_MEMORY_POOL=system \
+    # All memory must come from malloc. Kernels that are not optimized, with the sanitizer's space between variables, need
+    # more stack than threads have by default.
+    RUST_MIN_STACK=$((16 << 20)) PYTHONPATH=$PYTHON/sanitized/package PYTHONMALLOC=malloc ARROW_DEFAULT_MEMORY_POOL=system \
         LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libstdc++.so)" \
         ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 FUZZ_NOTE=$note \
         "$PYTHON/venv/bin/python" -P python/fuzz/fuzz_columns.py "$1" "$2" || {
