@@ -348,7 +348,7 @@ mod tests {
             }
             for backend in Backend::available() {
                 assert_eq!(Key::with_backend(algorithm, &equal, backend).err(), refused);
-                for key in &keys[1..] {
+                for key in keys.iter().filter(|key| **key != equal) {
                     assert!(Key::with_backend(algorithm, key, backend).is_ok());
                 }
                 keys.rotate_left(1);
