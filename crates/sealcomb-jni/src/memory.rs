@@ -135,7 +135,7 @@ pub(crate) unsafe fn column(nodes: &[Node]) -> Result<(Field, ArrayRef), Failure
 /// Copies the next node, with its children.
 ///
 /// # Safety
-/// As for [`column`].
+/// The caller upholds the contract of [`column`].
 unsafe fn copy(nodes: &mut slice::Iter<'_, Node>) -> Result<(Field, ArrayData), Failure> {
     let node = nodes.next().ok_or_else(|| Failure::bug("the description of a column lacks a node"))?;
     let mut children = Vec::new();

@@ -235,6 +235,11 @@ class Link:
     def counters(self) -> dict[str, int]:
         return self.status()["counters"]
 
+    def resident(self) -> int:
+        """Return the number of resident pages of the process."""
+        assert self.process is not None
+        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+
     def peers(self) -> dict[str, dict]:
         """Return the status of each peer by its name."""
         return {peer["name"]: peer for peer in self.status()["peers"]}
@@ -388,18 +393,19 @@ class Kmes:
     def keys(self, number: int) -> str:
         """Return the table [keys] of a link's configuration."""
         sae, peer = self.SAES[number], self.SAES[1 - number]
-        return (
-            f'[keys.etsi014]\nurl = "https://127.0.0.1:{self.ports[number]}"\nsae = "{sae}"\npeer-sae = "{peer}"\n'
-            f'ca = "{self.path}/ca.pem"\ncert = "{self.path}/{sae}.pem"\nkey = "{self.path}/{sae}.key.pem"\n'
-            f'timeout = "1s"\n'
-        )
+        return f'[keys.etsi014]\nsae = "{sae}"\npeer-sae = "{peer}"\n{self.client(number)}'
 
     def skip_keys(self, number: int) -> str:
         """Return a table [keys] that uses the KMEs as key providers of SKIP."""
-        letter, other, sae = "ab"[number], "ba"[number], self.SAES[number]
+        letter, other = "ab"[number], "ba"[number]
+        return f'[keys.skip]\nsystem = "kme-{letter}"\npeer-system = "kme-{other}"\n{self.client(number)}'
+
+    def client(self, number: int) -> str:
+        """Return the fields of a client of a KME."""
+        sae, path = self.SAES[number], self.path
         return (
-            f'[keys.skip]\nurl = "https://127.0.0.1:8443"\nsystem = "kme-{letter}"\npeer-system = "kme-{other}"\n'
-            f'ca = "ca.pem"\ncert = "{sae}.pem"\nkey = "{sae}.key.pem"\ntimeout = "1s"\n'
+            f'url = "https://127.0.0.1:{self.ports[number]}"\nca = "{path}/ca.pem"\ncert = "{path}/{sae}.pem"\n'
+            f'key = "{path}/{sae}.key.pem"\ntimeout = "1s"\n'
         )
 
 

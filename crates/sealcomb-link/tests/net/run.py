@@ -148,6 +148,11 @@ class OnALink(unittest.TestCase):
         dropped = {name: n for name, n in counts.items() if name.startswith("in_dropped") and n}
         self.assertEqual(dropped, {})
 
+    def assert_memory_stayed(self, before: Sequence[int], after: Sequence[int]) -> None:
+        """Assert that no process has notably more resident pages than before."""
+        for first, last in zip(before, after, strict=True):
+            self.assertLess(last, first * 1.1 + 500, "pages")
+
     def rest(self, sender: Link, receiver: Link) -> tuple[int, int, int]:
         out, into = sender.status(), receiver.status()
         in_flight = out["counters"]["out_sent"] - into["counters"]["in_delivered"]
@@ -1032,7 +1037,6 @@ class Peers(OnALink):
         count, rekeys = (20, 10_000) if OPTIONS.long else (6, 60)
         peers = range(1, count + 1)
         around = self.star(count)
-        net.peers_keys(self.folder, peers)
         tables = FAST + '[limits]\nage = "10m"\n[liveness]\ninterval = "200ms"\ndead = "5s"\n'
         hub, spokes = self.hub_and_spokes(around, tables)
         turn = 0
@@ -1049,7 +1053,6 @@ class Peers(OnALink):
         count, period = (20, 60) if seconds >= 120 else (4, seconds / 4)
         peers = range(1, count + 1)
         around = self.star(count, nat=True)
-        net.peers_keys(self.folder, peers)
         kmes = {}
         for k, host in zip(peers, around, strict=True):
             path = self.folder / f"kmes-{k}"
@@ -1059,37 +1062,33 @@ class Peers(OnALink):
                 kmes[k].start(end)
         tables = '[rekey]\nevery = "1s"\n[limits]\nage = "10m"\n[liveness]\ninterval = "500ms"\ndead = "10s"\n'
         hub, spokes = self.hub_and_spokes(around, tables, kmes)
-
-        def resident() -> list[int]:
-            statm = [Path(f"/proc/{link.process.pid}/statm").read_text() for link in (hub, *spokes)]
-            return [int(text.split()[1]) for text in statm]
-
+        links = (hub, *spokes)
         before: list[int] = []
+        down: tuple[Kmes, int] | None = None
         start, turn, moves = time.monotonic(), 0, 0
-        while time.monotonic() < start + seconds:
-            if time.monotonic() > start + moves * period:
+        while not before or time.monotonic() < start + seconds:
+            if time.monotonic() > start + moves * period and down is None:
                 for k, link in zip(peers, spokes, strict=True):
-                    self.move(hub, k, link, moves)
-                # A key management entity of another peer, at either end, is not there for some seconds.
-                end, k = moves % 2, peers[moves % count]
-                kmes[k].kill(end)
+                    self.move(hub, k, link, moves, nat=True)
+                # A key management entity of one peer, at either end, is down until the next round ends.
+                down = kmes[peers[moves % count]], moves % 2
+                down[0].kill(down[1])
                 moves += 1
-            k = turn % count
-            self.stream_both_ways(peers[k], spokes[k])
+            self.stream_both_ways(peers[turn % count], spokes[turn % count])
             turn += 1
             if turn % count == 0:
-                if kmes[peers[(moves - 1) % count]].processes[(moves - 1) % 2].poll() is not None:
-                    kmes[peers[(moves - 1) % count]].start((moves - 1) % 2)
-                before = before or resident()
-        after = resident()
+                if down is not None:
+                    down[0].start(down[1])
+                    down = None
+                before = before or [link.resident() for link in links]
+        after = [link.resident() for link in links]
         changes = [state["key_changes"] for state in hub.peers().values()]
         print(
             f"{time.monotonic() - start:.0f} s, {count} peers, {moves} moves, {turn} turns, {sum(changes)} keys, "
             f"resident pages of the hub {before[0]} before and {after[0]} after ... ",
             end="",
         )
-        for first, last in zip(before, after, strict=True):
-            self.assertLess(last, first * 1.1 + 500, "pages")
+        self.assert_memory_stayed(before, after)
         self.assertGreater(min(changes), seconds / 8)
         self.assert_lost_by_the_wire_alone(hub, spokes)
 
@@ -1108,6 +1107,7 @@ class Peers(OnALink):
     ) -> tuple[Link, list[Link]]:
         """Start a link on the hub and on each host around it, and wait until all have keys."""
         peers = range(1, len(around) + 1)
+        net.peers_keys(self.folder, peers)
 
         def keys(end: int) -> dict[int, str] | None:
             return kmes and {k: kmes[k].keys(end).replace("[", "[peer.") for k in peers}
@@ -1126,12 +1126,13 @@ class Peers(OnALink):
             link.host.run("sysctl", "-q", "net.ipv4.conf.all.promote_secondaries=1")
         return hub, spokes
 
-    def move(self, hub: Link, k: int, link: Link, turn: int) -> None:
+    def move(self, hub: Link, k: int, link: Link, turn: int, *, nat: bool = False) -> None:
         """Give peer k the other of its two addresses, and wait until the hub follows it."""
         old, new = (f"192.0.2.{k + 10 + 100 * ((turn + i) % 2)}" for i in (0, 1))
         link.host.run("ip", "addr", "add", f"{new}/24", "dev", "wire")
         link.host.run("ip", "addr", "del", f"{old}/24", "dev", "wire")
-        until("the peer", lambda: (hub.peers()[f"peer-{k}"]["peer_address"] or "").startswith(f"{new}:"))
+        address = re.compile(re.escape(new) + (r":\d+" if nat else ":4500"))
+        until("the peer", lambda: address.fullmatch(hub.peers()[f"peer-{k}"]["peer_address"] or ""))
 
     def stream_both_ways(self, k: int, link: Link) -> None:
         """Send datagrams from peer k to the hub, which loses some, and back, where nothing is lost."""
@@ -1511,27 +1512,22 @@ class Soak(OnALink):
         sent = 50_000_000
         seconds = OPTIONS.soak or (3600 if OPTIONS.long else 6)
 
-        def resident() -> list[int]:
-            statm = [Path(f"/proc/{link.process.pid}/statm").read_text() for link in (a, b)]
-            return [int(text.split()[1]) for text in statm]
-
         # Let the buffers grow to the size of the longest burst, with IPv4 and IPv6.
         for address in (TUNNEL_V4[1], TUNNEL_V6[1]) * 3:
             self.transfer(sent, address)
-        before = resident()
+        before = [a.resident(), b.resident()]
         start, transfers = time.monotonic(), 0
         while time.monotonic() < start + seconds:
             self.transfer(sent, (TUNNEL_V4, TUNNEL_V6)[transfers % 2][1])
             transfers += 1
             time.sleep(max(0, start + transfers * sent * 8e-6 / OPTIONS.rate - time.monotonic()))
-        after = resident()
+        after = [a.resident(), b.resident()]
         print(
             f"{time.monotonic() - start:.0f} s, {transfers * sent / 1e9:.2f} GB in each direction, "
             f"{a.status()['key_changes']} keys, resident pages {before} before and {after} after ... ",
             end="",
         )
-        for first, last in zip(before, after, strict=True):
-            self.assertLess(last, first * 1.1 + 500, "pages")
+        self.assert_memory_stayed(before, after)
         self.assertGreater(a.status()["key_changes"], seconds / 4)
         self.assert_nothing_lost(a, b)
         self.assert_nothing_lost(b, a)
