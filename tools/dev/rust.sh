@@ -80,7 +80,7 @@ run_tests() {
         cargo_tests
     fi
     # The library's Cargo.toml excludes its unit tests from the command above.
-    cargo test -p sealcomb --lib --features reference
+    cargo test -p sealcomb --lib --all-features
 }
 
 check_docs() { RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --all-features --no-deps; }
@@ -127,7 +127,7 @@ look_at_report() {
 test_all_in_release_profile() {
     use_nist_vectors
     SEALCOMB_CHECKS_BATCHES=20 cargo test --release --workspace --all-features
-    cargo test --release -p sealcomb --lib --features reference
+    cargo test --release -p sealcomb --lib --all-features
 }
 
 has_miri() { cargo +nightly miri --version >/dev/null 2>&1; }
