@@ -96,7 +96,7 @@ NOTES: dict[bytes, tuple[Callable[[Any, str], Iterator[tuple[Any, Any]]], Callab
 SPARK_KEYS = {SPARK_KEY, b"org.apache.spark.sql.parquet.row.attributes"}
 GEO_KEY = b"geo"
 
-UNPARSABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError, StopIteration)
+UNPARSABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, StopIteration)
 
 
 def _dump(note: Any, like: bytes) -> bytes:
@@ -300,7 +300,22 @@ def unpacked_field(text: str) -> pa.Field:
     Raises:
         ValueError: The text is invalid.
     """
-    return pa.ipc.read_schema(pa.py_buffer(b64decode(text, validate=True))).field(0)
+    fields = list(unpacked_schema(text))
+    if len(fields) != 1:
+        raise ValueError("the original type in its metadata is damaged")
+    return fields[0]
+
+
+def unpacked_schema(text: str | bytes) -> pa.Schema:
+    """Parses a schema that is serialized in Arrow's format and then encoded in base64.
+
+    Raises:
+        ValueError: The text is invalid.
+    """
+    try:
+        return pa.ipc.read_schema(pa.py_buffer(b64decode(text, validate=True)))
+    except (pa.ArrowException, OSError, MemoryError, TypeError, ValueError):
+        raise ValueError("the original type in its metadata is damaged") from None
 
 
 def origins(metadata: Metadata) -> dict[str, Origin]:

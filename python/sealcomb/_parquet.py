@@ -321,6 +321,19 @@ def element_of(column: pa.Field, **options: Any) -> Struct:
     return written(column, **options).elements[1]
 
 
+def parsed_element(data: bytes) -> Struct:
+    """Parses the schema element of a leaf column.
+
+    Raises:
+        ThriftError: The bytes are not such an element.
+    """
+    element, _ = parse(data)
+    ELEMENT.check(element)
+    if ELEMENT_TYPE not in element or ELEMENT_CHILDREN in element:
+        raise ThriftError("the element is a group of columns")
+    return element
+
+
 def options_for(element: Struct) -> dict[str, Any]:
     """Returns the options with which pyarrow writes values in the form of an element."""
     kind = get(element, ELEMENT_TYPE)
@@ -655,13 +668,27 @@ def sorting(footer: Footer) -> list[list[list[Any]] | None]:
 
 
 def sort_by(footer: Footer, orders: list[list[list[Any]] | None], unless: set[int]) -> None:
-    """Declares the sort order of the row groups, up to the first column in ``unless``."""
-    for group, order in zip(footer.groups, orders, strict=True):
-        group.pop(GROUP_SORTING, None)
-        columns: list[Struct] = []
-        for leaf, descending, nulls_first in order or []:
-            if leaf in unless:
+    """Declares the sort order of the row groups, up to the first column in ``unless``.
+
+    Raises:
+        ValueError, TypeError, LookupError: These are not orders of this file, which is unchanged.
+    """
+    sorted_by: list[list[Struct]] = []
+    for order in orders:
+        sorted_by.append([])
+        for column in order or []:
+            if column[0] in unless:
                 break
-            columns.append({1: (I32, leaf), 2: (1, bool(descending)), 3: (1, bool(nulls_first))})
+            sorted_by[-1].append(sorting_column(footer, *column))
+    if len(sorted_by) != len(footer.groups):
+        raise ValueError(f"orders of {len(sorted_by)} row groups; the file has {len(footer.groups)}")
+    for group, columns in zip(footer.groups, sorted_by, strict=True):
+        group.pop(GROUP_SORTING, None)
         if columns:
             group[GROUP_SORTING] = (LIST, List(STRUCT_KIND, columns))
+
+
+def sorting_column(footer: Footer, leaf: int, descending: bool, nulls_first: bool) -> Struct:
+    if leaf not in range(len(footer.leaves)):
+        raise ValueError(f"there is no column {leaf!r}")
+    return {1: (I32, int(leaf)), 2: (1, bool(descending)), 3: (1, bool(nulls_first))}

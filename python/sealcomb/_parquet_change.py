@@ -30,10 +30,11 @@ from sealcomb._metadata import (
     origins,
     packed_field,
     sealed_field,
+    unpacked_schema,
 )
 from sealcomb._nested import Change, leaf_at, leaves, replaced, storage_leaves, with_leaf
 from sealcomb._selection import Target
-from sealcomb._thrift import I32, Struct, get, parse, serialize
+from sealcomb._thrift import I32, Struct, get, serialize
 from sealcomb._types import is_bytes, plain_type
 from sealcomb._work import ORDERED, Place, Work, type_named
 
@@ -94,8 +95,8 @@ class ParquetChange:
         self.arrow: pa.Schema | None = None
         if ARROW_KEY in self.notes:
             try:
-                self.arrow = pa.ipc.read_schema(pa.py_buffer(b64decode(self.notes[ARROW_KEY])))
-            except (pa.ArrowException, ValueError):
+                self.arrow = unpacked_schema(self.notes[ARROW_KEY])
+            except ValueError:
                 raise _parquet.ParquetError("the Arrow schema in its metadata is damaged") from None
 
     def is_sealed(self, name: str) -> bool:
@@ -234,7 +235,7 @@ class ParquetChange:
         try:
             _parquet.sort_by(footer, orders, self.sealed)
             self.orders = orders
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, LookupError):
             pass  # the file has been rewritten with other row groups or columns
         notes = origin.get("notes", {})
         self.notes = describe_opened(self.notes, target.column, notes, target.path)
@@ -264,13 +265,13 @@ class ParquetChange:
         try:
             if "parquet" not in origin:
                 return _parquet.element_of(field.remove_metadata()), {}
-            element = parse(b64decode(origin["parquet"], validate=True))[0]
+            element = _parquet.parsed_element(b64decode(origin["parquet"], validate=True))
             options = _parquet.options_for(element)
             if is_raw(field.type, element):
                 _parquet.storage(element)
             elif _parquet.form(_parquet.element_of(plain, **options)) != _parquet.form(element):
                 raise ValueError("another type")
-        except (pa.ArrowException, ValueError, TypeError, KeyError, AttributeError):
+        except (pa.ArrowException, ValueError, TypeError, LookupError, AttributeError):
             raise self.work.refuse(target, "the original type in its metadata is damaged") from None
         return element, options
 

@@ -10,6 +10,7 @@ import csv
 import datetime
 import decimal
 import io
+import itertools
 import json
 import os
 import random
@@ -756,22 +757,63 @@ def test_csv(quoting: int, seed: int, tmp_path: Path, change: Callable[..., str]
             assert {**before, "target": None} == {**after, "target": None}
 
 
-def test_damaged_origins_are_handled(tmp_path: Path, change: Callable[..., str]) -> None:
-    """Origins are not authenticated: any content must lead to success or to a proper error."""
+Origin = dict[str, Any]
+
+
+def opened_with_origins(
+    folder: Path, change: Callable[..., str], changes: list[Callable[[Origin], Origin]]
+) -> Iterator[tuple[str, str]]:
+    """Opens a sealed column after each change of its origin. Yields the forms of the files and the error."""
     table = pa.table({"n": [1, 2], "target": ["a", "b"]})
-    pq.write_table(table, tmp_path / "in.parquet")
+    pq.write_table(table, folder / "in.parquet")
     assert change("seal", "in.parquet", "sealed.parquet") == ""
-    sealed = pq.read_table(tmp_path / "sealed.parquet")
+    sealed = pq.read_table(folder / "sealed.parquet")
     good = _metadata.origin_of(sealed.schema, "target")
     assert good is not None
-    numbers: list[Any] = [None, 7, "x", [], {}, "AAAA", {"pandas": 7}, ["ZSTD"]]
-    for key in ("arrow", "parquet", "codec", "dictionary", "sorting", "notes"):
-        for wrong in numbers:
-            note = {_metadata.ORIGIN_KEY: json.dumps({**good, key: wrong})}
-            field = sealed.schema.field("target").with_metadata(note)
-            pq.write_table(sealed.cast(sealed.schema.set(1, field)), tmp_path / "bad.parquet")
-            with pa.ipc.new_file(str(tmp_path / "bad.arrow"), sealed.schema.set(1, field)) as writer:
-                writer.write_table(sealed.cast(sealed.schema.set(1, field)))
-            for form in ("parquet", "arrow"):
-                error = change("open", f"bad.{form}", f"opened.{form}")
-                assert not error or "column 'target'" in error
+    for changed in changes:
+        note = {_metadata.ORIGIN_KEY: json.dumps({**good, **changed(good)})}
+        field = sealed.schema.field("target").with_metadata(note)
+        bad = sealed.cast(sealed.schema.set(1, field))
+        pq.write_table(bad, folder / "bad.parquet")
+        with pa.ipc.new_file(str(folder / "bad.arrow"), bad.schema) as writer:
+            writer.write_table(bad)
+        for form, out in itertools.product(("parquet", "arrow"), ("parquet", "arrow", "csv")):
+            yield f"{form} to {out}", change("open", f"bad.{form}", f"opened.{out}")
+
+
+def test_damaged_origins_are_handled(tmp_path: Path, change: Callable[..., str]) -> None:
+    """Origins are not authenticated: any content must lead to success or to a proper error."""
+    wrongs: list[Any] = [None, 7, "x", [], {}, "AAAA", {"pandas": 7}, ["ZSTD"], [{}], [[[]]], [["abc"]]]
+    wrongs += [[[[column, False, True]]] for column in ("x", 2, -1, 1.5, None, [], {})]
+    keys = ("arrow", "parquet", "codec", "dictionary", "sorting", "notes")
+    changes = [lambda _, key=key, wrong=wrong: {key: wrong} for key in keys for wrong in wrongs]
+    for _, error in opened_with_origins(tmp_path, change, changes):
+        assert not error or "column 'target'" in error
+
+
+@pytest.mark.parametrize("fields", [0, 2])
+def test_origins_that_are_not_one_field_are_errors(
+    fields: int, tmp_path: Path, change: Callable[..., str]
+) -> None:
+    schema = pa.schema([pa.field(str(number), pa.string()) for number in range(fields)])
+    note = base64.b64encode(schema.serialize()).decode()
+    for forms, error in opened_with_origins(tmp_path, change, [lambda _: {"arrow": note}]):
+        assert "column 'target': the original type in its metadata is damaged" in error, forms
+
+
+@pytest.mark.parametrize("key", ["arrow", "parquet"])
+@pytest.mark.parametrize("seed", DRAWS)
+def test_origins_with_changed_bytes_are_handled(
+    key: str, seed: int, tmp_path: Path, change: Callable[..., str]
+) -> None:
+    draw = Draw(seed)
+
+    def changed(good: Origin) -> Origin:
+        data = bytearray(base64.b64decode(good[key]))
+        for _ in range(draw.choice([1, 2, 4])):
+            at = draw.randrange(len(data))
+            data[at] = draw.choice([0, 1, 2, 7, 0x7F, 0x80, 0xFF, data[at] ^ 1 << draw.randrange(8)])
+        return {key: base64.b64encode(data).decode()}
+
+    for _, error in opened_with_origins(tmp_path, change, [changed] * 8):
+        assert not error or "column 'target'" in error
