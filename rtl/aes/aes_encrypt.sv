@@ -114,6 +114,7 @@ module aes_encrypt #(
             .AFTER(STATE_IN_RAM == 1 && r < ROUNDS ? 0 : 1)
         ) step (
             .clk,
+            .skip(1'b0),
             .in(states[128 * (r - 1) +: 128]),
             .key(round_keys[128 * r +: 128]),
             .out(states[128 * r +: 128])

@@ -5,18 +5,21 @@
 //   MIX     0: without MixColumns, as in the last round of AES
 //   INSIDE  1: register after SubBytes. Required with SBOX = 1.
 //   AFTER   1: register after AddRoundKey
+//   SKIP    1: `skip`, which comes with `key`, turns the round into a delay: `out` is what `in` was
 module aes_encrypt_round #(
     parameter int SBOX = 0,
     parameter int MIX = 1,
     parameter int INSIDE = 0,
-    parameter int AFTER = 1
+    parameter int AFTER = 1,
+    parameter int SKIP = 0
 ) (
     input  logic         clk,
+    input  logic         skip,
     input  logic [127:0] in,
     input  logic [127:0] key,
     output logic [127:0] out
 );
-    logic [127:0] substituted, shifted, keyed;
+    logic [127:0] substituted, shifted, keyed, result;
 
     aes_sbox_layer #(
         .INVERSE(0),
@@ -41,9 +44,23 @@ module aes_encrypt_round #(
         assign keyed = shifted ^ key;
     end
 
+    if (SKIP == 1) begin : g_skip
+        logic [127:0] unchanged;
+        if (INSIDE == 1) begin : g_unchanged_register
+            always_ff @(posedge clk) unchanged <= in;
+        end else begin : g_unchanged_wires
+            assign unchanged = in;
+        end
+        assign result = skip ? unchanged : keyed;
+    end else begin : g_always
+        logic unused;
+        assign unused = skip;
+        assign result = keyed;
+    end
+
     if (AFTER == 1) begin : g_register
-        always_ff @(posedge clk) out <= keyed;
+        always_ff @(posedge clk) out <= result;
     end else begin : g_wires
-        assign out = keyed;
+        assign out = result;
     end
 endmodule

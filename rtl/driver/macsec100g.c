@@ -6,6 +6,7 @@
 #define MAGIC 0x4d414353u /* MACS */
 #define DEFAULT_POLLS 1000000u
 #define ANS 4u
+#define BOTH_SIZES 5u /* the suite with keys of 16 and of 32 bytes */
 
 /* One association of one direction. */
 struct place {
@@ -74,10 +75,11 @@ int macsec100g_open(struct macsec100g *core)
         return MACSEC100G_NO_CORE;
     shape = read_register(core, MACSEC_SHAPE);
     suite = (shape & MACSEC_SHAPE_SUITE) >> MACSEC_SHAPE_SUITE_SHIFT;
-    if (suite > 4)
+    if (suite > BOTH_SIZES)
         return MACSEC100G_NO_CORE;
     core->channels = (shape & MACSEC_SHAPE_CHANNELS) >> MACSEC_SHAPE_CHANNELS_SHIFT;
-    core->key_bytes = suite >= 2 ? 32 : 16;
+    core->min_key_bytes = suite >= 2 && suite != BOTH_SIZES ? 32 : 16;
+    core->max_key_bytes = suite >= 2 ? 32 : 16;
     core->polls = DEFAULT_POLLS;
     return 0;
 }
@@ -149,12 +151,14 @@ static int add_sa(struct macsec100g *core, const struct place *place, const stru
 
     if (sa->pn == 0 || (!sa->extended && sa->pn >> 32) || (unsigned)sa->offset > MACSEC100G_OFFSET_50)
         return MACSEC100G_BAD_ARGUMENT;
+    if (sa->key_bytes != core->min_key_bytes && sa->key_bytes != core->max_key_bytes)
+        return MACSEC100G_BAD_ARGUMENT;
     error = select_place(core, place);
     if (error)
         return error;
     if (read_register(core, MACSEC_STATUS) & MACSEC_STATUS_IN_USE)
         return MACSEC100G_IN_USE;
-    if (core->load_key(core->context, place->receive, slot_of(place), sa->key, core->key_bytes))
+    if (core->load_key(core->context, place->receive, slot_of(place), sa->key, sa->key_bytes))
         return MACSEC100G_KEY_PORT;
     if (sa->extended)
         flags |= MACSEC_FLAGS_EXTENDED;

@@ -42,7 +42,7 @@ struct macsec100g {
     int (*load_key)(void *context, bool receive, unsigned slot, const uint8_t *key, size_t key_bytes);
     unsigned polls; /* reads of the status that a command may take */
     unsigned channels;
-    size_t key_bytes; /* 16 or 32, by the suite */
+    size_t min_key_bytes, max_key_bytes; /* 16 or 32, by the suite */
 };
 
 enum macsec100g_validate { MACSEC100G_STRICT, MACSEC100G_CHECK, MACSEC100G_DISABLED };
@@ -59,7 +59,8 @@ enum macsec100g_offset { MACSEC100G_OFFSET_0, MACSEC100G_OFFSET_30, MACSEC100G_O
 
 /* An association. */
 struct macsec100g_sa {
-    const uint8_t *key; /* key_bytes of the core */
+    const uint8_t *key;
+    size_t key_bytes; /* min_key_bytes or max_key_bytes of the core */
     uint64_t sci;
     uint64_t pn;       /* the next number, or the lowest acceptable one: at least 1, below 2^32 unless extended */
     bool extended;     /* GCM-AES-XPN: with ssci and salt */

@@ -2,7 +2,7 @@
 // ocb512, which describe them.
 //
 //   MODE    0 GCM, 1 OCB3
-//   CIPHER  0 AES-128, 1 Serpent with 256-bit keys, 2 AES-256
+//   CIPHER  0 AES-128, 1 Serpent with 256-bit keys, 2 AES-256, 3 (GCM) AES-128 or AES-256, as each key says
 //   AUX     of OCB3; SPLIT, STAGES of GCM
 module engine512 #(
     parameter int MODE = 0,
@@ -16,7 +16,7 @@ module engine512 #(
     parameter int PARITY = 0,
     parameter int SLOTS = 16,
     parameter int SLOT_BITS = $clog2(SLOTS),
-    parameter int KEY_BITS = CIPHER == 0 ? 128 : 256
+    parameter int KEY_BITS = CIPHER == 0 ? 128 : CIPHER == 3 ? 257 : 256
 ) (
     input logic clk,
     input logic rst,

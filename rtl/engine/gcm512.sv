@@ -2,11 +2,12 @@
 // mode and GHASH over four blocks a clock, one beat of four blocks a clock, any byte length, AD, every packet
 // with its own key slot and nonce.
 //
-//   CIPHER     0 AES-128, 1 Serpent with 256-bit keys, 2 AES-256
+//   CIPHER     0 AES-128, 1 Serpent with 256-bit keys, 2 AES-256, 3 AES-128 or AES-256, as each key says: bit 256 of
+//              s_key_key is set for a key of AES-128, which is in bits 127:0
 //   DIRECTION  0 seals, 1 opens, 2 both: the data path is the same, the parameter saves a few multiplexers
 //   SBOX       of AES: 0 tables in LUTs, 1 block RAM, 2 Boyar-Peralta circuits
 //   SPLIT      of AES: 1: two registers a round, for a faster clock; 10 clocks more from a beat to its output,
-//              with AES-256 14
+//              with AES-256 14, also for keys of AES-128
 //   STAGES     registers of GHASH's multipliers
 //   TAG_BESIDE 0: a received tag is a beat of the stream; 1: it comes beside it and costs no clock
 //   PARITY     1: keys are stored with parity, and a packet whose key is damaged is in error
@@ -43,7 +44,7 @@ module gcm512 #(
     parameter int PARITY = 0,
     parameter int SLOTS = 16,
     parameter int SLOT_BITS = $clog2(SLOTS),
-    parameter int KEY_BITS = CIPHER == 0 ? 128 : 256
+    parameter int KEY_BITS = CIPHER == 0 ? 128 : CIPHER == 3 ? 257 : 256
 ) (
     input logic clk,
     input logic rst,
@@ -95,8 +96,8 @@ module gcm512 #(
 );
 
     // A parameter out of range ends elaboration with an unknown module, whose name says what it must be.
-    if (CIPHER < 0 || CIPHER > 2) begin : g_cipher_refused
-        cipher_must_be_0_1_or_2 refused ();
+    if (CIPHER < 0 || CIPHER > 3) begin : g_cipher_refused
+        cipher_must_be_0_1_2_or_3 refused ();
     end
     if (DIRECTION < 0 || DIRECTION > 2) begin : g_direction_refused
         direction_must_be_0_1_or_2 refused ();
@@ -117,7 +118,7 @@ module gcm512 #(
         parity_must_be_0_or_1 refused ();
     end
 
-    localparam int ROUNDS = CIPHER == 1 ? 32 : CIPHER == 2 ? 14 : 10;
+    localparam int ROUNDS = CIPHER == 1 ? 32 : CIPHER >= 2 ? 14 : 10;
     localparam int LATENCY = SPLIT == 1 && CIPHER != 1 ? 2 * ROUNDS + 1 : ROUNDS + 1;
     // Beats from the front to the FIFO, and while a verdict is made also those behind it.
     localparam int BEATS = CIPHER == 0 && SPLIT == 0 && DIRECTION == 0 ? 32 : 64;

@@ -1,5 +1,5 @@
-// GCM with AES-128, or with KEY_BITS = 256 AES-256, for 512-bit streams: engine512 under its own name. Ports and
-// parameters: gcm512.
+// GCM with AES-128, with KEY_BITS = 256 AES-256, or with KEY_BITS = 257 both, for 512-bit streams: engine512 under its
+// own name. Ports and parameters: gcm512.
 module gcm512_aes #(
     parameter int KEY_BITS = 128,
     parameter int DIRECTION = 2,
@@ -55,13 +55,13 @@ module gcm512_aes #(
 );
 
     // A parameter out of range ends elaboration with an unknown module, whose name says what it must be.
-    if (KEY_BITS != 128 && KEY_BITS != 256) begin : g_key_bits_refused
-        key_bits_must_be_128_or_256 refused ();
+    if (KEY_BITS != 128 && KEY_BITS != 256 && KEY_BITS != 257) begin : g_key_bits_refused
+        key_bits_must_be_128_256_or_257 refused ();
     end
 
     engine512 #(
         .MODE(0),
-        .CIPHER(KEY_BITS == 256 ? 2 : 0),
+        .CIPHER(KEY_BITS == 257 ? 3 : KEY_BITS == 256 ? 2 : 0),
         .DIRECTION(DIRECTION),
         .SBOX(SBOX),
         .SPLIT(SPLIT),

@@ -12,7 +12,7 @@ module gcm_lanes #(
     parameter int SLOT_BITS = 4,
     parameter int LATENCY = 11,
     parameter int PARITY = 0,
-    parameter int KEY_BITS = CIPHER == 0 ? 128 : 256
+    parameter int KEY_BITS = CIPHER == 0 ? 128 : CIPHER == 3 ? 257 : 256
 ) (
     input logic clk,
     input logic rst,

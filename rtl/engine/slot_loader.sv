@@ -6,7 +6,7 @@
 // A key for a slot that a packet in the engine uses, be it one whose command came with the key, is refused: the slot stays
 // as it is.
 //
-//   s_key_key       byte 0 in bits 7:0
+//   s_key_key       byte 0 in bits 7:0; CIPHER 3: bit 256 is set for a key of AES-128, which is in bits 127:0
 //   s_key_refused   the key of two clocks before is refused; s_key_refusals: how many were, since reset
 //   begins, ends    a packet's command is taken, its tag is made
 //   loading(_slot)  a load of this slot is under way
@@ -17,7 +17,7 @@ module slot_loader #(
     parameter int CIPHER = 0,
     parameter int OPEN = 0,
     parameter int SLOT_BITS = 4,
-    parameter int KEY_BITS = CIPHER == 0 ? 128 : 256
+    parameter int KEY_BITS = CIPHER == 0 ? 128 : CIPHER == 3 ? 257 : 256
 ) (
     input logic clk,
     input logic rst,
@@ -86,6 +86,12 @@ module slot_loader #(
             assign walked = write_key;
             assign last = '0;
         end
+    end else if (CIPHER == 3) begin : g_aes_both
+        assign in_key = {
+            s_key_key[256], bytes_pkg::swap128(s_key_key[127:0]), bytes_pkg::swap128(s_key_key[255:128])
+        };
+        assign walked = write_key;
+        assign last = '0;
     end else if (CIPHER == 2) begin : g_aes256
         assign in_key = {bytes_pkg::swap128(s_key_key[127:0]), bytes_pkg::swap128(s_key_key[255:128])};
         if (OPEN == 1) begin : g_walk

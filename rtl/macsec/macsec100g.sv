@@ -16,7 +16,7 @@ module macsec100g
     parameter int DEPTH = 256,
     parameter int CHANNEL_BITS = $clog2(CHANNELS),
     parameter int SLOT_BITS = CHANNEL_BITS + 2,
-    parameter int KEY_BITS = SUITE >= 2 ? 256 : 128
+    parameter int KEY_BITS = SUITE == 5 ? 257 : SUITE >= 2 ? 256 : 128
 ) (
     input logic clk,
     input logic rst,

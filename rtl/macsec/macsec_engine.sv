@@ -1,7 +1,7 @@
 // What both sides of MACsec have at their middle: an engine, and before its keys the guard of slots in use.
 //
 //   SUITE       the cipher suite: 0 GCM with AES-128, 1 OCB3 with AES-128, 2 and 3 the same with Serpent and keys of 256 bits,
-//               4 GCM with AES-256
+//               4 GCM with AES-256, 5 GCM with AES-128 or AES-256, as the key of the slot says (gcm512, CIPHER = 3)
 //   SPLIT       of GCM with AES: see gcm512
 //   s_key_*, set_*, begins, coming, in_use, zeroise, zeroising, refused, began, ended
 //               see macsec_keys
@@ -13,7 +13,7 @@ module macsec_engine #(
     parameter int SBOX = 0,
     parameter int SPLIT = 0,
     parameter int SLOT_BITS = 4,
-    parameter int KEY_BITS = SUITE >= 2 ? 256 : 128
+    parameter int KEY_BITS = SUITE == 5 ? 257 : SUITE >= 2 ? 256 : 128
 ) (
     input logic clk,
     input logic rst,
@@ -67,7 +67,7 @@ module macsec_engine #(
     output logic         m_tag_tbad
 );
 
-    localparam int CIPHER = SUITE == 4 ? 2 : SUITE >= 2 ? 1 : 0;
+    localparam int CIPHER = SUITE == 5 ? 3 : SUITE == 4 ? 2 : SUITE >= 2 ? 1 : 0;
 
     logic key_valid;
     logic key_ready;
@@ -108,7 +108,7 @@ module macsec_engine #(
         .refused
     );
 
-    if (SUITE % 2 == 1) begin : g_ocb
+    if (SUITE == 1 || SUITE == 3) begin : g_ocb
         ocb512 #(
             .CIPHER(CIPHER),
             .DIRECTION(OPEN),

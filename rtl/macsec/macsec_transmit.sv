@@ -49,7 +49,7 @@ module macsec_transmit
     parameter int DEPTH = 256,
     parameter int CHANNEL_BITS = $clog2(CHANNELS),
     parameter int SLOT_BITS = CHANNEL_BITS + 2,
-    parameter int KEY_BITS = SUITE >= 2 ? 256 : 128
+    parameter int KEY_BITS = SUITE == 5 ? 257 : SUITE >= 2 ? 256 : 128
 ) (
     input logic clk,
     input logic rst,
@@ -123,8 +123,8 @@ module macsec_transmit
     if (USER < 1) begin : g_user_refused
         user_must_be_1_or_more refused ();
     end
-    if (SUITE < 0 || SUITE > 4) begin : g_suite_refused
-        suite_must_be_0_to_4 refused ();
+    if (SUITE < 0 || SUITE > 5) begin : g_suite_refused
+        suite_must_be_0_to_5 refused ();
     end
     if (SBOX < 0 || SBOX > 2) begin : g_sbox_refused
         sbox_must_be_0_1_or_2 refused ();

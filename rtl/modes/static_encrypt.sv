@@ -29,6 +29,7 @@ module static_encrypt #(
                 .MIX(r < ROUNDS || ROUNDS == 6 ? 1 : 0)
             ) step (
                 .clk,
+                .skip(1'b0),
                 .in (states[128*(r-1)+:128]),
                 .key(round_keys[128*r+:128]),
                 .out(states[128*r+:128])

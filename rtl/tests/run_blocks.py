@@ -69,7 +69,7 @@ def covering(factors: tuple[tuple, ...]) -> list[tuple]:
 
 
 def lanes_of_aes256(everything: bool):
-    """All combinations, or three in which each value occurs."""
+    """All combinations, or three in which each value occurs, and all with keys of both sizes."""
     directions = ((0, 0), (0, 1), (1, 0))
     sboxes = (0, 1, 2)
     combinations = (
@@ -77,6 +77,9 @@ def lanes_of_aes256(everything: bool):
     )
     for (inverse, split), sbox in combinations:
         lanes = {"CIPHER": 2, "LANES": 1, "INVERSE": inverse, "SBOX": sbox, "SPLIT": split}
+        yield case("cipher_lanes", "aes256_lanes_test", **lanes)
+    for split, sbox in itertools.product((0, 1), sboxes):
+        lanes = {"CIPHER": 3, "LANES": 1, "INVERSE": 0, "SBOX": sbox, "SPLIT": split}
         yield case("cipher_lanes", "aes256_lanes_test", **lanes)
 
 

@@ -40,11 +40,13 @@ from tshark_reads import tshark_reads  # noqa: E402
 VISIBLE = BENCHES / "visible.vlt"
 
 CORES = ("macsec_transmit", "macsec_receive", "macsec100g")
-# macsec100g with other parameters (suites_test.py), longest first.
+# macsec100g with other parameters, longest first, for suites_test.py or, by name, driver_test.py.
 VARIANTS = {
     "ocb3_serpent": {"SUITE": 3, "CHANNELS": 4},
     "gcm_serpent": {"SUITE": 2, "CHANNELS": 4},
     "gcm_aes256": {"SUITE": 4, "CHANNELS": 4},
+    "gcm_either": {"SUITE": 5, "CHANNELS": 4},
+    "driver_either": {"SUITE": 5, "CHANNELS": 4},
     "gcm_aes256_split": {"SUITE": 4, "CHANNELS": 4, "SPLIT": 1},
     "ocb3_aes": {"SUITE": 1, "CHANNELS": 4},
     "64_channels": {"SUITE": 0, "CHANNELS": 64},
@@ -66,9 +68,8 @@ def driver() -> Case:
 def variant(name: str) -> Case:
     parameters = VARIANTS[name]
     environment = {parameter: str(value) for parameter, value in parameters.items()}
-    return Case(
-        name, "macsec100g", listed("macsec100g.f"), BENCHES / "suites_test.py", parameters, environment
-    )
+    test = BENCHES / ("driver_test.py" if name.startswith("driver") else "suites_test.py")
+    return Case(name, "macsec100g", listed("macsec100g.f"), test, parameters, environment)
 
 
 def sealcomb(command: str, direction: str, source: Path, target: Path, folder: Path) -> None:

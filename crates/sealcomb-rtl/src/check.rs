@@ -171,10 +171,13 @@ struct Workload<'a> {
 impl<'a> Workload<'a> {
     fn new(mode: &'a Mode, seed: u64, width: usize) -> Self {
         let mut random = StdRng::seed_from_u64(seed);
-        let keys: Vec<Vec<u8>> =
-            (0..3 * mode.slots).map(|_| bytes(&mut random, mode.algorithm.key_bytes)).collect();
-        let expand = |key: &Vec<u8>| Key::new(mode.algorithm, key).expect("a key of the algorithm");
-        let expanded = keys.iter().map(expand).collect();
+        let (mut keys, mut expanded) = (Vec::new(), Vec::new());
+        let algorithms = [mode.algorithm, mode.other_size.unwrap_or(mode.algorithm)];
+        for algorithm in algorithms.into_iter().cycle().take(usize::from(3 * mode.slots)) {
+            let key = bytes(&mut random, algorithm.key_bytes);
+            expanded.push(Key::new(algorithm, &key).expect("a key of the algorithm"));
+            keys.push(key);
+        }
         Self { mode, random, width, keys, expanded, slots: Slots::new(mode.slots), uncertain: false }
     }
 

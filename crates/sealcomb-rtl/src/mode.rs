@@ -12,6 +12,8 @@ pub struct Mode {
     pub top: &'static str,
     /// The algorithm.
     pub algorithm: &'static Algorithm,
+    /// The algorithm with another key size, if the top takes keys of both sizes. Random keys alternate.
+    pub other_size: Option<&'static Algorithm>,
     /// Nonce size in bytes.
     pub nonce_bytes: usize,
     /// Converts the library's nonce to `s_cmd_nonce`, which is zero beyond the returned bytes.
@@ -56,6 +58,7 @@ impl Mode {
         Self {
             top,
             algorithm,
+            other_size: None,
             nonce_bytes: algorithm.nonce_bytes,
             nonce: <[u8]>::to_vec,
             key: <[u8]>::to_vec,

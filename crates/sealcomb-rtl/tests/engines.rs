@@ -195,6 +195,24 @@ fn gcm_aes256_for_a_fast_clock() {
     every_check(&Mode { tag_beside: true, ..engine("gcm512_aes256_split", "aes256-gcm") });
 }
 
+/// Keys of both sizes, in the same slots one after the other: the vectors of each size, then random packets under both.
+#[test]
+#[cfg_attr(not(top = "gcm512_aes_either"), ignore = "not in this build")]
+fn gcm_with_aes_of_either_key_size() {
+    let [short, long] = ["aes128-gcm", "aes256-gcm"]
+        .map(|algorithm| Mode { key: key_of_either_size, ..engine("gcm512_aes_either", algorithm) });
+    check::vectors(&long);
+    every_check(&Mode { other_size: Some(long.algorithm), ..short });
+}
+
+/// Bit 256 of `s_key_key` is set for keys of AES-128.
+fn key_of_either_size(key: &[u8]) -> Vec<u8> {
+    let mut port = key.to_vec();
+    port.resize(33, 0);
+    port[32] = u8::from(key.len() == 16);
+    port
+}
+
 #[test]
 #[cfg_attr(not(top = "ocb512_aes256"), ignore = "not in this build")]
 fn ocb_aes256() {

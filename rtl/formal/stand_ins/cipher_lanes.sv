@@ -5,7 +5,7 @@ module cipher_lanes #(
     parameter int LANES = 4,
     parameter int SBOX = 0,
     parameter int SPLIT = 0,
-    parameter int KEY_BITS = CIPHER == 0 ? 128 : 256
+    parameter int KEY_BITS = CIPHER == 0 ? 128 : CIPHER == 3 ? 257 : 256
 ) (
     input  logic                 clk,
     input  logic [ KEY_BITS-1:0] in_key,

@@ -6,7 +6,7 @@ module cipher_lanes #(
     parameter int LANES = 4,
     parameter int SBOX = 0,
     parameter int SPLIT = 0,
-    parameter int KEY_BITS = CIPHER == 0 ? 128 : 256
+    parameter int KEY_BITS = CIPHER == 0 ? 128 : CIPHER == 3 ? 257 : 256
 ) (
     input  logic                 clk,
     input  logic [ KEY_BITS-1:0] in_key,
@@ -14,7 +14,7 @@ module cipher_lanes #(
     output logic [128*LANES-1:0] out_blocks
 );
 
-    localparam int ROUNDS = CIPHER == 1 ? 32 : CIPHER == 2 ? 14 : 10;
+    localparam int ROUNDS = CIPHER == 1 ? 32 : CIPHER >= 2 ? 14 : 10;
     localparam int LATENCY = SPLIT == 1 && CIPHER != 1 ? 2 * ROUNDS + 1 : ROUNDS + 1;
 
     logic unused;

@@ -20,7 +20,7 @@ from cocotbext.axi import (
 )
 from cocotbext.eth import EthMacFrame, EthMacRx
 from cocotbext.eth.eth_mac import AxiStreamBus as MacBus
-from macsec_bench import FRAMES, OFFSETS, PERIOD_NS, Association, pauses, sealed_by, some_frame
+from macsec_bench import FRAMES, OFFSETS, PERIOD_NS, Association, pauses, port_key, sealed_by, some_frame
 
 TABLE = tomllib.loads((Path(__file__).resolve().parents[2] / "macsec" / "registers.toml").read_text())
 REGISTERS = {register["name"]: register for register in TABLE["register"]}
@@ -79,7 +79,7 @@ class Core:
     async def load(self, association: Association, receive: bool) -> None:
         self.dut.s_key_receive.value = int(receive)
         self.dut.s_key_slot.value = association.slot
-        self.dut.s_key_key.value = int.from_bytes(association.key, "little")
+        self.dut.s_key_key.value = port_key(self.dut, association.key)
         self.dut.s_key_tvalid.value = 1
         await RisingEdge(self.dut.clk)
         while not self.dut.s_key_tready.value:
@@ -210,7 +210,7 @@ async def zeroization_and_refused_keys_are_reported(dut: HierarchyObject) -> Non
     # A key in flight during zeroization is overwritten, too.
     dut.s_key_receive.value = 1
     dut.s_key_slot.value = 7
-    dut.s_key_key.value = int.from_bytes(association.key, "little")
+    dut.s_key_key.value = port_key(dut, association.key)
     dut.s_key_tvalid.value = 1
     await RisingEdge(dut.clk)
     await core.write("command", 8)

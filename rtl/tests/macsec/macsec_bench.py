@@ -32,6 +32,12 @@ VLAN_TYPES = (b"\x81\x00", b"\x88\xa8")
 STRICT, CHECK, DISABLED = range(3)  # validateFrames
 
 
+def port_key(dut: HierarchyObject, key: bytes) -> int:
+    """Returns the value of s_key_key. Where a core has keys of both sizes, bit 256 names those of AES-128."""
+    short = len(dut.s_key_key) == 257 and len(key) == 16
+    return int.from_bytes(key, "little") | short << 256
+
+
 @dataclass
 class Association:
     """A key of a channel. With `ssci` its packet numbers are extended."""
@@ -197,7 +203,7 @@ class Bench:
     async def load(self, slot: int, key: bytes) -> None:
         """Loads a key, and returns once it is taken."""
         self.dut.s_key_slot.value = slot
-        self.dut.s_key_key.value = int.from_bytes(key, "little")
+        self.dut.s_key_key.value = port_key(self.dut, key)
         self.dut.s_key_tvalid.value = 1
         await RisingEdge(self.dut.clk)
         while not self.dut.s_key_tready.value:

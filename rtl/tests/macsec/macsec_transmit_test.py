@@ -18,6 +18,7 @@ from macsec_bench import (
     clocks_per_frame,
     key,
     pauses,
+    port_key,
     sealed_by,
     some_frame,
     some_frames,
@@ -223,7 +224,7 @@ async def use_waits_for_the_key_that_is_being_loaded(dut: HierarchyObject) -> No
     # The key cannot be written before these frames are finished.
     fresh = Association(1, SCIS[1], 3, key(1))
     dut.s_key_slot.value = fresh.slot
-    dut.s_key_key.value = int.from_bytes(fresh.key, "little")
+    dut.s_key_key.value = port_key(dut, fresh.key)
     dut.s_key_tvalid.value = 1
     await RisingEdge(dut.clk)
     dut.s_key_tvalid.value = 0

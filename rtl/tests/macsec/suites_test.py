@@ -3,6 +3,7 @@
 The environment contains the core's SUITE and CHANNELS.
 """
 
+import itertools
 import os
 import random
 
@@ -17,7 +18,7 @@ from macsec_bench import DATA, ICV_BYTES, Association, clocks_per_frame, flipped
 from suites import SUITES, wrong_answers
 
 SUITE = int(os.environ["SUITE"])
-OCB3_AES = 1
+OCB3_AES, OCB3_SERPENT = OCB3 = 1, 3
 CHANNELS = int(os.environ["CHANNELS"])
 SHORT_BYTES = 48
 LENGTHS = (
@@ -58,10 +59,13 @@ class End:
 
 
 def associations(rng: random.Random) -> list[Association]:
-    """Returns one association of the first, a middle and the last channel; one of them soon crosses 2^32."""
-    key_bytes = SUITES[SUITE].key_bytes
+    """Returns one association of the first, a middle and the last channel; one of them soon crosses 2^32.
+
+    Their keys have the suite's sizes in turn.
+    """
+    key_bytes = itertools.cycle(SUITES[SUITE].key_bytes)
     made = [
-        Association(channel, bytes([2, 0, 0, 0, 0, channel, 0, 1]), an, rng.randbytes(key_bytes), pn)
+        Association(channel, bytes([2, 0, 0, 0, 0, channel, 0, 1]), an, rng.randbytes(next(key_bytes)), pn)
         for channel, an, pn in ((0, 0, 1), (CHANNELS // 2 - 1, 1, 2**32 - 2), (CHANNELS - 1, 3, 0x1234_5678))
     ]
     made[1].ssci, made[1].salt = bytes([7, 0, 0, 1]), SALT
@@ -125,7 +129,9 @@ async def slot_takes_its_next_key_and_zeroization_leaves_none(dut: HierarchyObje
     rng = random.Random(cocotb.RANDOM_SEED)
     core, made = await begun(dut, rng)
     last = made[-1]
-    for _ in range(2):
+    # If the suite has keys of two sizes, each next key has the other size.
+    key_bytes = itertools.cycle(reversed(SUITES[SUITE].key_bytes))
+    for _ in range(1 + len(SUITES[SUITE].key_bytes)):
         end = End(last)
         frame = some_frame(rng, last.sci[:6], 100)
         await core.sources["controlled"].send(AxiStreamFrame(frame, tid=last.channel, tuser=0))
@@ -133,7 +139,7 @@ async def slot_takes_its_next_key_and_zeroization_leaves_none(dut: HierarchyObje
         assert sealed.hex() == end.sealed(frame).hex()
         await core.sources["line"].send(AxiStreamFrame(sealed, tuser=0))
         assert bytes((await with_timeout(core.sinks["controlled"].recv(), 40, "us")).tdata) == frame
-        last.key = rng.randbytes(len(last.key))
+        last.key = rng.randbytes(next(key_bytes))
         for receive in (True, False):
             await core.end_use(last.slot, receive)
             await core.load(last, receive)
@@ -143,7 +149,7 @@ async def slot_takes_its_next_key_and_zeroization_leaves_none(dut: HierarchyObje
         pass
     await ClockCycles(dut.clk, 200)
     zeros = bytes(len(last.key))
-    if SUITE % 2 == 0:
+    if SUITE not in OCB3:
         kept = [
             (dut.transmit.engine.g_gcm.engine.lanes.keys, 0),
             (dut.receive.engine.g_gcm.engine.lanes.keys, 0),
@@ -152,7 +158,7 @@ async def slot_takes_its_next_key_and_zeroization_leaves_none(dut: HierarchyObje
         sealing, opening = dut.transmit.engine.g_ocb.engine.lanes, dut.receive.engine.g_ocb.engine.lanes
         kept = [(sealing.g_encrypt.keys, 0), (sealing.g_aux.keys, 0), (opening.g_aux.keys, 0)]
         # Start of decryption for the key of zeros.
-        if SUITE >= 2:
+        if SUITE == OCB3_SERPENT:
             first = int.from_bytes(serpent_model.last_prekeys(zeros), "little")
         else:
             first = int.from_bytes(aes_model.round_keys(zeros, 10)[-1])
@@ -172,7 +178,7 @@ async def clocks_per_frame_match_the_headers(dut: HierarchyObject) -> None:
     sci = bytes.fromhex("0200000000000001")
     for an, (data_bytes, sending, receiving) in enumerate(((48, 2, 3), (65, 3, 4), (113, 4, 4))):
         # Packet numbers that differ only in the low six bits, so that OCB3 needs one Ktop.
-        association = Association(0, sci, an, rng.randbytes(SUITES[SUITE].key_bytes), 64)
+        association = Association(0, sci, an, rng.randbytes(SUITES[SUITE].key_bytes[0]), 64)
         for receive in (True, False):
             await core.load(association, receive)
             await core.use(association, receive)
