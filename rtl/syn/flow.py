@@ -107,7 +107,10 @@ def read(top: dict) -> list[str]:
         assert not around, top["module"]
         options = "--keep-hierarchy --ignore-assertions"
         options += "".join(f" -G {name}={value}" for name, value in top.get("parameters", {}).items())
-        return [f"read_slang {options} --top {top['module']} {files}", f"hierarchy -check -top {top['module']}"]
+        return [
+            f"read_slang {options} --top {top['module']} {files}",
+            f"hierarchy -check -top {top['module']}",
+        ]
     # `hierarchy -chparam` would be shorter, but fails on some tops whose submodules are read later.
     return [
         f"read_verilog -sv {files}",
