@@ -166,6 +166,9 @@ module receive_parse
             m_found <= hits != '0;
             m_channel <= channel;
         end
+        // It addresses memories. A reset keeps it out of the shift registers that synthesis makes of delays, whose outputs
+        // are slow.
+        if (rst) m_parsed.an <= '0;
     end
 
     logic unused;

@@ -48,13 +48,17 @@ module lut_queue #(
     end
 
 `ifndef SYNTHESIS
+    // Before the first reset, registers are arbitrary.
+    logic was_reset;
+    initial was_reset = 1'b0;
     logic [ADDRESS:0] stored;
     assign stored = write_at - read_at;
     always @(posedge clk) begin
-        if (push && stored == (ADDRESS + 1)'(DEPTH) && !rst)
+        if (rst) was_reset <= 1'b1;
+        if (push && stored == (ADDRESS + 1)'(DEPTH) && was_reset && !rst)
             assert (1'b0)
             else $fatal(1, "%m: an entry came without room");
-        if (pop && !valid && !rst)
+        if (pop && !valid && was_reset && !rst)
             assert (1'b0)
             else $fatal(1, "%m: an entry was taken that is not there");
     end

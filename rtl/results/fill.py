@@ -161,6 +161,13 @@ BUILDS = {
         "both, `KEY_BITS=256 SPLIT=1 TAG_BESIDE=1`",
         ("seal", "open"),
     ),
+    # Keys of both sizes take the clocks of the larger one.
+    "gcm512_aes_either": ("gcm512_aes, 256-bit keys", "both, `KEY_BITS=257`", ("seal", "open")),
+    "gcm512_aes_either_split": (
+        "gcm512_aes, 256-bit keys, split, tag port",
+        "both, `KEY_BITS=257 SPLIT=1 TAG_BESIDE=1`",
+        ("seal", "open"),
+    ),
 }
 
 

@@ -104,9 +104,13 @@ def read(top: dict) -> list[str]:
     chosen = "".join(f" -set {name} {value}" for name, value in top.get("parameters", {}).items())
     around = top.get("around")
     if any(file.name == IMPORTED for file in sources(top)):
-        assert not chosen and not around, top["module"]
-        keep = "--keep-hierarchy --ignore-assertions"
-        return [f"read_slang {keep} --top {top['module']} {files}", f"hierarchy -check -top {top['module']}"]
+        assert not around, top["module"]
+        options = "--keep-hierarchy --ignore-assertions"
+        options += "".join(f" -G {name}={value}" for name, value in top.get("parameters", {}).items())
+        return [
+            f"read_slang {options} --top {top['module']} {files}",
+            f"hierarchy -check -top {top['module']}",
+        ]
     # `hierarchy -chparam` would be shorter, but fails on some tops whose submodules are read later.
     return [
         f"read_verilog -sv {files}",
