@@ -96,6 +96,7 @@ NOTES: dict[bytes, tuple[Callable[[Any, str], Iterator[tuple[Any, Any]]], Callab
 SPARK_KEYS = {SPARK_KEY, b"org.apache.spark.sql.parquet.row.attributes"}
 GEO_KEY = b"geo"
 
+DAMAGED_TYPE = "the original type in its metadata is damaged"
 UNPARSABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, StopIteration)
 
 
@@ -302,7 +303,7 @@ def unpacked_field(text: str) -> pa.Field:
     """
     fields = list(unpacked_schema(text))
     if len(fields) != 1:
-        raise ValueError("the original type in its metadata is damaged")
+        raise ValueError(DAMAGED_TYPE)
     return fields[0]
 
 
@@ -315,7 +316,7 @@ def unpacked_schema(text: str | bytes) -> pa.Schema:
     try:
         return pa.ipc.read_schema(pa.py_buffer(b64decode(text, validate=True)))
     except (pa.ArrowException, OSError, MemoryError, TypeError, ValueError):
-        raise ValueError("the original type in its metadata is damaged") from None
+        raise ValueError(DAMAGED_TYPE) from None
 
 
 def origins(metadata: Metadata) -> dict[str, Origin]:

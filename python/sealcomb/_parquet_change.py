@@ -21,6 +21,7 @@ from sealcomb._files import (
     damaged_group,
 )
 from sealcomb._metadata import (
+    DAMAGED_TYPE,
     ORIGIN_KEY,
     TYPE_KEY,
     Origin,
@@ -254,7 +255,7 @@ class ParquetChange:
             return kind
         found = type_named(values, self.work.keyset) if isinstance(values, str) else None
         if found is None:
-            raise self.work.refuse(target, "the original type in its metadata is damaged")
+            raise self.work.refuse(target, DAMAGED_TYPE)
         return found
 
     def opened_element(
@@ -272,7 +273,7 @@ class ParquetChange:
             elif _parquet.form(_parquet.element_of(plain, **options)) != _parquet.form(element):
                 raise ValueError("another type")
         except (pa.ArrowException, ValueError, TypeError, LookupError, AttributeError):
-            raise self.work.refuse(target, "the original type in its metadata is damaged") from None
+            raise self.work.refuse(target, DAMAGED_TYPE) from None
         return element, options
 
     def codec(self, origin: Origin) -> str:

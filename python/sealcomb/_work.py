@@ -23,7 +23,7 @@ from sealcomb import (
 )
 from sealcomb._contexts import fitting
 from sealcomb._files import CommandError, Source
-from sealcomb._metadata import Origin, named_type, origin_of, unpacked_field, unsealed_metadata
+from sealcomb._metadata import DAMAGED_TYPE, Origin, named_type, origin_of, unpacked_field, unsealed_metadata
 from sealcomb._nested import leaf_at
 from sealcomb._selection import Target
 from sealcomb._types import filled, plain_type, plain_values
@@ -197,7 +197,7 @@ class Work:
                 return unpacked_field(origin["arrow"]).with_name(now.name).with_nullable(nullable)
             name = named_type(now)
         except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
-            problem = error if type(error) is ValueError else "the original type in its metadata is damaged"
+            problem = error if type(error) is ValueError else DAMAGED_TYPE
             raise self.refuse(target, problem) from None
         kind = pa.binary() if name is None else type_named(name, self.keyset)
         if kind is None:
