@@ -197,8 +197,9 @@ impl<R: Read> Capture<R> {
             return Ok(None);
         }
         let nanoseconds = u64::from(fraction) * if nanoseconds { 1 } else { 1000 };
-        if nanoseconds >= 1_000_000_000 {
-            bail!("corrupt: the fraction of its timestamp is a second or more");
+        // Some writers, scapy among them, round a fraction up to a whole second without carrying it.
+        if nanoseconds > 1_000_000_000 {
+            bail!("corrupt: the fraction of its timestamp is more than a second");
         }
         if captured > original {
             bail!("corrupt: {captured} bytes captured of a packet of {original}");

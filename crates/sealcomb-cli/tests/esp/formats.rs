@@ -12,7 +12,7 @@ use pcap_file::pcapng::{Block, PcapNgReader, PcapNgWriter};
 use pcap_file::{DataLink, Endianness};
 
 use crate::bench::Bench;
-use crate::captures::{Packet, inner_packets, read};
+use crate::captures::{Packet, inner_packets, mixed, read};
 use crate::suites::gcm;
 
 /// 2106-02-07T06:28:15.999999999Z, the last time of a pcap file with nanoseconds.
@@ -88,6 +88,36 @@ fn times_out_of_pcaps_range_are_clamped() {
     );
     let times: Vec<Duration> = read(&output).iter().map(|(time, _)| *time).collect();
     assert_eq!(times, [packets[0].0, LAST_OF_PCAP, LAST_OF_PCAP, LAST_OF_PCAP]);
+}
+
+#[test]
+fn a_fraction_rounded_up_to_a_second_is_carried() {
+    let bench = Bench::with_sa(&gcm());
+    for (magic, second) in [(0xa1b2_c3d4_u32, 1_000_000_u32), (0xa1b2_3c4d, 1_000_000_000)] {
+        let mut file = fs::read(mixed()).unwrap();
+        file[..4].copy_from_slice(&magic.to_le_bytes());
+        let seconds = u32::from_le_bytes(file[24..28].try_into().unwrap());
+        for (fraction, time) in [
+            (0, Some(Duration::new(seconds.into(), 0))),
+            (second - 1, Some(Duration::new(seconds.into(), 1_000_000_000 - 1_000_000_000 / second))),
+            (second, Some(Duration::new(u64::from(seconds) + 1, 0))),
+            (second + 1, None),
+        ] {
+            file[28..32].copy_from_slice(&fraction.to_le_bytes());
+            let (input, output) = (bench.path("input.pcap"), bench.path("sealed.pcap"));
+            fs::write(&input, &file).unwrap();
+            if let Some(time) = time {
+                bench.run("seal", &input, &output, &[]).assert_well();
+                assert_eq!(read(&output)[0].0, time, "{fraction}");
+            } else {
+                let line = bench.fail("seal", &input, &output);
+                assert!(
+                    line.contains("record 1, at byte 24: corrupt: the fraction of its timestamp"),
+                    "{line}"
+                );
+            }
+        }
+    }
 }
 
 #[test]
