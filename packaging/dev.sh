@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# Recipes for the packages: Debian packages and a tarball of the commands.
+# Recipes for the packages: Debian packages, a tarball of the commands and one of the library.
 
 readonly PACKAGES_OUT=$TARGET/package
 readonly CARGO_DEB=3.8.0
 
-word package "" package "Build Debian packages of the commands, the C library and the OpenSSL provider, and a tarball of the \
-commands into target/package. Install, use, remove and purge them in a copy of this system without network (requires root). The \
-first run builds cargo-deb."
+word package "" package "Build Debian packages and tarballs of the commands, the C library and the OpenSSL provider into \
+target/package. Install, use, remove and purge them in a copy of this system without network (requires root). The first run \
+builds cargo-deb."
 
 install_cargo_deb() {
     "$TARGET/tools/bin/cargo-deb" --version 2>/dev/null | grep -qx "$CARGO_DEB" && return
@@ -51,5 +51,5 @@ package() {
     build_tarball
     packaging/copy.sh packaging/test.sh "$PACKAGES_OUT"
     package_library
-    (cd "$PACKAGES_OUT" && ls -sh1 ./*.deb library/*.deb ./*.tar.gz)
+    (cd "$PACKAGES_OUT" && ls -sh1 ./*.deb library/*.deb ./*.tar.gz library/*.tar.gz)
 }

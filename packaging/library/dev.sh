@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Recipes for the Debian packages of the C library and the OpenSSL provider.
+# Recipes for the Debian packages and the tarball of the C library and the OpenSSL provider.
 
 readonly LIBRARY_OUT=$PACKAGES_OUT/library
 
@@ -15,6 +15,22 @@ build_library() {
     gzip -9n "$root/usr/share/man/man7/sealcomb-provider.7"
     strip --strip-unneeded "$root/usr/lib/$triplet"/libsealcomb.so.*.*.* "$modules/sealcomb.so"
     strip --strip-debug "$root/usr/lib/$triplet/libsealcomb.a"
+}
+
+# build_library_tarball VERSION TRIPLET: the same files for other distributions, whose glibc must not be older than here.
+# The libraries are in lib, and pkg-config and CMake find them wherever the tarball is unpacked.
+build_library_tarball() {
+    local version=$1 triplet=$2 tree=$LIBRARY_OUT/tree
+    cp -a "$LIBRARY_OUT/all/usr" "$tree"
+    mv "$tree/lib" "$tree/architectures"
+    mv "$tree/architectures/$triplet" "$tree/lib"
+    rmdir "$tree/architectures"
+    # shellcheck disable=SC2016  # A variable of pkg-config.
+    sed -i -e 's,^prefix=.*,prefix=${pcfiledir}/../..,' -e "s,^libdir=.*,libdir=\${exec_prefix}/lib," "$tree/lib/pkgconfig/sealcomb.pc"
+    install -m 644 LICENSE-APACHE LICENSE-MIT "$tree"
+    tar --create --gzip --file "$LIBRARY_OUT/libsealcomb-$version-$(uname -m)-linux.tar.gz" --sort=name --owner=0 \
+        --group=0 --numeric-owner --transform "s,^\\.,libsealcomb-$version," --directory "$tree" .
+    rm -r "$tree"
 }
 
 # take PACKAGE PATH...: moves files of the tree to the package's tree.
@@ -68,6 +84,7 @@ build_library_packages() {
     libraries=usr/lib/$triplet
     rm -rf "$LIBRARY_OUT"
     build_library "$triplet" "$LIBRARY_OUT/all"
+    build_library_tarball "$version" "$triplet"
     take libsealcomb0 "$libraries/libsealcomb.so.*"
     take sealcomb-provider "$libraries/ossl-modules/sealcomb.so" usr/share/man/man7/sealcomb-provider.7.gz
     take libsealcomb-dev usr/include/sealcomb.h "$libraries/libsealcomb.so" "$libraries/libsealcomb.a" "$libraries/pkgconfig" \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs, uses, removes and purges the packages of the C library and the OpenSSL provider. `packaging/copy.sh` runs it
-# in a copy of this system.
+# Installs, uses, removes and purges the packages of the C library and the OpenSSL provider, and uses the tarball.
+# `packaging/copy.sh` runs it in a copy of this system.
 #
 # usage: packaging/copy.sh packaging/library/test.sh FOLDER
 set -euo pipefail
@@ -32,15 +32,20 @@ check_installed() {
     zcat /usr/share/man/man3/sealcomb_burst_seal.3.gz | grep -q '^\.SH SYNOPSIS' || fail "sealcomb_burst_seal has no manual page"
 }
 
-# Compiles the manual's program with the shared and the static library.
-check_library() {
-    cd /tmp
+# compile_program OPTION...: compiles the manual's program with the shared and the static library, and runs it. The
+# options go to the linker of the shared one.
+compile_program() {
     # shellcheck disable=SC2046  # Several words.
-    cc -std=c99 -Wall -Wextra -Werror "$FOLDER/manual.c" $(pkg-config --cflags --libs sealcomb) -o shared
+    cc -std=c99 -Wall -Wextra -Werror "$FOLDER/manual.c" $(pkg-config --cflags --libs sealcomb) "$@" -o shared
     # shellcheck disable=SC2046  # Several words.
     cc -static "$FOLDER/manual.c" $(pkg-config --static --cflags --libs sealcomb) -o static
     ./shared | grep -q ': third$' || fail "the program with the shared library prints something else"
     ./static | grep -q ': third$' || fail "the program with the static library prints something else"
+}
+
+check_library() {
+    cd /tmp
+    compile_program
     mkdir -p debian
     printf 'Source: program\n\nPackage: program\nArchitecture: any\n' >debian/control
     dpkg-shlibdeps -O shared | grep -q 'libsealcomb0 (>= 0\.[0-9.]*), libsealcomb0 (<< 0\.' ||
@@ -74,9 +79,25 @@ check_removed() {
     return 0
 }
 
+# Uses the tarball in a folder that the system does not search, once the packages are gone.
+check_tarball() {
+    mkdir /tmp/unpacked
+    tar --extract --file "$FOLDER"/libsealcomb-*.tar.gz --strip-components 1 --directory /tmp/unpacked
+    cd /tmp
+    rm shared static
+    PKG_CONFIG_PATH=/tmp/unpacked/lib/pkgconfig compile_program -Wl,-rpath,/tmp/unpacked/lib
+    ldd shared | grep -q '/tmp/unpacked/lib/libsealcomb' || fail "the program has another library: $(ldd shared)"
+    export OPENSSL_MODULES=/tmp/unpacked/lib/ossl-modules
+    [[ $(encrypt provider=sealcomb -provider sealcomb -provider default) == "$(encrypt provider=default)" ]] ||
+        fail "the tarball's provider encrypts something else"
+    MANPATH=/tmp/unpacked/share/man man --where sealcomb_burst_seal >/tmp/manual || [[ ! -x $(command -v man) ]] ||
+        fail "the tarball has no manual pages"
+}
+
 dpkg --install "$FOLDER"/*.deb
 check_installed
 check_library
 check_provider
 check_removed
-echo "packages of the library: installed, used and purged"
+check_tarball
+echo "packages of the library: installed, used and purged; tarball: used"
