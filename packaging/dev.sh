@@ -5,8 +5,8 @@ readonly PACKAGES_OUT=$TARGET/package
 readonly CARGO_DEB=3.8.0
 
 word package "" package "Build Debian packages and tarballs of the commands, the C library and the OpenSSL provider into \
-target/package. Install, use, remove and purge them in a copy of this system without network (requires root). The first run \
-builds cargo-deb."
+target/package. Install, use, remove and purge them in a copy of this system without network, and run the link's service in \
+another copy, under systemd (requires root). The first run builds cargo-deb."
 
 install_cargo_deb() {
     "$TARGET/tools/bin/cargo-deb" --version 2>/dev/null | grep -qx "$CARGO_DEB" && return
@@ -44,12 +44,21 @@ build_tarball() {
     rm -r "$tree"
 }
 
+# Downloads the packages for the service's test that this system lacks.
+download_resolver() {
+    mkdir -p "$PACKAGES_OUT/resolver/partial"
+    apt-get --quiet --quiet --yes --no-install-recommends --download-only \
+        -o "Dir::Cache::archives=$PACKAGES_OUT/resolver" install dbus polkitd systemd-resolved >"$NOTES/resolver.log"
+}
+
 package() {
     install_cargo_deb
     build_commands
     build_debian_packages
     build_tarball
     packaging/copy.sh packaging/test.sh "$PACKAGES_OUT"
+    download_resolver
+    packaging/copy.sh --boot packaging/service.sh "$PACKAGES_OUT"
     package_library
     (cd "$PACKAGES_OUT" && ls -sh1 ./*.deb library/*.deb ./*.tar.gz library/*.tar.gz)
 }
