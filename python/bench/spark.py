@@ -1,9 +1,10 @@
 """Measures Spark jobs that seal a column with sealcomb, with Spark's aes_encrypt, and without encryption.
 
-    python bench/spark.py [--rows 20000000] [--executors 1 2] [--rounds 3] [--write PAGE]
+    python bench/spark.py [--rows 20000000] [--executors 1 2] [--rounds 3] [--jar JAR] [--write PAGE]
 
 Every job reads Parquet rows with a 64-byte text and discards its result. The cluster is local; its executors
-are JVMs with one core each.
+are JVMs with one core each. With the jar sealcomb-spark, the session has it, and `sealcomb.spark.seal` is
+measured with and without its help.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
+from unittest import mock
 
 import page
 import pyarrow as pa
@@ -24,6 +26,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import sealcomb.spark
 from sealcomb import Keyset, keys_from_file
+from sealcomb._spark_jar import EXTENSION, Jar
 
 KEY = bytes(range(32)).hex()
 Job = Callable[[DataFrame], DataFrame]
@@ -33,24 +36,36 @@ def pass_through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield from batches
 
 
-def jobs(folder: Path) -> dict[str, Job]:
+def seal(df: DataFrame, folder: Path, policy: str, with_jar: bool = False) -> DataFrame:
+    keys = keys_from_file(folder)
+    if with_jar:
+        return sealcomb.spark.seal(df, {"note": policy}, keys)
+    with mock.patch.object(Jar, "of", return_value=None):
+        return sealcomb.spark.seal(df, {"note": policy}, keys)
+
+
+def jobs(folder: Path, with_jar: bool) -> dict[str, Job]:
     """Returns the jobs by name. The first two are baselines."""
     keys = keys_from_file(folder)
     udf = sealcomb.spark.seal_udf(keys, "random", context="note")
     aes = f"aes_encrypt(note, X'{KEY}', 'GCM', 'DEFAULT', '', 'note') AS note"
-    return {
+    work: dict[str, Job] = {
         "no encryption": lambda df: df,
         "`mapInArrow` with an identity function": lambda df: df.mapInArrow(pass_through, df.schema),
         "`aes_encrypt`": lambda df: df.selectExpr("id", aes),
-        "`sealcomb.spark.seal`, `random`": lambda df: sealcomb.spark.seal(df, {"note": "random"}, keys),
-        "`sealcomb.spark.seal`, `deterministic`": lambda df: sealcomb.spark.seal(
-            df, {"note": "deterministic"}, keys
-        ),
+        "`sealcomb.spark.seal`, `random`": lambda df: seal(df, folder, "random"),
+        "`sealcomb.spark.seal`, `deterministic`": lambda df: seal(df, folder, "deterministic"),
         "`seal_udf`, `random`": lambda df: df.withColumn("note", udf("note")),
     }
+    if with_jar:
+        work |= {
+            "with the jar, `random`": lambda df: seal(df, folder, "random", with_jar=True),
+            "with the jar, `deterministic`": lambda df: seal(df, folder, "deterministic", with_jar=True),
+        }
+    return work
 
 
-def session(home: Path, executors: int) -> SparkSession:
+def session(home: Path, executors: int, jar: Path | None) -> SparkSession:
     # A local cluster writes to SPARK_HOME, so it gets its own folder.
     if not home.exists():
         home.mkdir()
@@ -59,14 +74,16 @@ def session(home: Path, executors: int) -> SparkSession:
     os.environ["SPARK_HOME"] = str(home)
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    spark = (
+    builder = (
         SparkSession.builder.master(f"local-cluster[{executors},1,1024]")
         .appName("sealcomb benchmark")
         .config("spark.ui.enabled", "false")
         .config("spark.local.dir", str(home.parent / "local"))
         .config("spark.sql.warehouse.dir", str(home.parent / "warehouse"))
-        .getOrCreate()
     )
+    if jar:
+        builder = builder.config("spark.jars", str(jar)).config("spark.sql.extensions", EXTENSION)
+    spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
 
@@ -80,13 +97,14 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[int, dict[str, fl
     data = str(folder / "people")
     results: dict[int, dict[str, float]] = {}
     for executors in options.executors:
-        spark = session(folder / "home", executors)
+        spark = session(folder / "home", executors, options.jar)
         if not Path(data).exists():
             text = "sha2(concat('row ', id), 256) AS note"
             spark.range(0, options.rows, 1, 8).selectExpr("id", text).write.parquet(data)
-        times: dict[str, list[float]] = {name: [] for name in jobs(folder)}
+        work = jobs(folder, options.jar is not None)
+        times: dict[str, list[float]] = {name: [] for name in work}
         for round_number in range(options.rounds + 1):
-            for name, job in jobs(folder).items():
+            for name, job in work.items():
                 start = time.perf_counter()
                 job(spark.read.parquet(data)).write.format("noop").mode("overwrite").save()
                 taken = time.perf_counter() - start
@@ -120,6 +138,12 @@ def table(rows: int, results: dict[int, dict[str, float]]) -> str:
         f"the job without encryption, Spark takes {arrow - plain:.1f} s to pass rows to Python and back as",
         f"Arrow, and sealing takes {ours:.1f} s. `aes_encrypt` adds {own} times as much as sealing.",
     ]
+    if with_jar := results[largest].get("with the jar, `random`"):
+        text += [
+            "",
+            f"With the jar, the job takes {with_jar / plain:.2f} times as long as without encryption; with",
+            f"`aes_encrypt`, it takes {aes / with_jar:.1f} times as long as with the jar.",
+        ]
     return "\n".join(text)
 
 
@@ -130,6 +154,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20_000_000)
     parser.add_argument("--executors", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--jar", type=Path, help="the jar sealcomb-spark, to be measured, too")
     parser.add_argument(
         "--write", metavar="FILE", type=Path, help="write the table between the markers in this page"
     )
