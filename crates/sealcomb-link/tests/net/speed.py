@@ -422,6 +422,8 @@ def main() -> int:
         tunnels["sealcomb-link before, aes256-gcm"] = lambda: sealcomb(before, "aes256-gcm", "1h")
     tunnels |= others(arguments.peers)
     if arguments.only:
+        if unknown := set(arguments.only) - set(tunnels):
+            parser.error(f"no tunnel has the name {min(unknown)!r}; there are {', '.join(map(repr, tunnels))}")
         tunnels = {name: tunnels[name] for name in arguments.only}
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     with contextlib.ExitStack() as stack:
