@@ -1,5 +1,5 @@
 // Properties of vlan_remove:
-//   - Every byte of every frame is output once and in order, except for bytes 12 to 15 of a frame whose tag is to be
+//   - Every byte of every frame is output once and in order, except for bytes 12 to 15 of a frame whose tag must be
 //     removed. These are in m_vlan with all of its beats.
 //   - Beats are full except for a frame's last one, which is the beat before if the tag's bytes leave nothing for
 //     another one, and only then. A frame ends with its last byte, with the `bad` of its last beat.
