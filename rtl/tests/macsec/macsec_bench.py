@@ -266,6 +266,25 @@ EXCHANGED = [
     ),
 ]
 
+# Other forms of SecTAGs, whose frames tshark reads (see tshark_reads.py). The sources of the frames differ.
+NO_SCI = [Association(1, SCIS[1], 2, key(1), no_sci=True), Association(2, SCIS[2], 0, key(2))]
+CLEAR = [
+    Association(0, SCIS[0], 1, key(0), encrypt=False),
+    Association(1, SCIS[1], 2, key(1), encrypt=False, no_sci=True),
+    Association(2, SCIS[2], 0, key(2)),
+]
+OFFSET = [
+    Association(0, SCIS[0], 1, key(0), offset=30),
+    Association(1, SCIS[1], 2, key(1), offset=50),
+    Association(2, SCIS[2], 0, key(2), offset=30, no_sci=True),
+    Association(3, SCIS[3], 3, key(3), offset=50, no_sci=True),
+]
+VLAN_CLEAR = [
+    Association(0, SCIS[0], 1, key(0)),
+    Association(1, SCIS[1], 2, key(1), encrypt=False, no_sci=True),
+    Association(2, SCIS[2], 0, key(2), offset=50),
+]
+
 
 def sa_file() -> str:
     """Returns the associations as a configuration of `sealcomb macsec`."""

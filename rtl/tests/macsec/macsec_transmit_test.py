@@ -9,9 +9,13 @@ from cocotb.handle import HierarchyObject
 from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 from macsec_bench import (
+    CLEAR,
     EXCHANGED,
     FRAMES,
+    NO_SCI,
+    OFFSET,
     SCIS,
+    VLAN_CLEAR,
     Association,
     Bench,
     Port,
@@ -27,7 +31,13 @@ from macsec_bench import (
     write_capture,
 )
 
-FOLDER = Path(os.environ.get("MACSEC_FOLDER", "."))  # frames that run_macsec.py passes to `sealcomb macsec`
+# Captures that run_macsec.py passes to `sealcomb macsec` and tshark.
+FOLDER = Path(os.environ.get("MACSEC_FOLDER", "."))
+
+
+def write_captures(name: str, plain: list[bytes], line: list[bytes]) -> None:
+    write_capture(FOLDER / f"{name}plain.pcap", plain)
+    write_capture(FOLDER / f"{name}line.pcap", line)
 
 
 class Transmit(Bench):
@@ -75,8 +85,7 @@ async def seals_all_lengths_like_scapy(dut: HierarchyObject) -> None:
         line.append(bytes(got.tdata))
         assert line[-1].hex() == frame.hex()
         assert (got.tid, got.tuser) == (channel, user)
-    write_capture(FOLDER / "plain.pcap", plain)
-    write_capture(FOLDER / "line.pcap", line)
+    write_captures("", plain, line)
     for association, end, (frames, octets) in zip(associations, ends, counts, strict=True):
         assert await bench.read(association.slot, "pn") == end.pn
         assert await bench.read(association.slot, "frames") == frames
@@ -89,19 +98,22 @@ async def omits_the_sci_like_scapy(dut: HierarchyObject) -> None:
     bench = Transmit(dut)
     await bench.reset()
     # One of them always has an SCI, so that both forms follow each other.
-    associations = [Association(1, SCIS[1], 2, key(1), no_sci=True), Association(2, SCIS[2], 0, key(2))]
+    associations = NO_SCI
     for association in associations:
         await bench.use(association)
     ends = [association.other_end() for association in associations]
     bench.line.set_pause_generator(pauses(rng, 0.3))
+    plain = []
     expected = []
     for i in range(FRAMES):
         which = i % 3 // 2
         frame = some_frame(rng, associations[which].sci[:6])
+        plain.append(frame)
         expected.append(sealed_by(ends[which], frame))
         await bench.send(associations[which].channel, frame)
-    for frame in expected:
-        assert bytes((await bench.receive()).tdata).hex() == frame.hex()
+    line = [bytes((await bench.receive()).tdata) for _ in expected]
+    assert [frame.hex() for frame in line] == [frame.hex() for frame in expected]
+    write_captures("no_sci_", plain, line)
 
 
 @cocotb.test()
@@ -109,11 +121,7 @@ async def protects_integrity_only_like_scapy(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
-    associations = [
-        Association(0, SCIS[0], 1, key(0), encrypt=False),
-        Association(1, SCIS[1], 2, key(1), encrypt=False, no_sci=True),
-        Association(2, SCIS[2], 0, key(2)),
-    ]
+    associations = CLEAR
     for association in associations:
         await bench.use(association)
     ends = [association.other_end() for association in associations]
@@ -121,6 +129,7 @@ async def protects_integrity_only_like_scapy(dut: HierarchyObject) -> None:
     bench.line.set_pause_generator(pauses(rng, 0.3))
     # Limits of beats with both headers, frames whose header is in their only beat, and one of many beats.
     lengths = [2, 19, 20, 21, 35, 36, 37, 43, 44, 45, 47, 48, 49, 99, 100, 101, 107, 108, 109, 6000]
+    plain = []
     expected = []
     octets = [0 for _ in ends]
     for i in range(max(FRAMES, 2 * len(lengths))):
@@ -128,11 +137,15 @@ async def protects_integrity_only_like_scapy(dut: HierarchyObject) -> None:
         data_bytes = lengths[i // 2] if i < 2 * len(lengths) else None
         frame = some_frame(rng, associations[which].sci[:6], data_bytes)
         octets[which] += len(frame) - 12
+        plain.append(frame)
         expected.append((which, sealed_by(ends[which], frame)))
         await bench.send(which, frame)
+    line = []
     for channel, frame in expected:
         got = await bench.receive()
-        assert (got.tid, bytes(got.tdata).hex()) == (channel, frame.hex())
+        line.append(bytes(got.tdata))
+        assert (got.tid, line[-1].hex()) == (channel, frame.hex())
+    write_captures("clear_", plain, line)
     for association, end, total in zip(associations, ends, octets, strict=True):
         assert await bench.read(association.slot, "pn") == end.pn
         assert await bench.read(association.slot, "octets") == total
@@ -143,12 +156,7 @@ async def leaves_the_offset_unencrypted_like_scapy(dut: HierarchyObject) -> None
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
-    associations = [
-        Association(0, SCIS[0], 1, key(0), offset=30),
-        Association(1, SCIS[1], 2, key(1), offset=50),
-        Association(2, SCIS[2], 0, key(2), offset=30, no_sci=True),
-        Association(3, SCIS[3], 3, key(3), offset=50, no_sci=True),
-    ]
+    associations = OFFSET
     for association in associations:
         await bench.use(association)
     ends = [association.other_end() for association in associations]
@@ -156,6 +164,7 @@ async def leaves_the_offset_unencrypted_like_scapy(dut: HierarchyObject) -> None
     bench.line.set_pause_generator(pauses(rng, 0.3))
     # Encrypted bytes around the limits of beats and of the ICV's room; from 0 down, all is within the offset.
     encrypted = [-28, -3, -1, 0, 1, 2, 3, 22, 23, 47, 48, 49, 63, 64, 65, 86, 87, 112, 113, 128, 129, 3000]
+    plain = []
     expected = []
     octets = [0 for _ in ends]
     for i in range(max(FRAMES, len(associations) * len(encrypted))):
@@ -164,11 +173,15 @@ async def leaves_the_offset_unencrypted_like_scapy(dut: HierarchyObject) -> None
         size = associations[which].offset + encrypted[nth] if nth < len(encrypted) else None
         frame = some_frame(rng, associations[which].sci[:6], size)
         octets[which] += len(frame) - 12
+        plain.append(frame)
         expected.append((which, sealed_by(ends[which], frame)))
         await bench.send(which, frame)
+    line = []
     for channel, frame in expected:
         got = await bench.receive()
-        assert (got.tid, bytes(got.tdata).hex()) == (channel, frame.hex())
+        line.append(bytes(got.tdata))
+        assert (got.tid, line[-1].hex()) == (channel, frame.hex())
+    write_captures("offset_", plain, line)
     for association, end, total in zip(associations, ends, octets, strict=True):
         assert await bench.read(association.slot, "pn") == end.pn
         assert await bench.read(association.slot, "octets") == total
@@ -179,11 +192,7 @@ async def vlan_tag_stays_before_the_sectag(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
-    associations = [
-        Association(0, SCIS[0], 1, key(0)),
-        Association(1, SCIS[1], 2, key(1), encrypt=False, no_sci=True),
-        Association(2, SCIS[2], 0, key(2), offset=50),
-    ]
+    associations = VLAN_CLEAR
     for association in associations:
         await bench.use(association)
     ends = [association.other_end() for association in associations]
@@ -191,8 +200,9 @@ async def vlan_tag_stays_before_the_sectag(dut: HierarchyObject) -> None:
     bench.line.set_pause_generator(pauses(rng, 0.3))
     # Limits of beats before the tag is taken out, and after it is put in.
     lengths = [2, 16, 20, 44, 47, 48, 49, 50, 51, 52, 53, 56, 60, 61, 108, 112, 113, 116, 117, 176, 3000]
-    for vlan_clear in (False, True):
+    for vlan_clear in (True, False):
         dut.port.value = Port(vlan_clear=vlan_clear).value
+        plain = []
         expected = []
         for i, data_bytes in enumerate(lengths):
             which = i % len(associations)
@@ -202,10 +212,15 @@ async def vlan_tag_stays_before_the_sectag(dut: HierarchyObject) -> None:
                 expected.append((which, with_vlan(tag, sealed_by(ends[which], frame))))
             else:
                 expected.append((which, sealed_by(ends[which], with_vlan(tag, frame))))
-            await bench.send(which, with_vlan(tag, frame))
+            plain.append(with_vlan(tag, frame))
+            await bench.send(which, plain[-1])
+        line = []
         for channel, frame in expected:
             got = await bench.receive()
-            assert (got.tid, bytes(got.tdata).hex()) == (channel, frame.hex())
+            line.append(bytes(got.tdata))
+            assert (got.tid, line[-1].hex()) == (channel, frame.hex())
+        if vlan_clear:
+            write_captures("vlan_", plain, line)
 
 
 @cocotb.test()
