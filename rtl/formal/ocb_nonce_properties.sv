@@ -1,7 +1,7 @@
 // Properties of ocb_nonce, for every sequence of a bounded number of clocks from a reset:
 //   - Each announced packet gets one offset, in order: the one that RFC 7253 makes of its nonce's low six bits and of
 //     Ktop, the answer to a call for the rest of its nonce under the key of its slot. The bound is too
-//     low for a second key of a slot to reach an offset; the tests in simulation cover that.
+//     low for a second key of a slot to reach an offset; ocb_ktop_properties and the tests in simulation cover that.
 //   - A call that is offered stays until it is taken.
 //
 // Tracked are one symbolic slot and top of a nonce, `slot` and `top`: `key` selects the cipher's answer to a call for them
