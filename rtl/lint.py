@@ -81,7 +81,7 @@ SLANG_FLAGS = (
 )
 # The only files of these folders with a memory.
 MEMORIES = ("common/ram_1r1w.sv", "common/ram_lut.sv", "aes/aes_sbox_ram.sv")
-WITHOUT_MEMORIES = ("aes", "common", "engine", "gf128", "modes", "serpent")
+WITHOUT_MEMORIES = ("aes", "common", "engine", "gf128", "macsec", "modes", "serpent")
 # The Quartus `ramstyle` that each `ram_style` requires.
 STYLES = {"block": "M20K", "distributed": "MLAB"}
 
@@ -126,12 +126,15 @@ def style_mismatches(file: str) -> str:
 
 
 def loose_memories(file: str) -> str:
-    """Reports arrays of a core that are no instance of the files that another technology replaces."""
+    """Reports arrays of a core that are no instance of the files that another technology replaces, and other
+    uses of `ram_style`."""
     if file in MEMORIES or not file.startswith(tuple(f"{folder}/" for folder in WITHOUT_MEMORIES)):
         return ""
     text = (RTL / file).read_text()
-    arrays = re.findall(r"^ *logic *(?:\[[^]]*\])? *(\w+) *\[", text, re.MULTILINE)
+    # Of any type; the width may have brackets of its own.
+    arrays = re.findall(r"^ *(?:logic|\w+_t)\b *(?:\[[^;=]*?\])? *(\w+) *\[[^;]*;", text, re.MULTILINE)
     loose = [name for name in arrays if re.search(rf"\b{name}\[.*\] *<=", text)]
+    loose += ["what has `ram_style`"] * bool(re.search(r"\bram_style\b", text) and not loose)
     return "".join(f"{file}: {name} is a memory; use an instance of ram_1r1w or ram_lut\n" for name in loose)
 
 

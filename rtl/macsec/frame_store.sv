@@ -43,9 +43,6 @@ module frame_store #(
     localparam int FRAMES = 64;
     localparam int LONGEST = DEPTH < 1023 ? DEPTH : 1023;  // beats
 
-    (* ram_style = "block", ramstyle = "M20K" *)
-    logic [576:0] memory[0:DEPTH-1];
-
     // As in packet_release: from read_at to release_at lie whole frames, from there to write_at the one that comes in.
     // Pointers have one bit more than the address, so that a full memory differs from an empty one.
     logic [ADDRESS:0] read_at;
@@ -77,9 +74,20 @@ module frame_store #(
     assign move = !m_axis_tvalid || m_axis_tready;
     assign fetch = some && (!fetched || move);
 
+    ram_1r1w #(
+        .WIDTH(577),
+        .DEPTH(DEPTH)
+    ) ram (
+        .clk,
+        .write(push),
+        .write_at(write_at),
+        .write_data({s_axis_tlast, s_axis_tkeep, s_axis_tdata}),
+        .read(fetch),
+        .read_at(read_at[ADDRESS-1:0]),
+        .read_data(fetched_beat)
+    );
+
     always_ff @(posedge clk) begin
-        if (push) memory[write_at] <= {s_axis_tlast, s_axis_tkeep, s_axis_tdata};
-        if (fetch) fetched_beat <= memory[read_at[ADDRESS-1:0]];
         if (move) {m_axis_tlast, m_axis_tkeep, m_axis_tdata} <= fetched_beat;
         if (rst) begin
             read_at <= '0;

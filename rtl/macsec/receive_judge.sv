@@ -88,14 +88,13 @@ module receive_judge
         logic [95:0] base;
     } association_t;
 
-    (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [63:0] lowests[0:2**SLOT_BITS-1];
     logic [1:0] offset;  // 3 is reserved
     assign offset = set_offset == 2'd3 ? macsec_pkg::OFFSET_0 : set_offset;
 
-    (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [$bits(association_t)-1:0] associations[0:2**SLOT_BITS-1];
-
+    logic [63:0] old_lowest;
+    logic [63:0] old_number;
+    logic [63:0] asked_pn;
+    association_t association;
     logic [SLOT_BITS-1:0] s_slot;
     logic read_valid;
     parsed_t read;
@@ -108,11 +107,58 @@ module receive_judge
 
     assign s_slot = {s_channel, s_parsed.an};
 
+    // The lowest numbers have three readers, so there are three memories of them.
+    ram_lut #(
+        .WIDTH(64),
+        .DEPTH(2 ** SLOT_BITS)
+    ) lowests (
+        .clk,
+        .write(lowest_write),
+        .write_at(lowest_slot),
+        .write_data(lowest_value),
+        .read_at(s_slot),
+        .read_data(old_lowest)
+    );
+
+    ram_lut #(
+        .WIDTH(64),
+        .DEPTH(2 ** SLOT_BITS)
+    ) released_lowests (
+        .clk,
+        .write(lowest_write),
+        .write_at(lowest_slot),
+        .write_data(lowest_value),
+        .read_at(number_slot),
+        .read_data(old_number)
+    );
+
+    ram_lut #(
+        .WIDTH(64),
+        .DEPTH(2 ** SLOT_BITS)
+    ) readable_lowests (
+        .clk,
+        .write(lowest_write),
+        .write_at(lowest_slot),
+        .write_data(lowest_value),
+        .read_at(read_slot),
+        .read_data(asked_pn)
+    );
+
+    ram_lut #(
+        .WIDTH($bits(association_t)),
+        .DEPTH(2 ** SLOT_BITS)
+    ) associations (
+        .clk,
+        .write(set),
+        .write_at(set_slot),
+        .write_data({offset, set_window, set_extended, set_base}),
+        .read_at(s_slot),
+        .read_data(association)
+    );
+
     always_ff @(posedge clk) begin
-        if (lowest_write) lowests[lowest_slot] <= lowest_value;
-        if (set) associations[set_slot] <= {offset, set_window, set_extended, set_base};
-        read_pn <= lowests[read_slot];
-        number_value <= lowest_write && lowest_slot == number_slot ? lowest_value : lowests[number_slot];
+        read_pn <= asked_pn;
+        number_value <= lowest_write && lowest_slot == number_slot ? lowest_value : old_number;
 
         if (rst) read_valid <= 1'b0;
         else if (move) read_valid <= s_valid;
@@ -124,8 +170,8 @@ module receive_judge
             read_found <= s_found;
             read_by <= s_slot;
             // What was written last is not in the memory yet.
-            lowest <= lowest_write && lowest_slot == s_slot ? lowest_value : lowests[s_slot];
-            read_association <= associations[s_slot];
+            lowest <= lowest_write && lowest_slot == s_slot ? lowest_value : old_lowest;
+            read_association <= association;
         end
     end
 

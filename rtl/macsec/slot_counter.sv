@@ -15,9 +15,7 @@ module slot_counter #(
     output logic [         63:0] read_value
 );
 
-    (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [63:0] memory[0:2**SLOT_BITS-1];
-    logic [2**SLOT_BITS-1:0] counted;  // others are 0, whatever the memory holds
+    logic [2**SLOT_BITS-1:0] counted;  // others are 0, whatever the memories hold
 
     logic adding;
     logic [SLOT_BITS-1:0] adding_slot;
@@ -26,17 +24,43 @@ module slot_counter #(
     logic summed;
     logic [SLOT_BITS-1:0] summed_slot;
     logic [63:0] sum;
+    logic [63:0] old;  // of the slot to add to
+    logic [63:0] asked;  // of the slot to read
+
+    // One memory for each reader, with the same contents.
+    ram_lut #(
+        .WIDTH(64),
+        .DEPTH(2 ** SLOT_BITS)
+    ) sums (
+        .clk,
+        .write(summed),
+        .write_at(summed_slot),
+        .write_data(sum),
+        .read_at(add_slot),
+        .read_data(old)
+    );
+
+    ram_lut #(
+        .WIDTH(64),
+        .DEPTH(2 ** SLOT_BITS)
+    ) readable_sums (
+        .clk,
+        .write(summed),
+        .write_at(summed_slot),
+        .write_data(sum),
+        .read_at(read_slot),
+        .read_data(asked)
+    );
 
     always_ff @(posedge clk) begin
         adding_slot <= add_slot;
         value <= add_value;
         // What was summed last is not in the memory yet.
         if (summed && summed_slot == add_slot) count <= sum;
-        else count <= counted[add_slot] ? memory[add_slot] : 64'd0;
+        else count <= counted[add_slot] ? old : 64'd0;
         summed_slot <= adding_slot;
         sum <= count + {48'd0, value};
-        if (summed) memory[summed_slot] <= sum;
-        read_value <= counted[read_slot] ? memory[read_slot] : 64'd0;
+        read_value <= counted[read_slot] ? asked : 64'd0;
         if (rst) begin
             adding  <= 1'b0;
             summed  <= 1'b0;

@@ -85,8 +85,7 @@ module transmit_judge
 
     // ---- Stage A: the channel ----
 
-    (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [$bits(channel_t)-1:0] channels[0:CHANNELS-1];
+    channel_t channel;
     logic [2*CHANNELS-1:0] ans;
 
     logic a_valid;
@@ -99,8 +98,19 @@ module transmit_judge
 
     assign s_frame_ready = !a_valid || a_ready;
 
+    ram_lut #(
+        .WIDTH($bits(channel_t)),
+        .DEPTH(CHANNELS)
+    ) channels (
+        .clk,
+        .write(set_channel && set_ready),
+        .write_at(set_slot[SLOT_BITS-1:2]),
+        .write_data({set_no_sci, set_sci}),
+        .read_at(s_frame_channel),
+        .read_data(channel)
+    );
+
     always_ff @(posedge clk) begin
-        if (set_channel && set_ready) channels[set_slot[SLOT_BITS-1:2]] <= {set_no_sci, set_sci};
         if (rst) begin
             ans <= '0;
             a_valid <= 1'b0;
@@ -116,21 +126,19 @@ module transmit_judge
             a_is_frame <= s_frame_bytes >= 16'd14;
             a_bytes <= s_frame_bytes - 16'd12;
             a_side <= s_frame_side;
-            a_channel <= channels[s_frame_channel];
+            a_channel <= channel;
             a_slot <= {s_frame_channel, ans[2*s_frame_channel+:2]};
         end
     end
 
     // ---- Stage B: the association and its next number are read, and then it is decided: two clocks for a frame ----
 
-    (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [$bits(number_t)-1:0] numbers[0:2**SLOT_BITS-1];
     logic [1:0] offset;  // 3 is reserved
     assign offset = set_offset == 2'd3 ? macsec_pkg::OFFSET_0 : set_offset;
 
-    (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [$bits(association_t)-1:0] associations[0:2**SLOT_BITS-1];
-
+    number_t number;
+    logic [63:0] asked_pn;
+    association_t association;
     logic b_valid;
     logic b_is_frame;
     logic b_used;  // the association, in the clock before
@@ -159,6 +167,43 @@ module transmit_judge
     logic not_below;
     logic heeded;
     logic [SLOT_BITS-1:0] begun_slot;
+
+    // The numbers have two readers, so there are two memories of them.
+    ram_lut #(
+        .WIDTH($bits(number_t)),
+        .DEPTH(2 ** SLOT_BITS)
+    ) numbers (
+        .clk,
+        .write(written),
+        .write_at(written_slot),
+        .write_data(written_number),
+        .read_at(a_slot),
+        .read_data(number)
+    );
+
+    ram_lut #(
+        .WIDTH(64),
+        .DEPTH(2 ** SLOT_BITS)
+    ) readable_numbers (
+        .clk,
+        .write(written),
+        .write_at(written_slot),
+        .write_data(written_number.pn),
+        .read_at(read_slot),
+        .read_data(asked_pn)
+    );
+
+    ram_lut #(
+        .WIDTH($bits(association_t)),
+        .DEPTH(2 ** SLOT_BITS)
+    ) associations (
+        .clk,
+        .write(begins),
+        .write_at(set_slot),
+        .write_data({offset, set_clear, set_extended, set_base}),
+        .read_at(a_slot),
+        .read_data(association)
+    );
 
     assign a_ready = !b_valid;
     assign has_sa = b_used && b_is_frame;
@@ -191,8 +236,8 @@ module transmit_judge
             b_channel <= a_channel;
             b_slot <= a_slot;
             // What was written last is not in the memory yet.
-            b_number <= written && written_slot == a_slot ? written_number : numbers[a_slot];
-            b_association <= associations[a_slot];
+            b_number <= written && written_slot == a_slot ? written_number : number;
+            b_association <= association;
         end
 
         written <= ((step && good) || begins) && !rst;
@@ -208,9 +253,7 @@ module transmit_judge
             written_number.spent <= set_pn == '0 || (!set_extended && set_pn[63:32] != '0);
             written_number.pn <= set_pn;
         end
-        if (written) numbers[written_slot] <= written_number;
-        if (begins) associations[set_slot] <= {offset, set_clear, set_extended, set_base};
-        read_pn <= numbers[read_slot][63:0];
+        read_pn <= asked_pn;
 
         begun <= step && good && !rst;
         heeded <= threshold != '0;
