@@ -10,9 +10,12 @@
 //   s_axis_side   what travels with a frame: taken with its first beat, given with its length
 //   m_frame_*     a frame: its bytes, and what travels with it
 //   m_axis_*      the beats of the frames, in the same order
+//   PARITY, parity_error
+//                 see macsec_transmit
 module frame_store #(
-    parameter int SIDE  = 8,
-    parameter int DEPTH = 256
+    parameter int SIDE = 8,
+    parameter int DEPTH = 256,
+    parameter int PARITY = 0
 ) (
     input logic clk,
     input logic rst,
@@ -36,7 +39,8 @@ module frame_store #(
     output logic [ 63:0] m_axis_tkeep,
     output logic         m_axis_tlast,
 
-    output logic too_long
+    output logic too_long,
+    output logic parity_error
 );
 
     localparam int ADDRESS = $clog2(DEPTH);
@@ -76,7 +80,8 @@ module frame_store #(
 
     ram_1r1w #(
         .WIDTH(577),
-        .DEPTH(DEPTH)
+        .DEPTH(DEPTH),
+        .PARITY(PARITY)
     ) ram (
         .clk,
         .write(push),
@@ -84,7 +89,8 @@ module frame_store #(
         .write_data({s_axis_tlast, s_axis_tkeep, s_axis_tdata}),
         .read(fetch),
         .read_at(read_at[ADDRESS-1:0]),
-        .read_data(fetched_beat)
+        .read_data(fetched_beat),
+        .parity_error
     );
 
     always_ff @(posedge clk) begin
