@@ -31,7 +31,7 @@ LISTS = [RTL.parent / "crates" / "sealcomb-rtl" / name for name in ("tops.list",
 # MACsec has no model in the crate, so its variants are listed here.
 VARIANTS = [("macsec100g", f"SUITE={suite}") for suite in (1, 2, 3, 4, 5)] + [("macsec100g", "CHANNELS=64")]
 # No model has parity either.
-VARIANTS += [(top, "PARITY=1") for top in ("gcm512_aes", "ocb512_aes", "ocb512_serpent")]
+VARIANTS += [(top, "PARITY=1") for top in ("gcm512_aes", "ocb512_aes", "ocb512_serpent", "macsec100g")]
 # Parameters out of range, by top. Verilator must refuse each, and name it.
 REFUSED = {
     "gcm": ("SLOTS=3", "KEYS=3", "SBOX=3", "SPLIT=2", "STAGES=5"),
@@ -51,8 +51,8 @@ REFUSED = {
     "gcm512_serpent": ("DIRECTION=3", "STAGES=1"),
     "ocb512_aes": ("KEY_BITS=257", "DIRECTION=5", "AUX=2", "SBOX=3", "TAG_BESIDE=2", "PARITY=-1"),
     "ocb512_serpent": ("DIRECTION=-1", "AUX=-1"),
-    "macsec_transmit": ("SUITE=6", "CHANNELS=3", "SBOX=3", "SPLIT=2", "DEPTH=1024"),
-    "macsec_receive": ("SUITE=7", "CHANNELS=1", "SBOX=3", "DEPTH=100"),
+    "macsec_transmit": ("SUITE=6", "CHANNELS=3", "SBOX=3", "SPLIT=2", "DEPTH=1024", "PARITY=2"),
+    "macsec_receive": ("SUITE=7", "CHANNELS=1", "SBOX=3", "DEPTH=100", "PARITY=2"),
     "macsec100g": ("SUITE=-1", "CHANNELS=128"),
 }
 FLAGS = ("--lint-only", "-Wall", "-Wno-DECLFILENAME")
@@ -81,7 +81,7 @@ SLANG_FLAGS = (
 )
 # The only files of these folders with a memory.
 MEMORIES = ("common/ram_1r1w.sv", "common/ram_lut.sv", "aes/aes_sbox_ram.sv")
-WITHOUT_MEMORIES = ("aes", "common", "engine", "gf128", "modes", "serpent")
+WITHOUT_MEMORIES = ("aes", "common", "engine", "gf128", "macsec", "modes", "serpent")
 # The Quartus `ramstyle` that each `ram_style` requires.
 STYLES = {"block": "M20K", "distributed": "MLAB"}
 
@@ -126,12 +126,15 @@ def style_mismatches(file: str) -> str:
 
 
 def loose_memories(file: str) -> str:
-    """Reports arrays of a core that are no instance of the files that another technology replaces."""
+    """Reports arrays of a core that are no instance of the files that another technology replaces, and other
+    uses of `ram_style`."""
     if file in MEMORIES or not file.startswith(tuple(f"{folder}/" for folder in WITHOUT_MEMORIES)):
         return ""
     text = (RTL / file).read_text()
-    arrays = re.findall(r"^ *logic *(?:\[[^]]*\])? *(\w+) *\[", text, re.MULTILINE)
+    # Of any type; the width may have brackets of its own.
+    arrays = re.findall(r"^ *(?:logic|\w+_t)\b *(?:\[[^;=]*?\])? *(\w+) *\[[^;]*;", text, re.MULTILINE)
     loose = [name for name in arrays if re.search(rf"\b{name}\[.*\] *<=", text)]
+    loose += ["what has `ram_style`"] * bool(re.search(r"\bram_style\b", text) and not loose)
     return "".join(f"{file}: {name} is a memory; use an instance of ram_1r1w or ram_lut\n" for name in loose)
 
 

@@ -19,6 +19,7 @@ module ring_delay #(
     logic [ADDRESS-1:0] at;
     logic [ADDRESS-1:0] next;  // the following address
 
+    logic unused_parity;
     ram_lut #(
         .WIDTH(WIDTH),
         .DEPTH(1 << ADDRESS)
@@ -28,7 +29,9 @@ module ring_delay #(
         .write_at(at),
         .write_data(in_data),
         .read_at(next),
-        .read_data(oldest)
+        .read_data(oldest),
+        .check(1'b0),
+        .parity_error(unused_parity)
     );
 
     always_ff @(posedge clk) begin

@@ -39,6 +39,7 @@ module stream_fifo #(
     assign push    = s_valid && s_ready;
     assign fetch   = write_at != read_at && (!m_valid || m_ready);
 
+    logic unused_parity;
     ram_lut #(
         .WIDTH(WIDTH),
         .DEPTH(DEPTH)
@@ -48,7 +49,9 @@ module stream_fifo #(
         .write_at(write_at[ADDRESS-1:0]),
         .write_data(s_data),
         .read_at(read_at[ADDRESS-1:0]),
-        .read_data(oldest)
+        .read_data(oldest),
+        .check(1'b0),
+        .parity_error(unused_parity)
     );
 
     always_ff @(posedge clk) begin

@@ -288,3 +288,9 @@ int macsec100g_interrupt(struct macsec100g *core, bool *reached, unsigned *chann
     *an = slot % ANS;
     return *reached ? command(core, MACSEC_COMMAND_CLEAR_REACHED) : 0;
 }
+
+int macsec100g_damaged(struct macsec100g *core, bool *damaged)
+{
+    *damaged = read_register(core, MACSEC_STATUS) & MACSEC_STATUS_DAMAGED;
+    return *damaged ? command(core, MACSEC_COMMAND_CLEAR_DAMAGED) : 0;
+}

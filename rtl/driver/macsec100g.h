@@ -136,7 +136,12 @@ int macsec100g_zeroize(struct macsec100g *core);
 int macsec100g_set_threshold(struct macsec100g *core, uint64_t pn);
 
 /* To call on an interrupt. Returns whether an association has reached the threshold, and which; lowers the interrupt. A
- * sending association above the threshold raises it again with its next frame: add its successor first. */
+ * sending association above the threshold raises it again with its next frame: add its successor first. With PARITY=1
+ * the core also interrupts for damaged memories: call macsec100g_damaged, too. */
 int macsec100g_interrupt(struct macsec100g *core, bool *reached, unsigned *channel, unsigned *an);
+
+/* Returns whether the core has read a damaged memory (with PARITY=1), and lowers that interrupt. Which memory is not
+ * known: reset the core, and load new keys. */
+int macsec100g_damaged(struct macsec100g *core, bool *damaged);
 
 #endif

@@ -33,6 +33,7 @@ module ram_fifo #(
     assign fetch  = some && (!fetched || move);
     assign popped = m_valid && m_ready;
 
+    logic unused_parity;
     ram_1r1w #(
         .WIDTH(WIDTH),
         .DEPTH(DEPTH)
@@ -43,7 +44,8 @@ module ram_fifo #(
         .write_data(s_data),
         .read(fetch),
         .read_at(read_at[ADDRESS-1:0]),
-        .read_data(fetched_data)
+        .read_data(fetched_data),
+        .parity_error(unused_parity)
     );
 
     always_ff @(posedge clk) begin

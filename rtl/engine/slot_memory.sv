@@ -28,6 +28,7 @@ module slot_memory #(
         assign entry[WIDTH+i] = ^write_data[8*i+:8];
     end
 
+    logic unused_parity;
     ram_lut #(
         .WIDTH(STORED),
         .DEPTH(2 ** SLOT_BITS)
@@ -37,7 +38,9 @@ module slot_memory #(
         .write_at(write_slot),
         .write_data(entry[STORED-1:0]),
         .read_at(read_slot),
-        .read_data(stored)
+        .read_data(stored),
+        .check(1'b0),
+        .parity_error(unused_parity)
     );
 
     always_ff @(posedge clk) read_data <= stored[WIDTH-1:0];

@@ -12,6 +12,7 @@ module gf128_power_table #(
     output logic [127:0]             read_block
 );
     if (BLOCK_RAM == 1) begin : g_block
+        logic unused_parity;
         ram_1r1w #(
             .WIDTH(128),
             .DEPTH(DEPTH)
@@ -22,10 +23,12 @@ module gf128_power_table #(
             .write_data(write_block),
             .read(1'b1),
             .read_at(read_address),
-            .read_data(read_block)
+            .read_data(read_block),
+            .parity_error(unused_parity)
         );
     end else begin : g_distributed
         logic [127:0] entry;
+        logic unused_parity;
         ram_lut #(
             .WIDTH(128),
             .DEPTH(DEPTH)
@@ -35,7 +38,9 @@ module gf128_power_table #(
             .write_at(write_address),
             .write_data(write_block),
             .read_at(read_address),
-            .read_data(entry)
+            .read_data(entry),
+            .check(1'b0),
+            .parity_error(unused_parity)
         );
         always_ff @(posedge clk) read_block <= entry;
     end

@@ -10,9 +10,12 @@
 //   s_axis_side   what travels with a frame: taken with its first beat, given with its length
 //   m_frame_*     a frame: its bytes, and what travels with it
 //   m_axis_*      the beats of the frames, in the same order
+//   PARITY, parity_error
+//                 see macsec_transmit
 module frame_store #(
-    parameter int SIDE  = 8,
-    parameter int DEPTH = 256
+    parameter int SIDE = 8,
+    parameter int DEPTH = 256,
+    parameter int PARITY = 0
 ) (
     input logic clk,
     input logic rst,
@@ -36,15 +39,13 @@ module frame_store #(
     output logic [ 63:0] m_axis_tkeep,
     output logic         m_axis_tlast,
 
-    output logic too_long
+    output logic too_long,
+    output logic parity_error
 );
 
     localparam int ADDRESS = $clog2(DEPTH);
     localparam int FRAMES = 64;
     localparam int LONGEST = DEPTH < 1023 ? DEPTH : 1023;  // beats
-
-    (* ram_style = "block", ramstyle = "M20K" *)
-    logic [576:0] memory[0:DEPTH-1];
 
     // As in packet_release: from read_at to release_at lie whole frames, from there to write_at the one that comes in.
     // Pointers have one bit more than the address, so that a full memory differs from an empty one.
@@ -77,9 +78,22 @@ module frame_store #(
     assign move = !m_axis_tvalid || m_axis_tready;
     assign fetch = some && (!fetched || move);
 
+    ram_1r1w #(
+        .WIDTH(577),
+        .DEPTH(DEPTH),
+        .PARITY(PARITY)
+    ) ram (
+        .clk,
+        .write(push),
+        .write_at(write_at),
+        .write_data({s_axis_tlast, s_axis_tkeep, s_axis_tdata}),
+        .read(fetch),
+        .read_at(read_at[ADDRESS-1:0]),
+        .read_data(fetched_beat),
+        .parity_error
+    );
+
     always_ff @(posedge clk) begin
-        if (push) memory[write_at] <= {s_axis_tlast, s_axis_tkeep, s_axis_tdata};
-        if (fetch) fetched_beat <= memory[read_at[ADDRESS-1:0]];
         if (move) {m_axis_tlast, m_axis_tkeep, m_axis_tdata} <= fetched_beat;
         if (rst) begin
             read_at <= '0;

@@ -4,7 +4,8 @@
 //   s_controlled, s_uncontrolled → m_line       what is sent
 //   s_line → m_controlled, m_uncontrolled       what is received
 //   s_key_*                                     keys; s_key_receive: for the receiving side
-//   irq                                         a sending association has reached the threshold's packet number
+//   irq                                         a sending association has reached the threshold's packet number, or
+//                                               with PARITY=1 a memory was damaged
 module macsec100g
     import macsec_pkg::*;
 #(
@@ -14,6 +15,7 @@ module macsec100g
     parameter int SBOX = 0,
     parameter int SPLIT = 0,
     parameter int DEPTH = 256,
+    parameter int PARITY = 0,
     parameter int CHANNEL_BITS = $clog2(CHANNELS),
     parameter int SLOT_BITS = CHANNEL_BITS + 2,
     parameter int KEY_BITS = SUITE == 5 ? 257 : SUITE >= 2 ? 256 : 128
@@ -103,11 +105,16 @@ module macsec100g
     logic command_read;
     logic command_zeroise;
     logic command_clear_reached;
+    logic command_clear_damaged;
     logic busy;
     logic no_key;
     logic was_set;
     logic [63:0] threshold;
     logic reached;
+    logic was_reached;
+    logic [1:0] differs;  // memories of a side, by parity
+    logic [3:0] settled;
+    logic damaged;
     logic [SLOT_BITS-1:0] reached_slot;
     logic [SLOT_BITS-1:0] first_slot;
     logic flags_use;
@@ -165,10 +172,12 @@ module macsec100g
         .command_read,
         .command_zeroise,
         .command_clear_reached,
+        .command_clear_damaged,
         .status_busy(busy),
         .status_zeroising(out_zeroising || in_zeroising),
         .status_no_key(no_key),
         .status_in_use(in_use),
+        .status_damaged(damaged),
         .flags_use,
         .flags_extended,
         .flags_no_sci,
@@ -206,7 +215,7 @@ module macsec100g
         .threshold_high(threshold[63:32]),
         .threshold_low(threshold[31:0]),
         .reached_slot(8'(first_slot)),
-        .reached_valid(irq),
+        .reached_valid(was_reached),
         .out_no_sa(counts.out_no_sa),
         .out_no_pn(counts.out_no_pn),
         .out_too_long(counts.out_too_long),
@@ -229,11 +238,21 @@ module macsec100g
     end
 
     always_ff @(posedge clk) begin
-        if (rst || command_clear_reached) irq <= 1'b0;
-        else if (reached) irq <= 1'b1;
+        if (rst || command_clear_reached) was_reached <= 1'b0;
+        else if (reached) was_reached <= 1'b1;
         if (rst) first_slot <= '0;
-        else if (reached && !irq) first_slot <= reached_slot;
+        else if (reached && !was_reached) first_slot <= reached_slot;
     end
+
+    // Parity is known up to three clocks after its read, and what was read before reset may not have been written.
+    always_ff @(posedge clk) begin
+        settled <= rst ? '0 : {settled[2:0], 1'b1};
+        if (rst) damaged <= 1'b0;
+        else if (differs != '0 && settled[3]) damaged <= 1'b1;
+        else if (command_clear_damaged) damaged <= 1'b0;
+    end
+
+    assign irq = was_reached || damaged;
 
     // ---- Commands: a setting waits for its clock, a reading for the answer of the memories ----
 
@@ -288,7 +307,8 @@ module macsec100g
         .SUITE(SUITE),
         .SBOX(SBOX),
         .SPLIT(SPLIT),
-        .DEPTH(DEPTH)
+        .DEPTH(DEPTH),
+        .PARITY(PARITY)
     ) transmit (
         .clk,
         .rst,
@@ -343,7 +363,8 @@ module macsec100g
         .count_no_sa(events.out_no_sa),
         .count_no_pn(events.out_no_pn),
         .count_too_long(events.out_too_long),
-        .count_key_refused(events.out_key_refused)
+        .count_key_refused(events.out_key_refused),
+        .parity_error(differs[0])
     );
 
     macsec_receive #(
@@ -352,7 +373,8 @@ module macsec100g
         .SUITE(SUITE),
         .SBOX(SBOX),
         .SPLIT(SPLIT),
-        .DEPTH(DEPTH)
+        .DEPTH(DEPTH),
+        .PARITY(PARITY)
     ) receive (
         .clk,
         .rst,
@@ -412,7 +434,8 @@ module macsec100g
         .count_unknown_sci(events.in_unknown_sci),
         .count_unused_sa(events.in_unused_sa),
         .count_overrun(events.in_overrun),
-        .count_key_refused(events.in_key_refused)
+        .count_key_refused(events.in_key_refused),
+        .parity_error(differs[1])
     );
 
     // Associations beyond those of CHANNELS are none.

@@ -3,6 +3,7 @@
 //   SUITE       the cipher suite: 0 GCM with AES-128, 1 OCB3 with AES-128, 2 and 3 the same with Serpent and keys of 256 bits,
 //               4 GCM with AES-256, 5 GCM with AES-128 or AES-256, as the key of the slot says (gcm512, CIPHER = 3)
 //   SPLIT       of GCM with AES: see gcm512
+//   PARITY      1: keys are stored with parity; parity_error: a frame's key is not what was loaded
 //   s_key_*, set_*, begins, coming, in_use, zeroise, zeroising, refused, began, ended
 //               see macsec_keys
 //   s_cmd_*, s_axis_*, s_tag_*, m_axis_*, m_tag_*
@@ -12,6 +13,7 @@ module macsec_engine #(
     parameter int SUITE = 0,
     parameter int SBOX = 0,
     parameter int SPLIT = 0,
+    parameter int PARITY = 0,
     parameter int SLOT_BITS = 4,
     parameter int KEY_BITS = SUITE == 5 ? 257 : SUITE >= 2 ? 256 : 128
 ) (
@@ -64,7 +66,8 @@ module macsec_engine #(
     output logic         m_tag_tvalid,
     input  logic         m_tag_tready,
     output logic [127:0] m_tag_tdata,
-    output logic         m_tag_tbad
+    output logic         m_tag_tbad,
+    output logic         parity_error
 );
 
     localparam int CIPHER = SUITE == 5 ? 3 : SUITE == 4 ? 2 : SUITE >= 2 ? 1 : 0;
@@ -80,6 +83,8 @@ module macsec_engine #(
     logic [31:0] unused_refusals;
 
     assign m_tag_tbad = verdict[0] || verdict[1];
+    // Commands and beats agree here, so nothing else is in error.
+    assign parity_error = PARITY == 1 && m_tag_tvalid && m_tag_tready && verdict[1];
 
     macsec_keys #(
         .SLOT_BITS(SLOT_BITS),
@@ -114,6 +119,7 @@ module macsec_engine #(
             .DIRECTION(OPEN),
             .SBOX(SBOX),
             .TAG_BESIDE(OPEN),
+            .PARITY(PARITY),
             .SLOTS(2 ** SLOT_BITS)
         ) engine (
             .clk,
@@ -159,6 +165,7 @@ module macsec_engine #(
             .SBOX(SBOX),
             .SPLIT(SPLIT),
             .TAG_BESIDE(OPEN),
+            .PARITY(PARITY),
             .SLOTS(2 ** SLOT_BITS)
         ) engine (
             .clk,

@@ -27,6 +27,8 @@
 //   SUITE       the cipher suite, see macsec_engine
 //   SBOX, SPLIT of AES, see gcm512: S-boxes of LUTs, block RAM or gates; two registers a round
 //   DEPTH       beats of a frame store, a power of two from 32 to 512: the longest frame
+//   PARITY      1: parity bits are stored with the frames of a frame store, the settings, numbers and counters of
+//               channels and associations, and the keys. FIFOs have none
 //
 //   s_axis_*    the line, without FCS; tuser[0]: a bad frame of the MAC, at tlast; the other bits go with the frame
 //   m_axis_*    the controlled port: tid is the channel, tuser what s_axis_tuser[USER:1] was
@@ -41,6 +43,8 @@
 //               taken; low also while a key for the slot is under way
 //   read_*      an association's lowest number and counters, of the slot of the clock before
 //   count_*     one clock for each frame
+//   parity_error
+//               with PARITY=1: what was read from a memory is damaged, and is used all the same
 module macsec_receive
     import macsec_pkg::*;
 #(
@@ -50,6 +54,7 @@ module macsec_receive
     parameter int SBOX = 0,
     parameter int SPLIT = 0,
     parameter int DEPTH = 256,
+    parameter int PARITY = 0,
     parameter int CHANNEL_BITS = $clog2(CHANNELS),
     parameter int SLOT_BITS = CHANNEL_BITS + 2,
     parameter int KEY_BITS = SUITE == 5 ? 257 : SUITE >= 2 ? 256 : 128
@@ -120,7 +125,9 @@ module macsec_receive
     output logic count_unknown_sci,  // InPktsUnknownSCI
     output logic count_unused_sa,    // InPktsUnusedSA
     output logic count_overrun,      // InPktsOverrun: for the frame stores
-    output logic count_key_refused
+    output logic count_key_refused,
+
+    output logic parity_error
 );
 
     // A parameter out of range ends elaboration with an unknown module, whose name says what it must be.
@@ -142,6 +149,13 @@ module macsec_receive
     if (DEPTH < 32 || DEPTH > 512 || DEPTH != 2 ** $clog2(DEPTH)) begin : g_depth_refused
         depth_must_be_a_power_of_two_from_32_to_512 refused ();
     end
+    if (PARITY < 0 || PARITY > 1) begin : g_parity_refused
+        parity_must_be_0_or_1 refused ();
+    end
+
+    // Which memories differ from what was written to them: parity.
+    logic [12:0] differ;
+    assign parity_error = differ != '0;
 
     // ---- Which port ----
 
@@ -240,7 +254,8 @@ module macsec_receive
 
     frame_store #(
         .SIDE (SIDE + HEAD),
-        .DEPTH(DEPTH)
+        .DEPTH(DEPTH),
+        .PARITY(PARITY)
     ) store (
         .clk,
         .rst,
@@ -260,7 +275,8 @@ module macsec_receive
         .m_axis_tdata(beat_data),
         .m_axis_tkeep(unused_keep),
         .m_axis_tlast(beat_last),
-        .too_long(line_overrun)
+        .too_long(line_overrun),
+        .parity_error(differ[0])
     );
 
     // ---- Channel, association, number: command and job ----
@@ -304,6 +320,7 @@ module macsec_receive
     logic lowest_write;
     logic [SLOT_BITS-1:0] lowest_slot;
     logic [63:0] lowest_value;
+    logic number_read;
     logic [SLOT_BITS-1:0] number_slot;
     logic [63:0] number_value;
     logic command_valid;
@@ -320,7 +337,8 @@ module macsec_receive
 
     receive_judge #(
         .SIDE(SIDE),
-        .CHANNEL_BITS(CHANNEL_BITS)
+        .CHANNEL_BITS(CHANNEL_BITS),
+        .PARITY(PARITY)
     ) judge (
         .clk,
         .rst,
@@ -341,6 +359,7 @@ module macsec_receive
         .lowest_write,
         .lowest_slot,
         .lowest_value,
+        .number_read,
         .number_slot,
         .number_value,
         .read_slot,
@@ -353,6 +372,7 @@ module macsec_receive
         .count_no_sa,
         .count_unknown_sci,
         .count_unused_sa,
+        .parity_error(differ[1]),
         .m_cmd_valid(command_valid),
         .m_cmd_ready(command_ready),
         .m_cmd_slot(command_slot),
@@ -440,6 +460,7 @@ module macsec_receive
         .SUITE(SUITE),
         .SBOX(SBOX),
         .SPLIT(SPLIT),
+        .PARITY(PARITY),
         .SLOT_BITS(SLOT_BITS)
     ) engine (
         .clk,
@@ -482,7 +503,8 @@ module macsec_receive
         .m_tag_tvalid(verdict_valid),
         .m_tag_tready(verdict_ready),
         .m_tag_tdata(unused_tag),
-        .m_tag_tbad(verdict_bad)
+        .m_tag_tbad(verdict_bad),
+        .parity_error(differ[2])
     );
 
     // ---- Frames to the controlled port ----
@@ -500,7 +522,8 @@ module macsec_receive
     receive_release #(
         .SIDE(CHANNEL_BITS + SIDE),
         .SLOT_BITS(SLOT_BITS),
-        .DEPTH(DEPTH)
+        .DEPTH(DEPTH),
+        .PARITY(PARITY)
     ) release_frames (
         .clk,
         .rst,
@@ -521,6 +544,7 @@ module macsec_receive
         .s_verdict_valid(verdict_valid),
         .s_verdict_ready(verdict_ready),
         .s_verdict_bad(verdict_bad),
+        .number_read,
         .number_slot,
         .number_value,
         .ends,
@@ -531,7 +555,8 @@ module macsec_receive
         .m_ready(opened_ready),
         .m_beat(opened),
         .m_side({opened_channel, opened_vlan, opened_user}),
-        .overrun(release_overrun)
+        .overrun(release_overrun),
+        .parity_error(differ[3])
     );
 
     vlan_insert #(
@@ -565,7 +590,8 @@ module macsec_receive
     // ---- Counters ----
 
     slot_counter #(
-        .SLOT_BITS(SLOT_BITS)
+        .SLOT_BITS(SLOT_BITS),
+        .PARITY(PARITY)
     ) frames_good (
         .clk,
         .rst,
@@ -575,11 +601,13 @@ module macsec_receive
         .add_slot(number_slot),
         .add_value(16'd1),
         .read_slot,
-        .read_value(read_frames)
+        .read_value(read_frames),
+        .parity_error(differ[4])
     );
 
     slot_counter #(
-        .SLOT_BITS(SLOT_BITS)
+        .SLOT_BITS(SLOT_BITS),
+        .PARITY(PARITY)
     ) octets_decrypted (
         .clk,
         .rst,
@@ -589,11 +617,13 @@ module macsec_receive
         .add_slot(number_slot),
         .add_value(result.bytes),
         .read_slot,
-        .read_value(read_octets)
+        .read_value(read_octets),
+        .parity_error(differ[5])
     );
 
     slot_counter #(
-        .SLOT_BITS(SLOT_BITS)
+        .SLOT_BITS(SLOT_BITS),
+        .PARITY(PARITY)
     ) octets_validated (
         .clk,
         .rst,
@@ -603,11 +633,13 @@ module macsec_receive
         .add_slot(number_slot),
         .add_value(result.bytes),
         .read_slot,
-        .read_value(read_validated)
+        .read_value(read_validated),
+        .parity_error(differ[6])
     );
 
     slot_counter #(
-        .SLOT_BITS(SLOT_BITS)
+        .SLOT_BITS(SLOT_BITS),
+        .PARITY(PARITY)
     ) frames_not_valid (
         .clk,
         .rst,
@@ -617,11 +649,13 @@ module macsec_receive
         .add_slot(number_slot),
         .add_value(16'd1),
         .read_slot,
-        .read_value(read_not_valid)
+        .read_value(read_not_valid),
+        .parity_error(differ[7])
     );
 
     slot_counter #(
-        .SLOT_BITS(SLOT_BITS)
+        .SLOT_BITS(SLOT_BITS),
+        .PARITY(PARITY)
     ) frames_unchecked (
         .clk,
         .rst,
@@ -631,11 +665,13 @@ module macsec_receive
         .add_slot(number_slot),
         .add_value(16'd1),
         .read_slot,
-        .read_value(read_unchecked)
+        .read_value(read_unchecked),
+        .parity_error(differ[8])
     );
 
     slot_counter #(
-        .SLOT_BITS(SLOT_BITS)
+        .SLOT_BITS(SLOT_BITS),
+        .PARITY(PARITY)
     ) frames_invalid (
         .clk,
         .rst,
@@ -645,11 +681,13 @@ module macsec_receive
         .add_slot(number_slot),
         .add_value(16'd1),
         .read_slot,
-        .read_value(read_invalid)
+        .read_value(read_invalid),
+        .parity_error(differ[9])
     );
 
     slot_counter #(
-        .SLOT_BITS(SLOT_BITS)
+        .SLOT_BITS(SLOT_BITS),
+        .PARITY(PARITY)
     ) frames_delayed (
         .clk,
         .rst,
@@ -659,7 +697,8 @@ module macsec_receive
         .add_slot(number_slot),
         .add_value(16'd1),
         .read_slot,
-        .read_value(read_delayed)
+        .read_value(read_delayed),
+        .parity_error(differ[10])
     );
 
     // Late frames are found at two places, so at the same time.
@@ -668,7 +707,8 @@ module macsec_receive
     assign read_late = read_late_before + read_late_behind;
 
     slot_counter #(
-        .SLOT_BITS(SLOT_BITS)
+        .SLOT_BITS(SLOT_BITS),
+        .PARITY(PARITY)
     ) frames_late_before (
         .clk,
         .rst,
@@ -678,11 +718,13 @@ module macsec_receive
         .add_slot(late_slot),
         .add_value(16'd1),
         .read_slot,
-        .read_value(read_late_before)
+        .read_value(read_late_before),
+        .parity_error(differ[11])
     );
 
     slot_counter #(
-        .SLOT_BITS(SLOT_BITS)
+        .SLOT_BITS(SLOT_BITS),
+        .PARITY(PARITY)
     ) frames_late_behind (
         .clk,
         .rst,
@@ -692,7 +734,8 @@ module macsec_receive
         .add_slot(number_slot),
         .add_value(16'd1),
         .read_slot,
-        .read_value(read_late_behind)
+        .read_value(read_late_behind),
+        .parity_error(differ[12])
     );
 
     logic unused;

@@ -23,6 +23,8 @@
 //   SUITE       the cipher suite, see macsec_engine
 //   SBOX, SPLIT of AES, see gcm512: S-boxes of LUTs, block RAM or gates; two registers a round
 //   DEPTH       beats of a frame store, a power of two from 32 to 512: the longest frame
+//   PARITY      1: parity bits are stored with the frames of a frame store, the settings, numbers and counters of
+//               channels and associations, and the keys. FIFOs have none
 //
 //   s_axis_*    the controlled port; tid is the channel, the same in all beats of a frame
 //   s_bypass_*  the uncontrolled port
@@ -38,6 +40,8 @@
 //   read_*      an association's next packet number and counters, of the slot of the clock before
 //   threshold   reached: one clock for each frame with this number or a higher one, of reached_slot; never if it is 0
 //   count_*     one clock for each frame: dropped because there is no association, or no number left
+//   parity_error
+//               with PARITY=1: what was read from a memory is damaged, and is used all the same
 module macsec_transmit
     import macsec_pkg::*;
 #(
@@ -47,6 +51,7 @@ module macsec_transmit
     parameter int SBOX = 0,
     parameter int SPLIT = 0,
     parameter int DEPTH = 256,
+    parameter int PARITY = 0,
     parameter int CHANNEL_BITS = $clog2(CHANNELS),
     parameter int SLOT_BITS = CHANNEL_BITS + 2,
     parameter int KEY_BITS = SUITE == 5 ? 257 : SUITE >= 2 ? 256 : 128
@@ -113,7 +118,9 @@ module macsec_transmit
     output logic count_no_sa,
     output logic count_no_pn,
     output logic count_too_long,  // OutPktsTooLong: for the frame store
-    output logic count_key_refused
+    output logic count_key_refused,
+
+    output logic parity_error
 );
 
     // A parameter out of range ends elaboration with an unknown module, whose name says what it must be.
@@ -135,6 +142,13 @@ module macsec_transmit
     if (DEPTH < 32 || DEPTH > 512 || DEPTH != 2 ** $clog2(DEPTH)) begin : g_depth_refused
         depth_must_be_a_power_of_two_from_32_to_512 refused ();
     end
+    if (PARITY < 0 || PARITY > 1) begin : g_parity_refused
+        parity_must_be_0_or_1 refused ();
+    end
+
+    // Which memories differ from what was written to them: parity.
+    logic [4:0] differ;
+    assign parity_error = differ != '0;
 
     localparam int SIDE = CHANNEL_BITS + USER;
     localparam int FRAME_SIDE = SIDE + $bits(vlan_t);
@@ -184,7 +198,8 @@ module macsec_transmit
 
     frame_store #(
         .SIDE (FRAME_SIDE),
-        .DEPTH(DEPTH)
+        .DEPTH(DEPTH),
+        .PARITY(PARITY)
     ) store (
         .clk,
         .rst,
@@ -204,7 +219,8 @@ module macsec_transmit
         .m_axis_tdata(beat_data),
         .m_axis_tkeep(unused_keep),
         .m_axis_tlast(beat_last),
-        .too_long(count_too_long)
+        .too_long(count_too_long),
+        .parity_error(differ[0])
     );
 
     // ---- Number, command and job ----
@@ -226,7 +242,8 @@ module macsec_transmit
 
     transmit_judge #(
         .CHANNELS(CHANNELS),
-        .SIDE(FRAME_SIDE)
+        .SIDE(FRAME_SIDE),
+        .PARITY(PARITY)
     ) judge (
         .clk,
         .rst,
@@ -256,6 +273,7 @@ module macsec_transmit
         .begun,
         .count_no_sa,
         .count_no_pn,
+        .parity_error(differ[1]),
         .m_cmd_valid(command_valid),
         .m_cmd_ready(command_ready),
         .m_cmd_slot(command_slot),
@@ -335,6 +353,7 @@ module macsec_transmit
         .SUITE(SUITE),
         .SBOX(SBOX),
         .SPLIT(SPLIT),
+        .PARITY(PARITY),
         .SLOT_BITS(SLOT_BITS)
     ) engine (
         .clk,
@@ -377,7 +396,8 @@ module macsec_transmit
         .m_tag_tvalid(icv_valid),
         .m_tag_tready(icv_ready),
         .m_tag_tdata(icv),
-        .m_tag_tbad(unused_verdict)
+        .m_tag_tbad(unused_verdict),
+        .parity_error(differ[2])
     );
 
     // ---- Frames to the line ----
@@ -457,7 +477,8 @@ module macsec_transmit
     // ---- Counters ----
 
     slot_counter #(
-        .SLOT_BITS(SLOT_BITS)
+        .SLOT_BITS(SLOT_BITS),
+        .PARITY(PARITY)
     ) frames_sealed (
         .clk,
         .rst,
@@ -467,11 +488,13 @@ module macsec_transmit
         .add_slot(header_slot),
         .add_value(16'd1),
         .read_slot,
-        .read_value(read_frames)
+        .read_value(read_frames),
+        .parity_error(differ[3])
     );
 
     slot_counter #(
-        .SLOT_BITS(SLOT_BITS)
+        .SLOT_BITS(SLOT_BITS),
+        .PARITY(PARITY)
     ) octets_sealed (
         .clk,
         .rst,
@@ -481,7 +504,8 @@ module macsec_transmit
         .add_slot(header_slot),
         .add_value(header_bytes),
         .read_slot,
-        .read_value(read_octets)
+        .read_value(read_octets),
+        .parity_error(differ[4])
     );
 
     logic unused;

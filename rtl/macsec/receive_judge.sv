@@ -13,11 +13,11 @@
 //
 //   move         the stages move
 //   s_*          a frame, see receive_parse
-//   port, set_*, count_*
+//   PARITY, parity_error, port, set_*, count_*
 //                see macsec_receive; set: the association's use begins
 //   in_use       see macsec_keys
 //   lowest_*     what is written to an association's lowest number: in the clock of lowest_write, and kept after it
-//   number_*     another reader of the lowest numbers
+//   number_*     another reader of the lowest numbers; number_read: number_slot is that of a frame
 //   began        a frame of an association goes on
 //   late         a frame was dropped that came too late; late_slot: of this association
 //   m_cmd_*      commands of the engine; nonce: first byte highest
@@ -26,6 +26,7 @@ module receive_judge
     import macsec_pkg::*;
 #(
     parameter int SIDE = 8,
+    parameter int PARITY = 0,
     parameter int CHANNEL_BITS = 2,
     parameter int SLOT_BITS = CHANNEL_BITS + 2
 ) (
@@ -51,6 +52,7 @@ module receive_judge
     input  logic                 lowest_write,
     input  logic [SLOT_BITS-1:0] lowest_slot,
     input  logic [         63:0] lowest_value,
+    input  logic                 number_read,
     input  logic [SLOT_BITS-1:0] number_slot,
     output logic [         63:0] number_value,
     input  logic [SLOT_BITS-1:0] read_slot,
@@ -64,6 +66,7 @@ module receive_judge
     output logic                 count_no_sa,
     output logic                 count_unknown_sci,
     output logic                 count_unused_sa,
+    output logic                 parity_error,
 
     output logic                 m_cmd_valid,
     input  logic                 m_cmd_ready,
@@ -88,14 +91,15 @@ module receive_judge
         logic [95:0] base;
     } association_t;
 
-    (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [63:0] lowests[0:2**SLOT_BITS-1];
     logic [1:0] offset;  // 3 is reserved
     assign offset = set_offset == 2'd3 ? macsec_pkg::OFFSET_0 : set_offset;
 
-    (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [$bits(association_t)-1:0] associations[0:2**SLOT_BITS-1];
-
+    logic [63:0] old_lowest;
+    logic [63:0] old_number;
+    logic [63:0] asked_pn;
+    association_t association;
+    logic takes;  // a frame of an association in use
+    logic [3:0] differ;  // in a memory: parity
     logic [SLOT_BITS-1:0] s_slot;
     logic read_valid;
     parsed_t read;
@@ -107,12 +111,73 @@ module receive_judge
     association_t read_association;
 
     assign s_slot = {s_channel, s_parsed.an};
+    assign takes = move && s_valid && s_found && in_use[s_slot];
+    assign parity_error = differ != '0;
+
+    // The lowest numbers have three readers, so there are three memories of them.
+    ram_lut #(
+        .WIDTH(64),
+        .DEPTH(2 ** SLOT_BITS),
+        .PARITY(PARITY)
+    ) lowests (
+        .clk,
+        .write(lowest_write),
+        .write_at(lowest_slot),
+        .write_data(lowest_value),
+        .read_at(s_slot),
+        .read_data(old_lowest),
+        .check(takes && !(lowest_write && lowest_slot == s_slot)),
+        .parity_error(differ[0])
+    );
+
+    ram_lut #(
+        .WIDTH(64),
+        .DEPTH(2 ** SLOT_BITS),
+        .PARITY(PARITY)
+    ) released_lowests (
+        .clk,
+        .write(lowest_write),
+        .write_at(lowest_slot),
+        .write_data(lowest_value),
+        .read_at(number_slot),
+        .read_data(old_number),
+        .check(number_read && in_use[number_slot] && !(lowest_write && lowest_slot == number_slot)),
+        .parity_error(differ[1])
+    );
+
+    ram_lut #(
+        .WIDTH(64),
+        .DEPTH(2 ** SLOT_BITS),
+        .PARITY(PARITY)
+    ) readable_lowests (
+        .clk,
+        .write(lowest_write),
+        .write_at(lowest_slot),
+        .write_data(lowest_value),
+        .read_at(read_slot),
+        .read_data(asked_pn),
+        .check(in_use[read_slot] && !(lowest_write && lowest_slot == read_slot)),
+        .parity_error(differ[2])
+    );
+
+    ram_lut #(
+        .WIDTH($bits(association_t)),
+        .DEPTH(2 ** SLOT_BITS),
+        .PARITY(PARITY)
+    ) associations (
+        .clk,
+        .write(set),
+        .write_at(set_slot),
+        .write_data({offset, set_window, set_extended, set_base}),
+        .read_at(s_slot),
+        .read_data(association),
+        .check(takes),
+        .parity_error(differ[3])
+    );
 
     always_ff @(posedge clk) begin
-        if (lowest_write) lowests[lowest_slot] <= lowest_value;
-        if (set) associations[set_slot] <= {offset, set_window, set_extended, set_base};
-        read_pn <= lowests[read_slot];
-        number_value <= lowest_write && lowest_slot == number_slot ? lowest_value : lowests[number_slot];
+        read_pn <= asked_pn;
+        number_value <= lowest_write && lowest_slot == number_slot ? lowest_value : old_number;
 
         if (rst) read_valid <= 1'b0;
         else if (move) read_valid <= s_valid;
@@ -124,8 +189,8 @@ module receive_judge
             read_found <= s_found;
             read_by <= s_slot;
             // What was written last is not in the memory yet.
-            lowest <= lowest_write && lowest_slot == s_slot ? lowest_value : lowests[s_slot];
-            read_association <= associations[s_slot];
+            lowest <= lowest_write && lowest_slot == s_slot ? lowest_value : old_lowest;
+            read_association <= association;
         end
     end
 

@@ -11,16 +11,19 @@
 //   s_beside_*   user data that are not encrypted
 //   s_engine_*   the others
 //   s_verdict_*  of the engine; bad: the ICV is wrong
-//   number_*     the lowest number of an association: of number_slot in the clock before
+//   number_*     the lowest number of an association: of number_slot in the clock before; number_read: of a frame
 //   ends         a frame is counted, and leaves or is dropped; ended: of result
 //   m_*          frames that leave; m_side: what travels with them
 //   overrun      a frame was too long for the store
+//   PARITY, parity_error
+//                see macsec_receive
 module receive_release
     import macsec_pkg::*;
 #(
     parameter int SIDE = 8,
     parameter int SLOT_BITS = 4,
-    parameter int DEPTH = 256
+    parameter int DEPTH = 256,
+    parameter int PARITY = 0
 ) (
     input logic clk,
     input logic rst,
@@ -46,6 +49,7 @@ module receive_release
     output logic s_verdict_ready,
     input  logic s_verdict_bad,
 
+    output logic                 number_read,
     output logic [SLOT_BITS-1:0] number_slot,
     input  logic [         63:0] number_value,
 
@@ -59,7 +63,8 @@ module receive_release
     output beat_t             m_beat,
     output logic [  SIDE-1:0] m_side,
 
-    output logic overrun
+    output logic overrun,
+    output logic parity_error
 );
 
     // ---- Headers, and the user data of both ways ----
@@ -127,6 +132,7 @@ module receive_release
     logic drops_wrong;
     logic drops_late;
 
+    assign number_read = header_valid;
     assign number_slot = header_slot;
     assign late = header.known && (below_high || (same_high && below_low));
     assign wrong = header.opens && s_verdict_bad;
@@ -264,7 +270,8 @@ module receive_release
 
     frame_store #(
         .SIDE (SIDE),
-        .DEPTH(DEPTH)
+        .DEPTH(DEPTH),
+        .PARITY(PARITY)
     ) verified (
         .clk,
         .rst,
@@ -284,7 +291,8 @@ module receive_release
         .m_axis_tdata(m_beat.data),
         .m_axis_tkeep(m_beat.keep),
         .m_axis_tlast(m_beat.last),
-        .too_long(overrun)
+        .too_long(overrun),
+        .parity_error
     );
 
     assign m_valid = whole_valid && beat_valid;

@@ -1,8 +1,11 @@
 // A counter of 64 bits for each slot, any slot at a time: one addition in two clocks, for reading and adding take one
 // each. Reading takes a clock, and sees an addition three clocks after it. `clear` makes a counter 0, with what is under
 // way to it; reset makes all of them 0.
+//
+//   PARITY, parity_error   see macsec_transmit
 module slot_counter #(
-    parameter int SLOT_BITS = 4
+    parameter int SLOT_BITS = 4,
+    parameter int PARITY = 0
 ) (
     input  logic                 clk,
     input  logic                 rst,
@@ -12,12 +15,11 @@ module slot_counter #(
     input  logic [SLOT_BITS-1:0] add_slot,
     input  logic [         15:0] add_value,
     input  logic [SLOT_BITS-1:0] read_slot,
-    output logic [         63:0] read_value
+    output logic [         63:0] read_value,
+    output logic                 parity_error
 );
 
-    (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [63:0] memory[0:2**SLOT_BITS-1];
-    logic [2**SLOT_BITS-1:0] counted;  // others are 0, whatever the memory holds
+    logic [2**SLOT_BITS-1:0] counted;  // others are 0, whatever the memories hold
 
     logic adding;
     logic [SLOT_BITS-1:0] adding_slot;
@@ -26,17 +28,53 @@ module slot_counter #(
     logic summed;
     logic [SLOT_BITS-1:0] summed_slot;
     logic [63:0] sum;
+    logic [63:0] old;  // of the slot to add to
+    logic [63:0] asked;  // of the slot to read
+    logic sums_differ;
+    logic readable_sums_differ;
+
+    assign parity_error = sums_differ || readable_sums_differ;
+
+    // One memory for each reader, with the same contents.
+    ram_lut #(
+        .WIDTH(64),
+        .DEPTH(2 ** SLOT_BITS),
+        .PARITY(PARITY)
+    ) sums (
+        .clk,
+        .write(summed),
+        .write_at(summed_slot),
+        .write_data(sum),
+        .read_at(add_slot),
+        .read_data(old),
+        .check(add && counted[add_slot] && !(summed && summed_slot == add_slot)),
+        .parity_error(sums_differ)
+    );
+
+    ram_lut #(
+        .WIDTH(64),
+        .DEPTH(2 ** SLOT_BITS),
+        .PARITY(PARITY)
+    ) readable_sums (
+        .clk,
+        .write(summed),
+        .write_at(summed_slot),
+        .write_data(sum),
+        .read_at(read_slot),
+        .read_data(asked),
+        .check(counted[read_slot]),
+        .parity_error(readable_sums_differ)
+    );
 
     always_ff @(posedge clk) begin
         adding_slot <= add_slot;
         value <= add_value;
         // What was summed last is not in the memory yet.
         if (summed && summed_slot == add_slot) count <= sum;
-        else count <= counted[add_slot] ? memory[add_slot] : 64'd0;
+        else count <= counted[add_slot] ? old : 64'd0;
         summed_slot <= adding_slot;
         sum <= count + {48'd0, value};
-        if (summed) memory[summed_slot] <= sum;
-        read_value <= counted[read_slot] ? memory[read_slot] : 64'd0;
+        read_value <= counted[read_slot] ? asked : 64'd0;
         if (rst) begin
             adding  <= 1'b0;
             summed  <= 1'b0;

@@ -2,7 +2,7 @@
 // association (IEEE 802.1AE-2018, 10.5); and with these the engine's command and a job for transmit_feed.
 //
 //   s_frame_*  a whole frame: its bytes, its channel, and what travels with it
-//   set_*, read_*, threshold, reached, count_*
+//   PARITY, parity_error, set_*, read_*, threshold, reached, count_*
 //              see macsec_transmit
 //   begins, coming, in_use
 //              see macsec_keys
@@ -14,6 +14,7 @@ module transmit_judge
 #(
     parameter int CHANNELS = 4,
     parameter int SIDE = 8,
+    parameter int PARITY = 0,
     parameter int CHANNEL_BITS = $clog2(CHANNELS),
     parameter int SLOT_BITS = CHANNEL_BITS + 2
 ) (
@@ -50,6 +51,7 @@ module transmit_judge
     output logic begun,
     output logic count_no_sa,
     output logic count_no_pn,
+    output logic parity_error,
 
     output logic                 m_cmd_valid,
     input  logic                 m_cmd_ready,
@@ -85,8 +87,9 @@ module transmit_judge
 
     // ---- Stage A: the channel ----
 
-    (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [$bits(channel_t)-1:0] channels[0:CHANNELS-1];
+    channel_t channel;
+    logic [CHANNELS-1:0] named;  // channels that were set
+    logic [3:0] differ;  // in a memory: parity
     logic [2*CHANNELS-1:0] ans;
 
     logic a_valid;
@@ -98,16 +101,33 @@ module transmit_judge
     logic [SLOT_BITS-1:0] a_slot;
 
     assign s_frame_ready = !a_valid || a_ready;
+    assign parity_error  = differ != '0;
+
+    ram_lut #(
+        .WIDTH($bits(channel_t)),
+        .DEPTH(CHANNELS),
+        .PARITY(PARITY)
+    ) channels (
+        .clk,
+        .write(set_channel && set_ready),
+        .write_at(set_slot[SLOT_BITS-1:2]),
+        .write_data({set_no_sci, set_sci}),
+        .read_at(s_frame_channel),
+        .read_data(channel),
+        .check(s_frame_valid && s_frame_ready && named[s_frame_channel]),
+        .parity_error(differ[0])
+    );
 
     always_ff @(posedge clk) begin
-        if (set_channel && set_ready) channels[set_slot[SLOT_BITS-1:2]] <= {set_no_sci, set_sci};
         if (rst) begin
             ans <= '0;
+            named <= '0;
             a_valid <= 1'b0;
         end else begin
             for (int i = 0; i < CHANNELS; i = i + 1) begin
                 if (set_channel && set_ready && set_slot[SLOT_BITS-1:2] == CHANNEL_BITS'(i)) begin
                     ans[2*i+:2] <= set_slot[1:0];
+                    named[i] <= 1'b1;
                 end
             end
             if (s_frame_ready) a_valid <= s_frame_valid;
@@ -116,21 +136,20 @@ module transmit_judge
             a_is_frame <= s_frame_bytes >= 16'd14;
             a_bytes <= s_frame_bytes - 16'd12;
             a_side <= s_frame_side;
-            a_channel <= channels[s_frame_channel];
+            a_channel <= channel;
             a_slot <= {s_frame_channel, ans[2*s_frame_channel+:2]};
         end
     end
 
     // ---- Stage B: the association and its next number are read, and then it is decided: two clocks for a frame ----
 
-    (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [$bits(number_t)-1:0] numbers[0:2**SLOT_BITS-1];
     logic [1:0] offset;  // 3 is reserved
     assign offset = set_offset == 2'd3 ? macsec_pkg::OFFSET_0 : set_offset;
 
-    (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [$bits(association_t)-1:0] associations[0:2**SLOT_BITS-1];
-
+    number_t number;
+    logic [63:0] asked_pn;
+    association_t association;
+    logic takes;  // a frame of an association in use
     logic b_valid;
     logic b_is_frame;
     logic b_used;  // the association, in the clock before
@@ -159,6 +178,54 @@ module transmit_judge
     logic not_below;
     logic heeded;
     logic [SLOT_BITS-1:0] begun_slot;
+
+    assign takes = a_valid && a_ready && in_use[a_slot];
+
+    // The numbers have two readers, so there are two memories of them.
+    ram_lut #(
+        .WIDTH($bits(number_t)),
+        .DEPTH(2 ** SLOT_BITS),
+        .PARITY(PARITY)
+    ) numbers (
+        .clk,
+        .write(written),
+        .write_at(written_slot),
+        .write_data(written_number),
+        .read_at(a_slot),
+        .read_data(number),
+        .check(takes && !(written && written_slot == a_slot)),
+        .parity_error(differ[1])
+    );
+
+    ram_lut #(
+        .WIDTH(64),
+        .DEPTH(2 ** SLOT_BITS),
+        .PARITY(PARITY)
+    ) readable_numbers (
+        .clk,
+        .write(written),
+        .write_at(written_slot),
+        .write_data(written_number.pn),
+        .read_at(read_slot),
+        .read_data(asked_pn),
+        .check(in_use[read_slot] && !(written && written_slot == read_slot)),
+        .parity_error(differ[2])
+    );
+
+    ram_lut #(
+        .WIDTH($bits(association_t)),
+        .DEPTH(2 ** SLOT_BITS),
+        .PARITY(PARITY)
+    ) associations (
+        .clk,
+        .write(begins),
+        .write_at(set_slot),
+        .write_data({offset, set_clear, set_extended, set_base}),
+        .read_at(a_slot),
+        .read_data(association),
+        .check(takes),
+        .parity_error(differ[3])
+    );
 
     assign a_ready = !b_valid;
     assign has_sa = b_used && b_is_frame;
@@ -191,8 +258,8 @@ module transmit_judge
             b_channel <= a_channel;
             b_slot <= a_slot;
             // What was written last is not in the memory yet.
-            b_number <= written && written_slot == a_slot ? written_number : numbers[a_slot];
-            b_association <= associations[a_slot];
+            b_number <= written && written_slot == a_slot ? written_number : number;
+            b_association <= association;
         end
 
         written <= ((step && good) || begins) && !rst;
@@ -208,9 +275,7 @@ module transmit_judge
             written_number.spent <= set_pn == '0 || (!set_extended && set_pn[63:32] != '0);
             written_number.pn <= set_pn;
         end
-        if (written) numbers[written_slot] <= written_number;
-        if (begins) associations[set_slot] <= {offset, set_clear, set_extended, set_base};
-        read_pn <= numbers[read_slot][63:0];
+        read_pn <= asked_pn;
 
         begun <= step && good && !rst;
         heeded <= threshold != '0;

@@ -157,6 +157,7 @@ module eme2_mix #(
     assign groups_left = m_mixing[12:8] - 1'b1;
     assign start_mixing = {m_mixing[MIXING-1:13], groups_left, m_mixing[7:0]};
 
+    logic unused_parity;
     ram_lut #(
         .WIDTH(128),
         .DEPTH(STARTS)
@@ -166,7 +167,9 @@ module eme2_mix #(
         .write_at,
         .write_data(value),
         .read_at,
-        .read_data(stored_start)
+        .read_data(stored_start),
+        .check(1'b0),
+        .parity_error(unused_parity)
     );
 
     always_ff @(posedge clk) begin

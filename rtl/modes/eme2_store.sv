@@ -19,6 +19,7 @@ module eme2_store #(
     logic [ADDRESS-1:0] write_at;
     logic [ADDRESS-1:0] read_at;
 
+    logic unused_parity;
     ram_1r1w #(
         .WIDTH(128),
         .DEPTH(BLOCKS)
@@ -29,7 +30,8 @@ module eme2_store #(
         .write_data(in_block),
         .read,
         .read_at,
-        .read_data(out_block)
+        .read_data(out_block),
+        .parity_error(unused_parity)
     );
 
     always_ff @(posedge clk) begin

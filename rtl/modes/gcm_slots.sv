@@ -39,6 +39,7 @@ module gcm_slots #(
     assign key_take = s_key_tvalid && s_key_tready;
     assign loading = answer_left || !powers_made;
 
+    logic unused_parity;
     ram_lut #(
         .WIDTH(128),
         .DEPTH(1 << ADDRESS)
@@ -48,7 +49,9 @@ module gcm_slots #(
         .write_at(ADDRESS'(s_key_slot)),
         .write_data(bytes_pkg::swap128(s_key_key)),
         .read_at(ADDRESS'(encrypt_slot)),
-        .read_data(encrypt_key)
+        .read_data(encrypt_key),
+        .check(1'b0),
+        .parity_error(unused_parity)
     );
 
     always_ff @(posedge clk) begin

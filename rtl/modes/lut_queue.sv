@@ -25,6 +25,7 @@ module lut_queue #(
 
     assign valid = write_at != read_at;
 
+    logic unused_parity;
     ram_lut #(
         .WIDTH(WIDTH),
         .DEPTH(DEPTH)
@@ -34,7 +35,9 @@ module lut_queue #(
         .write_at(write_at[ADDRESS-1:0]),
         .write_data(in_data),
         .read_at(read_at[ADDRESS-1:0]),
-        .read_data(out_data)
+        .read_data(out_data),
+        .check(1'b0),
+        .parity_error(unused_parity)
     );
 
     always_ff @(posedge clk) begin

@@ -34,6 +34,7 @@ module ocb3_table #(
 
     if (SLOTS == 1) begin : g_lut
         logic [127:0] entry;
+        logic unused_parity;
         ram_lut #(
             .WIDTH(128),
             .DEPTH(16)
@@ -43,10 +44,13 @@ module ocb3_table #(
             .write_at,
             .write_data(multiple),
             .read_at,
-            .read_data(entry)
+            .read_data(entry),
+            .check(1'b0),
+            .parity_error(unused_parity)
         );
         always_ff @(posedge clk) if (read) l <= entry;
     end else begin : g_block
+        logic unused_parity;
         ram_1r1w #(
             .WIDTH(128),
             .DEPTH(16 * SLOTS)
@@ -57,7 +61,8 @@ module ocb3_table #(
             .write_data(multiple),
             .read,
             .read_at,
-            .read_data(l)
+            .read_data(l),
+            .parity_error(unused_parity)
         );
     end
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests the building blocks of the hardware separately, on Icarus: AES pipes, lanes of AES-256, GF(2^128),
-GHASH, Serpent, and packet_front.
+GHASH, Serpent, packet_front, and memories.
 
 usage: run_blocks.py [--all] [--seed SEED] [--jobs JOBS] [--build FOLDER] [NAME ...]
 
@@ -109,6 +109,8 @@ def cases(everything: bool):
         yield case("gf128_multiply", "gf128_test", STAGES=stages)
     yield case("gf128_functions", "gf128_test")
     yield case("packet_front", "packet_front_test", SLOTS=8)
+    for top, parity in itertools.product(("ram_1r1w", "ram_lut"), (0, 1)):
+        yield case(top, "ram_test", WIDTH=70, DEPTH=8, PARITY=parity)
     for inverse in (0, 1):
         for variant in (0, 2):
             yield case("aes_sbox", "aes_parts_test", INVERSE=inverse, VARIANT=variant)

@@ -40,7 +40,8 @@ from tshark_reads import tshark_reads  # noqa: E402
 VISIBLE = BENCHES / "visible.vlt"
 
 CORES = ("macsec_transmit", "macsec_receive", "macsec100g")
-# macsec100g with other parameters, longest first, for suites_test.py or, by name, driver_test.py.
+# macsec100g with other parameters, longest first, for suites_test.py or, by name, driver_test.py or
+# parity_test.py.
 VARIANTS = {
     "ocb3_serpent": {"SUITE": 3, "CHANNELS": 4},
     "gcm_serpent": {"SUITE": 2, "CHANNELS": 4},
@@ -49,6 +50,7 @@ VARIANTS = {
     "driver_either": {"SUITE": 5, "CHANNELS": 4},
     "gcm_aes256_split": {"SUITE": 4, "CHANNELS": 4, "SPLIT": 1},
     "ocb3_aes": {"SUITE": 1, "CHANNELS": 4},
+    "parity": {"SUITE": 0, "CHANNELS": 4, "PARITY": 1},
     "64_channels": {"SUITE": 0, "CHANNELS": 64},
 }
 
@@ -68,7 +70,8 @@ def driver() -> Case:
 def variant(name: str) -> Case:
     parameters = VARIANTS[name]
     environment = {parameter: str(value) for parameter, value in parameters.items()}
-    test = BENCHES / ("driver_test.py" if name.startswith("driver") else "suites_test.py")
+    own = next((own for own in ("driver", "parity") if name.startswith(own)), "suites")
+    test = BENCHES / f"{own}_test.py"
     return Case(name, "macsec100g", listed("macsec100g.f"), test, parameters, environment)
 
 

@@ -28,6 +28,7 @@ module whole_frames #(
     logic frame_valid;
     logic beat_valid;
     logic [15:0] unused_bytes;
+    logic unused_parity;
 
     assign m_axis_tvalid = frame_valid && beat_valid;
 
@@ -53,10 +54,11 @@ module whole_frames #(
         .m_axis_tdata,
         .m_axis_tkeep,
         .m_axis_tlast,
-        .too_long
+        .too_long,
+        .parity_error(unused_parity)
     );
 
     logic unused;
-    assign unused = ^unused_bytes;
+    assign unused = ^{unused_bytes, unused_parity};
 
 endmodule

@@ -286,4 +286,5 @@ async def many_frames(dut: HierarchyObject) -> None:
         await end_oldest(core, line)
     for name, value in line.counters.items():
         assert await core.read(name) == value, name
+    assert await core.read("status", "damaged") == 0
     dut._log.warning("%d rekeys; events: %s", changes, line.events)
