@@ -131,7 +131,7 @@ def loose_memories(file: str) -> str:
     if file in MEMORIES or not file.startswith(tuple(f"{folder}/" for folder in WITHOUT_MEMORIES)):
         return ""
     text = (RTL / file).read_text()
-    # Of any type; the width may have brackets of its own.
+    # Arrays of any type; the width may have brackets of its own.
     arrays = re.findall(r"^ *(?:logic|\w+_t)\b *(?:\[[^;=]*?\])? *(\w+) *\[[^;]*;", text, re.MULTILINE)
     loose = [name for name in arrays if re.search(rf"\b{name}\[.*\] *<=", text)]
     loose += ["what has `ram_style`"] * bool(re.search(r"\bram_style\b", text) and not loose)
