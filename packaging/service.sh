@@ -15,6 +15,13 @@ fail() {
     exit 1
 }
 
+# prints PATTERN COMMAND...: whether the command succeeds and prints a line with the pattern. In a pipe, it could fail
+# because grep ends first.
+prints() {
+    local output
+    output=$("${@:2}") && grep -q -- "$1" <<<"$output"
+}
+
 # until_true WHAT COMMAND...: waits up to ten seconds until the command succeeds.
 until_true() {
     local tries
@@ -28,10 +35,10 @@ until_true() {
 
 logs() { journalctl --no-pager --unit sealcomb-link --grep "$1"; }
 status() { sealcomb-link status "/etc/sealcomb/$1.toml"; }
-is_up() { status "$1" | grep -q "^$2, aes256-gcm, up for"; }
+is_up() { prints "^$2, aes256-gcm, up for" status "$1"; }
 main_pid() { systemctl show --property MainPID --value sealcomb-link; }
-servers() { resolvectl dns seal0 | grep -q '10\.9\.0\.2'; }
-domains() { resolvectl domain seal0 | grep -q 'example\.org'; }
+servers() { prints '10\.9\.0\.2' resolvectl dns seal0; }
+domains() { prints 'example\.org' resolvectl domain seal0; }
 key_changes() { sealcomb-link status --json "/etc/sealcomb/$1.toml" | grep -o '"key_changes": *[0-9]*' | grep -o '[0-9]*$'; }
 more_key_changes() { (($(key_changes link) > $1)); }
 ends() { ! systemctl --quiet is-active sealcomb-link; }

@@ -13,6 +13,13 @@ fail() {
     exit 1
 }
 
+# prints PATTERN COMMAND...: whether the command succeeds and prints a line with the pattern. In a pipe, it could fail
+# because grep ends first.
+prints() {
+    local output
+    output=$("${@:2}") && grep -q -- "$1" <<<"$output"
+}
+
 # files_of PACKAGE: the files and links that the package installs.
 files_of() { dpkg --listfiles "$1" | while read -r path; do [[ -d $path ]] || echo "$path"; done; }
 
@@ -22,8 +29,8 @@ check_installed() {
         while read -r file; do
             [[ -e $file ]] || fail "$package lacks $file"
         done < <(files_of "$package")
-        "/usr/bin/$package" --version | grep -q "^$package [0-9]" || fail "$package --version prints something else"
-        zcat "/usr/share/man/man1/$package.1.gz" | grep -q '^.SH SYNOPSIS' || fail "$package has no manual page"
+        prints "^$package [0-9]" "/usr/bin/$package" --version || fail "$package --version prints something else"
+        prints '^.SH SYNOPSIS' zcat "/usr/share/man/man1/$package.1.gz" || fail "$package has no manual page"
         bash -c "source /usr/share/bash-completion/completions/$package && complete -p $package" >"/tmp/complete" ||
             fail "bash does not complete $package"
     done

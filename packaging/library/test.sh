@@ -13,10 +13,17 @@ fail() {
     exit 1
 }
 
+# prints PATTERN COMMAND...: whether the command succeeds and prints a line with the pattern. In a pipe, it could fail
+# because grep ends first.
+prints() {
+    local output
+    output=$("${@:2}") && grep -q -- "$1" <<<"$output"
+}
+
 # files_of PACKAGE: the files and links that the package installs.
 files_of() { dpkg --listfiles "$1" | while read -r path; do [[ -d $path ]] || echo "$path"; done; }
 
-knows_the_library() { ldconfig -p | grep -q 'libsealcomb\.so\.0\.[0-9]* '; }
+knows_the_library() { prints 'libsealcomb\.so\.0\.[0-9]* ' ldconfig -p; }
 
 check_installed() {
     local package file
@@ -29,7 +36,7 @@ check_installed() {
     done
     # The trigger has run ldconfig.
     knows_the_library || fail "the loader does not know the library"
-    zcat /usr/share/man/man3/sealcomb_burst_seal.3.gz | grep -q '^\.SH SYNOPSIS' || fail "sealcomb_burst_seal has no manual page"
+    prints '^\.SH SYNOPSIS' zcat /usr/share/man/man3/sealcomb_burst_seal.3.gz || fail "sealcomb_burst_seal has no manual page"
 }
 
 # compile_program OPTION...: compiles the manual's program with the shared and the static library, and runs it. The
@@ -39,8 +46,8 @@ compile_program() {
     cc -std=c99 -Wall -Wextra -Werror "$FOLDER/manual.c" $(pkg-config --cflags --libs sealcomb) "$@" -o shared
     # shellcheck disable=SC2046  # Several words.
     cc -static "$FOLDER/manual.c" $(pkg-config --static --cflags --libs sealcomb) -o static
-    ./shared | grep -q ': third$' || fail "the program with the shared library prints something else"
-    ./static | grep -q ': third$' || fail "the program with the static library prints something else"
+    prints ': third$' ./shared || fail "the program with the shared library prints something else"
+    prints ': third$' ./static || fail "the program with the static library prints something else"
 }
 
 check_library() {
@@ -48,7 +55,7 @@ check_library() {
     compile_program
     mkdir -p debian
     printf 'Source: program\n\nPackage: program\nArchitecture: any\n' >debian/control
-    dpkg-shlibdeps -O shared | grep -q 'libsealcomb0 (>= 0\.[0-9.]*), libsealcomb0 (<< 0\.' ||
+    prints 'libsealcomb0 (>= 0\.[0-9.]*), libsealcomb0 (<< 0\.' dpkg-shlibdeps -O shared ||
         fail "a program's dependencies lack the library: $(dpkg-shlibdeps -O shared)"
 }
 
@@ -86,7 +93,7 @@ check_tarball() {
     cd /tmp
     rm shared static
     PKG_CONFIG_PATH=/tmp/unpacked/lib/pkgconfig compile_program -Wl,-rpath,/tmp/unpacked/lib
-    ldd shared | grep -q '/tmp/unpacked/lib/libsealcomb' || fail "the program has another library: $(ldd shared)"
+    prints '/tmp/unpacked/lib/libsealcomb' ldd shared || fail "the program has another library: $(ldd shared)"
     export OPENSSL_MODULES=/tmp/unpacked/lib/ossl-modules
     [[ $(encrypt provider=sealcomb -provider sealcomb -provider default) == "$(encrypt provider=default)" ]] ||
         fail "the tarball's provider encrypts something else"
