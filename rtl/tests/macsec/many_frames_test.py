@@ -131,6 +131,10 @@ class Line:
         await self.core.sources["line"].send(AxiStreamFrame(frame, tuser=int(spoiled)))
 
     async def put_sealed(self, one: Keyed, sealed: Sealed) -> None:
+        if sealed.vlan and not self.port.vlan_clear:
+            # Sealed when the port still took tags in the clear. Now the SecTAG is not where it looks for one.
+            await self.put_untagged(with_vlan(sealed.vlan, sealed.sealed))
+            return
         if one.opens(self.port, sealed.number, len(sealed.frame) - 12):
             self.delivers(one.association.channel, sealed.frame, sealed.vlan)
         await self.put(with_vlan(sealed.vlan, sealed.sealed))
@@ -148,6 +152,11 @@ class Line:
             if one.opens(self.port, sealed.number, len(frame) - 12, valid=False):
                 self.delivers(one.association.channel, frame, sealed.vlan)
         await self.put(with_vlan(sealed.vlan, forged))
+
+    async def put_untagged(self, frame: bytes) -> None:
+        self.counters["in_untagged"] += 1
+        self.untagged.append(frame)
+        await self.put(frame)
 
     def delivers(self, channel: int, frame: bytes, vlan: bytes) -> None:
         self.opened.append((channel, with_vlan(vlan, frame)))
@@ -203,9 +212,7 @@ class Line:
         elif event == "spoiled":
             await self.put(with_vlan(sealed.vlan, whole), spoiled=True)
         elif event == "untagged":
-            self.counters["in_untagged"] += 1
-            self.untagged.append(rng.randbytes(12) + b"\x88\x8e" + rng.randbytes(rng.randrange(1, 150)))
-            await self.put(self.untagged[-1])
+            await self.put_untagged(rng.randbytes(12) + b"\x88\x8e" + rng.randbytes(rng.randrange(1, 150)))
         else:
             await self.put_sealed(one, sealed)
             one.recent.append(sealed)
