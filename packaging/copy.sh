@@ -3,7 +3,7 @@
 #
 # usage: packaging/copy.sh [--boot] SCRIPT FOLDER
 #
-# The script gets the folder, which the copy shares, as its argument. The copy is an overlay of the root file system in
+# The script gets the folder, which the copy shares, as its argument, and can source /tmp/checks. The copy is an overlay of the root file system in
 # new namespaces, so nothing else of this system changes. With --boot, systemd is process 1 of the copy, and the script
 # is one of its services. Requires root.
 set -euo pipefail
@@ -37,6 +37,7 @@ mount_copy() {
     mount -t proc proc "$ROOT/proc"
     make_devices "$ROOT/dev"
     cp "$SCRIPT" "$ROOT/tmp/script"
+    cp "$(dirname "$0")/checks.sh" "$ROOT/tmp/checks"
     export PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive
     ip link set lo up
 }

@@ -9,7 +9,7 @@ target/package. Install, use, remove and purge them in a copy of this system wit
 another copy, under systemd (requires root). The first run builds cargo-deb."
 
 install_cargo_deb() {
-    "$TARGET/tools/bin/cargo-deb" --version 2>/dev/null | grep -qx "$CARGO_DEB" && return
+    [[ $("$TARGET/tools/bin/cargo-deb" --version 2>/dev/null) != "cargo-deb $CARGO_DEB" ]] || return 0
     echo "cargo-deb: building $CARGO_DEB"
     CARGO_TARGET_DIR=$TARGET/tools/build cargo install --quiet --locked --root "$TARGET/tools" \
         --version "$CARGO_DEB" cargo-deb
@@ -32,15 +32,21 @@ build_debian_packages() {
     done
 }
 
-# The tarball has the files of the packages, from bin to share, for any Linux.
+# pack FOLDER TREE OUT: packs a tree, as this folder, into a tarball in OUT. It requires the glibc of this system, or a
+# newer one.
+pack() {
+    tar --create --gzip --file "$3/$1-$(uname -m)-linux.tar.gz" --sort=name --owner=0 --group=0 --numeric-owner \
+        --transform "s,^\\.,$1," --directory "$2" .
+}
+
+# The tarball has the files of the packages, from bin to share.
 build_tarball() {
     local tree=$PACKAGES_OUT/tree package version
     for package in "$PACKAGES_OUT"/*.deb; do
         dpkg-deb --extract "$package" "$tree"
     done
     version=$("$TARGET/release/sealcomb" --version | cut -d' ' -f2)
-    tar --create --gzip --file "$PACKAGES_OUT/sealcomb-$version-$(uname -m)-linux.tar.gz" --sort=name --owner=0 \
-        --group=0 --numeric-owner --transform "s,^\\.,sealcomb-$version," --directory "$tree/usr" .
+    pack "sealcomb-$version" "$tree/usr" "$PACKAGES_OUT"
     rm -r "$tree"
 }
 

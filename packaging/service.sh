@@ -4,23 +4,13 @@
 #
 # usage: packaging/copy.sh --boot packaging/service.sh FOLDER
 set -euo pipefail
+# shellcheck source=packaging/checks.sh
+source /tmp/checks
 
 FOLDER=$(realpath "$1")
 readonly FOLDER
 readonly KEYS=/usr/local/lib/sealcomb/keys
-
-fail() {
-    journalctl --no-pager --unit sealcomb-link >&2
-    echo "service: $1" >&2
-    exit 1
-}
-
-# prints PATTERN COMMAND...: whether the command succeeds and prints a line with the pattern. In a pipe, it could fail
-# because grep ends first.
-prints() {
-    local output
-    output=$("${@:2}") && grep -q -- "$1" <<<"$output"
-}
+trap '(($? == 0)) || journalctl --no-pager --unit sealcomb-link >&2' EXIT
 
 # until_true WHAT COMMAND...: waits up to ten seconds until the command succeeds.
 until_true() {

@@ -17,8 +17,8 @@ build_library() {
     strip --strip-debug "$root/usr/lib/$triplet/libsealcomb.a"
 }
 
-# build_library_tarball VERSION TRIPLET: the same files for other distributions, whose glibc must not be older than here.
-# The libraries are in lib, and pkg-config and CMake find them wherever the tarball is unpacked.
+# build_library_tarball VERSION TRIPLET: the same files for other distributions. The libraries are in lib, and pkg-config
+# and CMake find them wherever the tarball is unpacked.
 build_library_tarball() {
     local version=$1 triplet=$2 tree=$LIBRARY_OUT/tree
     cp -a "$LIBRARY_OUT/all/usr" "$tree"
@@ -28,8 +28,7 @@ build_library_tarball() {
     # shellcheck disable=SC2016  # A variable of pkg-config.
     sed -i -e 's,^prefix=.*,prefix=${pcfiledir}/../..,' -e "s,^libdir=.*,libdir=\${exec_prefix}/lib," "$tree/lib/pkgconfig/sealcomb.pc"
     install -m 644 LICENSE-APACHE LICENSE-MIT "$tree"
-    tar --create --gzip --file "$LIBRARY_OUT/libsealcomb-$version-$(uname -m)-linux.tar.gz" --sort=name --owner=0 \
-        --group=0 --numeric-owner --transform "s,^\\.,libsealcomb-$version," --directory "$tree" .
+    pack "libsealcomb-$version" "$tree" "$LIBRARY_OUT"
     rm -r "$tree"
 }
 

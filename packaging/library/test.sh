@@ -4,24 +4,11 @@
 #
 # usage: packaging/copy.sh packaging/library/test.sh FOLDER
 set -euo pipefail
+# shellcheck source=packaging/checks.sh
+source /tmp/checks
 
 readonly FOLDER=$1
 readonly PACKAGES=(libsealcomb-dev libsealcomb0 sealcomb-provider)
-
-fail() {
-    echo "packages: $1" >&2
-    exit 1
-}
-
-# prints PATTERN COMMAND...: whether the command succeeds and prints a line with the pattern. In a pipe, it could fail
-# because grep ends first.
-prints() {
-    local output
-    output=$("${@:2}") && grep -q -- "$1" <<<"$output"
-}
-
-# files_of PACKAGE: the files and links that the package installs.
-files_of() { dpkg --listfiles "$1" | while read -r path; do [[ -d $path ]] || echo "$path"; done; }
 
 knows_the_library() { prints 'libsealcomb\.so\.0\.[0-9]* ' ldconfig -p; }
 
@@ -65,12 +52,17 @@ encrypt() {
         -propquery "$1" "${@:2}" | sha256sum
 }
 
+# The provider encrypts what OpenSSL encrypts.
+check_encryption() {
+    [[ $(encrypt provider=sealcomb -provider sealcomb -provider default) == "$(encrypt provider=default)" ]] ||
+        fail "the provider encrypts something else"
+}
+
 check_provider() {
     local configuration=/usr/share/doc/sealcomb-provider/examples/sealcomb.cnf
     OPENSSL_CONF=$configuration openssl list -providers >/tmp/providers
     grep -q '^  sealcomb$' /tmp/providers || fail "OpenSSL does not load the provider: $(</tmp/providers)"
-    [[ $(encrypt provider=sealcomb -provider sealcomb -provider default) == "$(encrypt provider=default)" ]] ||
-        fail "the provider encrypts something else"
+    check_encryption
     encrypt provider=sealcomb >/tmp/absent 2>&1 && fail "OpenSSL encrypts with a provider that is not loaded"
     return 0
 }
@@ -95,8 +87,7 @@ check_tarball() {
     PKG_CONFIG_PATH=/tmp/unpacked/lib/pkgconfig compile_program -Wl,-rpath,/tmp/unpacked/lib
     prints '/tmp/unpacked/lib/libsealcomb' ldd shared || fail "the program has another library: $(ldd shared)"
     export OPENSSL_MODULES=/tmp/unpacked/lib/ossl-modules
-    [[ $(encrypt provider=sealcomb -provider sealcomb -provider default) == "$(encrypt provider=default)" ]] ||
-        fail "the tarball's provider encrypts something else"
+    check_encryption
     MANPATH=/tmp/unpacked/share/man man --where sealcomb_burst_seal >/tmp/manual || [[ ! -x $(command -v man) ]] ||
         fail "the tarball has no manual pages"
 }

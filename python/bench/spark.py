@@ -25,7 +25,7 @@ import pyspark
 from pyspark.sql import DataFrame, SparkSession
 
 import sealcomb.spark
-from sealcomb import Keyset, keys_from_file
+from sealcomb import KeyProvider, Keyset, keys_from_file
 from sealcomb._spark_jar import EXTENSION, Jar
 
 KEY = bytes(range(32)).hex()
@@ -36,12 +36,13 @@ def pass_through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield from batches
 
 
-def seal(df: DataFrame, folder: Path, policy: str, with_jar: bool = False) -> DataFrame:
-    keys = keys_from_file(folder)
-    if with_jar:
-        return sealcomb.spark.seal(df, {"note": policy}, keys)
+def seal(df: DataFrame, keys: KeyProvider, policy: str) -> DataFrame:
+    return sealcomb.spark.seal(df, {"note": policy}, keys)
+
+
+def seal_in_python(df: DataFrame, keys: KeyProvider, policy: str) -> DataFrame:
     with mock.patch.object(Jar, "of", return_value=None):
-        return sealcomb.spark.seal(df, {"note": policy}, keys)
+        return seal(df, keys, policy)
 
 
 def jobs(folder: Path, with_jar: bool) -> dict[str, Job]:
@@ -53,14 +54,14 @@ def jobs(folder: Path, with_jar: bool) -> dict[str, Job]:
         "no encryption": lambda df: df,
         "`mapInArrow` with an identity function": lambda df: df.mapInArrow(pass_through, df.schema),
         "`aes_encrypt`": lambda df: df.selectExpr("id", aes),
-        "`sealcomb.spark.seal`, `random`": lambda df: seal(df, folder, "random"),
-        "`sealcomb.spark.seal`, `deterministic`": lambda df: seal(df, folder, "deterministic"),
+        "`sealcomb.spark.seal`, `random`": lambda df: seal_in_python(df, keys, "random"),
+        "`sealcomb.spark.seal`, `deterministic`": lambda df: seal_in_python(df, keys, "deterministic"),
         "`seal_udf`, `random`": lambda df: df.withColumn("note", udf("note")),
     }
     if with_jar:
         work |= {
-            "with the jar, `random`": lambda df: seal(df, folder, "random", with_jar=True),
-            "with the jar, `deterministic`": lambda df: seal(df, folder, "deterministic", with_jar=True),
+            "with the jar, `random`": lambda df: seal(df, keys, "random"),
+            "with the jar, `deterministic`": lambda df: seal(df, keys, "deterministic"),
         }
     return work
 

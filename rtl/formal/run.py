@@ -80,6 +80,16 @@ ENGINE = (
     "engine/engine_front.sv",
     "engine/engine_output.sv",
 )
+# The memory of nonces and Ktops, which two proofs examine.
+OCB_NONCE = (
+    "common/stream_rules.sv",
+    "common/ram_1r1w.sv",
+    "common/ram_lut.sv",
+    "common/credit_counter.sv",
+    "common/stream_fifo.sv",
+    "engine/ram_fifo.sv",
+    "engine/ocb_nonce.sv",
+)
 
 PROOFS = {
     "credit_counter": Proof(
@@ -323,15 +333,7 @@ PROOFS = {
         (("TOP_POWER = POWER_BITS'(POWERS - 1);", "TOP_POWER = POWER_BITS'(1);"),),
     ),
     "ocb_nonce": Proof(
-        (
-            "common/stream_rules.sv",
-            "common/ram_1r1w.sv",
-            "common/ram_lut.sv",
-            "common/credit_counter.sv",
-            "common/stream_fifo.sv",
-            "engine/ram_fifo.sv",
-            "engine/ocb_nonce.sv",
-        ),
+        OCB_NONCE,
         13,
         13,
         # A Ktop that outlasts its key is a fault of ocb_ktop, and planted in simulation (tools/mutations).
@@ -352,15 +354,7 @@ PROOFS = {
         bounded=True,
     ),
     "ocb_ktop": Proof(
-        (
-            "common/stream_rules.sv",
-            "common/ram_1r1w.sv",
-            "common/ram_lut.sv",
-            "common/credit_counter.sv",
-            "common/stream_fifo.sv",
-            "engine/ram_fifo.sv",
-            "engine/ocb_nonce.sv",
-        ),
+        OCB_NONCE,
         3,
         10,
         (
