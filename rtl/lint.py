@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lints the SystemVerilog with verible, Verilator and slang.
 
-usage: lint.py [--verilator COMMAND]... [--jobs JOBS] [NAME ...]
+usage: lint.py [--verilator COMMAND]... [--sample N] [--seed SEED] [--jobs JOBS] [NAME ...]
 
 verible checks all files. Verilator -Wall and slang elaborate every file list, every entry of the lists in
 crates/sealcomb-rtl, and the variants of MACsec. slang, the strictest about the language, also checks the
@@ -24,6 +24,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from pyslang.driver import Driver
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent / "tests"))
+
+from seeds import add_sample, add_seed, announced, sampled  # noqa: E402
 
 RTL = Path(__file__).resolve().parent
 TOOLS = Path(sys.executable).parent  # where pip puts commands
@@ -175,6 +180,8 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--verilator", action="append", metavar="COMMAND")
+    add_sample(parser, "top")
+    add_seed(parser)
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="(default: one per processor)")
     parser.add_argument("names", nargs="*", metavar="NAME")
     arguments = parser.parse_args()
@@ -186,11 +193,13 @@ def main() -> int:
     print(output, end="")
     failed = int(bool(output))
     verilators = arguments.verilator or ["verilator"]
-    wanted = {
-        top: name
+    seed = announced(arguments.seed)
+    matching = [
+        (top, name)
         for top, name in tops().items()
         if not arguments.names or any(part in name for part in arguments.names)
-    }
+    ]
+    wanted = dict(sampled(matching, arguments.sample, seed)) if matching else {}
 
     os.chdir(RTL)
     for (filelist, module, *parameters), name in wanted.items():

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Proves the properties in each NAME_properties.sv, and checks that their covers are reachable.
 
-usage: run.py [--faults N | --sample-faults N] [--seed SEED] [--jobs JOBS] [--build FOLDER] [NAME ...]
+usage: run.py [--faults N | --sample-faults N] [--sample N] [--seed SEED] [--jobs JOBS] [--build FOLDER]
+              [NAME ...]
 
 NAME  only these proofs, e.g. `stream_fifo`
 
@@ -23,7 +24,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from seeds import add_seed, announced  # noqa: E402
+from seeds import add_sample, add_seed, announced, sampled  # noqa: E402
 
 FORMAL = Path(__file__).resolve().parent
 RTL = FORMAL.parent
@@ -826,14 +827,15 @@ def main() -> int:
         "--faults", type=int, metavar="N", help="plant N random faults per proof (default: all)"
     )
     sample.add_argument("--sample-faults", type=int, metavar="N", help="plant N random faults in total")
+    add_sample(parser, "proof")
     add_seed(parser)
     parser.add_argument("names", nargs="*", metavar="NAME", choices=[[], *PROOFS])
     arguments = parser.parse_args()
     build = arguments.build.resolve()
     tools = make_tools(build / "tools")
     environment = os.environ | {"PATH": f"{tools}:{TOOLS}:{os.environ['PATH']}"}
-    names = arguments.names or list(PROOFS)
     seed = announced(arguments.seed)
+    names = sampled(arguments.names or list(PROOFS), arguments.sample, seed)
     instances = [(name, only) for name in names for only in range(PROOFS[name].instances) or (None,)]
     tasks = [
         Task(name, mode, only=only)

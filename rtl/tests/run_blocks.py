@@ -2,7 +2,7 @@
 """Tests the building blocks of the hardware separately, on Icarus: AES pipes, lanes of AES-256, GF(2^128),
 GHASH, Serpent, packet_front, and memories.
 
-usage: run_blocks.py [--all] [--seed SEED] [--jobs JOBS] [--build FOLDER] [NAME ...]
+usage: run_blocks.py [--all] [--sample N] [--seed SEED] [--jobs JOBS] [--build FOLDER] [NAME ...]
 
 NAME  run only the cases whose name contains one of these, e.g. `aes_decrypt`
 """
@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 
 from cases import BUILD, RTL, Case, add_jobs, build_once, listed, run_all  # noqa: E402
 from icarus import ICARUS  # noqa: E402
-from seeds import add_seed, announced  # noqa: E402
+from seeds import add_sample, add_seed, announced, sampled  # noqa: E402
 
 TESTS = RTL / "tests"
 BLOCKS = TESTS / "blocks"
@@ -188,6 +188,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--all", action="store_true", help="all combinations of the AES pipes' parameters")
+    add_sample(parser, "case")
     add_seed(parser)
     add_jobs(parser)
     parser.add_argument("--build", type=Path, default=BUILD / "rtl-blocks")
@@ -200,6 +201,7 @@ def main() -> int:
         if not names or any(name in one.name for name in names)
     ]
     seed = announced(arguments.seed)
+    wanted = sampled(wanted, arguments.sample, seed) if wanted else []
     failed = run_all(ICARUS, wanted, arguments.build, arguments.jobs, seed)
     if not names:
         failed += refused(arguments.build) + broken(arguments.build) + rebuilt(arguments.build)

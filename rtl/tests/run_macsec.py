@@ -114,7 +114,7 @@ def main() -> int:
         "--sample-variants",
         type=int,
         metavar="NUMBER",
-        help="add this many variants of macsec100g, selected by the seed, to the cores",
+        help="of macsec100g and its variants, run only this many, drawn by the seed",
     )
     parser.add_argument("--icarus", action="store_true")
     parser.add_argument("--many", type=int, metavar="NUMBER", help="only the long run, with this many frames")
@@ -128,8 +128,9 @@ def main() -> int:
         return many_frames(arguments.many, arguments.build, seed)
     cores = arguments.cores or (*CORES, *VARIANTS)
     if arguments.sample_variants is not None:
-        drawn = random.Random(seed).sample(list(VARIANTS), arguments.sample_variants)
-        cores = [*dict.fromkeys((*(arguments.cores or CORES), *drawn))]
+        both_sides = [core for core in cores if core == "macsec100g" or core in VARIANTS]
+        drawn = random.Random(seed).sample(both_sides, min(arguments.sample_variants, len(both_sides)))
+        cores = [core for core in cores if core not in both_sides or core in drawn]
     folders = {core: (arguments.build / core).resolve() for core in cores if core in CORES}
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)

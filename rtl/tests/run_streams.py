@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests tops through their AXI4-Stream ports, on Icarus with cocotbext-axi: pauses, errors, resets.
 
-usage: run_streams.py [--packets NUMBER] [--seed SEED] [--jobs JOBS] [--build FOLDER] [TOP ...]
+usage: run_streams.py [--packets NUMBER] [--sample N] [--seed SEED] [--jobs JOBS] [--build FOLDER] [TOP ...]
 
 TOP  run only these tops of rtl/tests/stream/tops.py
 """
@@ -14,7 +14,7 @@ sys.dont_write_bytecode = True
 
 from cases import BUILD, RTL, Case, add_jobs, listed, run_all  # noqa: E402
 from icarus import ICARUS  # noqa: E402
-from seeds import add_seed, announced  # noqa: E402
+from seeds import add_sample, add_seed, announced, sampled  # noqa: E402
 
 STREAM = RTL / "tests" / "stream"
 sys.path.insert(0, str(STREAM))
@@ -35,14 +35,15 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--packets", type=int, default=8, help="known answers per test of a top (default 8)")
+    add_sample(parser, "top")
     add_seed(parser)
     add_jobs(parser)
     parser.add_argument("--build", type=Path, default=BUILD / "rtl-streams")
     parser.add_argument("tops", nargs="*", metavar="TOP", choices=[[], *TOPS])
     arguments = parser.parse_args()
-    names = arguments.tops or list(TOPS)
-    cases = [case(name, arguments.packets) for name in names]
     seed = announced(arguments.seed)
+    names = sampled(arguments.tops or list(TOPS), arguments.sample, seed)
+    cases = [case(name, arguments.packets) for name in names]
     failed = run_all(ICARUS, cases, arguments.build, arguments.jobs, seed)
     print(f"{len(names)} tops, {failed} failed")
     return 1 if failed else 0

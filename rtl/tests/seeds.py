@@ -1,4 +1,4 @@
-"""The seed of a test run, which determines all of its random choices.
+"""The seed of a test run, which determines all of its random choices, and the sample of its cases.
 
 Each run uses a new seed unless one is given, so that repeated runs cover more cases. The seed is printed; a
 run with the same seed repeats it.
@@ -7,6 +7,7 @@ run with the same seed repeats it.
 import argparse
 import os
 import random
+from collections.abc import Sequence
 
 VARIABLE = "SEALCOMB_SEED"
 
@@ -25,3 +26,26 @@ def announced(seed: int | None) -> int:
     chosen = random.SystemRandom().randrange(2**31) if seed is None else seed
     print(f"seed {chosen}: repeat this run with --seed {chosen}", flush=True)
     return chosen
+
+
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 1, found {number}")
+    return number
+
+
+def add_sample(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument(
+        "--sample",
+        type=positive,
+        metavar="N",
+        default=1,
+        help=f"one {what} in N, drawn by the seed (default: all)",
+    )
+
+
+def sampled(cases: Sequence, one_in: int, seed: int) -> list:
+    """Returns one in `one_in` of the cases, in their order, and at least one. Seeds with different remainders
+    draw disjoint samples."""
+    return list(cases[seed % min(one_in, len(cases)) :: one_in])

@@ -177,8 +177,8 @@ class Since(unittest.TestCase):
         steps = self.steps_after("crates/sealcomb/src/modes/gcm.rs", "ci")
         for step in ("tests", "machine code", "emulated Arm CPUs", "Python: tests"):
             self.assertIn(step, steps)
-        self.assertIn("hardware: cores against the library", steps)
-        self.assertNotIn("hardware: building blocks", steps)
+        self.assertIn("hardware: sampled cores against the library", steps)
+        self.assertNotIn("hardware: sampled building blocks", steps)
 
     def test_a_changed_recipe_or_an_unknown_file_runs_every_step(self):
         everything = planned(self.root, "test")
