@@ -54,7 +54,8 @@ start_nginx() {
     # Typical sizes of a web site's icon, style sheet, page, picture and download.
     local size
     for size in 150 900 4000 24000 180000; do
-        head -c $((size * 3 / 4)) /dev/urandom | base64 --wrap 76 | head -c "$size" >"$work/www/$size.txt"
+        # Not a pipe: `head` may end before base64 has written the rest, which would fail under pipefail.
+        head -c "$size" <(base64 --wrap 76 <(head -c "$size" /dev/urandom)) >"$work/www/$size.txt"
     done
     cat >"$work/nginx.conf" <<CONF
 worker_processes 1;
