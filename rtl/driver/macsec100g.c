@@ -268,8 +268,8 @@ int macsec100g_read_port(struct macsec100g *core, struct macsec100g_port_stats *
 
 int macsec100g_zeroize(struct macsec100g *core)
 {
-    int error = command(core, MACSEC_COMMAND_ZEROISE);
-    return error ? error : wait_while(core, MACSEC_STATUS_ZEROISING);
+    int error = command(core, MACSEC_COMMAND_ZEROIZE);
+    return error ? error : wait_while(core, MACSEC_STATUS_ZEROIZING);
 }
 
 int macsec100g_set_threshold(struct macsec100g *core, uint64_t pn)

@@ -3,7 +3,7 @@
 //   - A key that is written was offered and not refused, and comes into use once.
 //   - The use of a slot whose newest key was taken and never in use begins when it is set, unless the key is still
 //     coming, or zeroization has come between.
-//   - Zeroization (`zeroise`) ends all use at once, and writes zeros to every slot before it reports completion.
+//   - Zeroization (`zeroize`) ends all use at once, and writes zeros to every slot before it reports completion.
 //
 // One symbolic slot is tracked: `followed`.
 module macsec_keys_properties (
@@ -16,13 +16,13 @@ module macsec_keys_properties (
     input logic set,
     input logic [1:0] set_slot,
     input logic set_use,
-    input logic zeroise,
+    input logic zeroize,
     input logic began,
     input logic [1:0] began_slot,
     input logic ended,
     input logic [1:0] followed
 );
-    logic s_key_tready, m_key_tvalid, zeroising, refused, begins, coming;
+    logic s_key_tready, m_key_tvalid, zeroizing, refused, begins, coming;
     logic [1:0] m_key_slot;
     logic [127:0] m_key_key;
     logic [3:0] in_use;
@@ -46,8 +46,8 @@ module macsec_keys_properties (
         .begins,
         .coming,
         .in_use,
-        .zeroise,
-        .zeroising,
+        .zeroize,
+        .zeroizing,
         .began,
         .ended,
         .refused
@@ -64,8 +64,8 @@ module macsec_keys_properties (
     logic [7:0] behind = '0;  // of these, those up to the last of the tracked slot
     logic [127:0] offered;  // newest key of the tracked slot
     logic clean = 1'b0;  // zeros were written to the tracked slot since the last zeroization
-    logic zeroised_before = 1'b0;
-    logic zeroising_before = 1'b0;
+    logic zeroized_before = 1'b0;
+    logic zeroizing_before = 1'b0;
     logic [3:0] was_in_use = '0;
     logic [3:0] was_in_use_before = '0;
     logic had_use = 1'b0;  // its newest key has been in use
@@ -75,8 +75,8 @@ module macsec_keys_properties (
     always_ff @(posedge clk) begin
         begun <= 1'b1;
         followed_before <= followed;
-        zeroised_before <= zeroise && !rst;
-        zeroising_before <= zeroising && !rst;
+        zeroized_before <= zeroize && !rst;
+        zeroizing_before <= zeroizing && !rst;
         if (rst) begin
             flight <= '0;
             behind <= '0;
@@ -90,12 +90,12 @@ module macsec_keys_properties (
             if (began && began_slot == followed) behind <= flight + 8'd1 - 8'(ended);
             else if (ended && behind != '0) behind <= behind - 8'd1;
             if (s_key_tvalid && s_key_tready && !refused && s_key_slot == followed) fresh <= 1'b1;
-            if (zeroise || (begins && set_slot == followed)) fresh <= 1'b0;
+            if (zeroize || (begins && set_slot == followed)) fresh <= 1'b0;
             was_in_use <= in_use;
             was_in_use_before <= was_in_use;
             if (in_use[followed]) had_use <= 1'b1;
             else if (m_key_tvalid && m_key_tready && m_key_slot == followed) had_use <= 1'b0;
-            if (zeroise) clean <= 1'b0;
+            if (zeroize) clean <= 1'b0;
             else if (m_key_tvalid && m_key_tready && keys.overwriting && m_key_slot == followed)
                 clean <= 1'b1;
         end
@@ -123,8 +123,8 @@ module macsec_keys_properties (
             if (m_key_tvalid && m_key_slot == followed && !keys.overwriting) assert (m_key_key == offered);
             if (in_use[followed] && !was_in_use[followed]) assert (!had_use);
             if (fresh && set && set_use && set_slot == followed) assert (begins || coming);
-            if (zeroised_before) assert (in_use == '0);
-            if (zeroising_before && !zeroising) assert (clean);
+            if (zeroized_before) assert (in_use == '0);
+            if (zeroizing_before && !zeroizing) assert (clean);
             if (s_key_tvalid && s_key_tready && in_use[s_key_slot]) assert (refused);
             // Inductive invariants: where the key is.
             assert (state <= WRITE);
@@ -146,7 +146,7 @@ module macsec_keys_properties (
             if (fresh) assert (!keys.asked && !keys.overwriting);
             if (fresh) assert (keys.keyed[followed] || (state != 3'd0 && m_key_slot == followed));
             if (keys.asked) assert (in_use == '0 || state != 3'd0);
-            cover (zeroising_before && !zeroising && flight == '0 && clean);
+            cover (zeroizing_before && !zeroizing && flight == '0 && clean);
             cover (m_key_tvalid && m_key_slot == followed && flight != '0);
             cover (fresh && coming && set && set_use && set_slot == followed);
             cover (refused && behind != '0);

@@ -230,7 +230,7 @@ PROOFS = {
             ("s_key_tready && !in_use[s_key_slot];", "s_key_tready;"),
             ("in_use[i] <= 1'b0;\n                    keyed[i]", "keyed[i]"),
             ("m_key_key  <= overwrite ? '0 : s_key_key;", "m_key_key  <= s_key_key;"),
-            ("if (zeroise && state != IDLE) asked <= 1'b1;", ""),
+            ("if (zeroize && state != IDLE) asked <= 1'b1;", ""),
             ("last_slot <= !overwrite;", "last_slot <= 1'b1;"),
             ("coming = state != IDLE && !overwriting &&", "coming = state == WRITE && !overwriting &&"),
         ),

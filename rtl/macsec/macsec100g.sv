@@ -103,7 +103,7 @@ module macsec100g
     logic command_set_channel;
     logic command_set_sa;
     logic command_read;
-    logic command_zeroise;
+    logic command_zeroize;
     logic command_clear_reached;
     logic command_clear_damaged;
     logic busy;
@@ -132,8 +132,8 @@ module macsec100g
     logic [2**SLOT_BITS-1:0] out_in_use;
     logic [2**SLOT_BITS-1:0] in_in_use;
     logic in_use;  // the selected association
-    logic out_zeroising;
-    logic in_zeroising;
+    logic out_zeroizing;
+    logic in_zeroizing;
 
     localparam int EVENTS = $bits(events_t);
     events_t events;  // each for a clock
@@ -170,11 +170,11 @@ module macsec100g
         .command_set_channel,
         .command_set_sa,
         .command_read,
-        .command_zeroise,
+        .command_zeroize,
         .command_clear_reached,
         .command_clear_damaged,
         .status_busy(busy),
-        .status_zeroising(out_zeroising || in_zeroising),
+        .status_zeroizing(out_zeroizing || in_zeroizing),
         .status_no_key(no_key),
         .status_in_use(in_use),
         .status_damaged(damaged),
@@ -266,7 +266,7 @@ module macsec100g
     readings_t in_readings;
 
     assign done = select_receive ? in_ready : out_ready;
-    assign busy = command_set_channel || command_set_sa || command_read || command_zeroise
+    assign busy = command_set_channel || command_set_sa || command_read || command_zeroize
         || set_channel || set_sa || was_set || reading != '0;
 
     always_ff @(posedge clk) begin
@@ -355,8 +355,8 @@ module macsec100g
         .read_frames(out_readings.frames),
         .read_octets(out_readings.octets),
         .in_use(out_in_use),
-        .zeroise(command_zeroise),
-        .zeroising(out_zeroising),
+        .zeroize(command_zeroize),
+        .zeroizing(out_zeroizing),
         .threshold,
         .reached,
         .reached_slot,
@@ -425,8 +425,8 @@ module macsec100g
         .read_invalid(in_readings.invalid),
         .read_delayed(in_readings.delayed),
         .in_use(in_in_use),
-        .zeroise(command_zeroise),
-        .zeroising(in_zeroising),
+        .zeroize(command_zeroize),
+        .zeroizing(in_zeroizing),
         .count_untagged(events.in_untagged),
         .count_bad_tag(events.in_bad_tag),
         .count_no_sci(events.in_no_sci),

@@ -4,7 +4,7 @@
 //               4 GCM with AES-256, 5 GCM with AES-128 or AES-256, as the key of the slot says (gcm512, CIPHER = 3)
 //   SPLIT       of GCM with AES: see gcm512
 //   PARITY      1: keys are stored with parity; parity_error: a frame's key is not what was loaded
-//   s_key_*, set_*, begins, coming, in_use, zeroise, zeroising, refused, began, ended
+//   s_key_*, set_*, begins, coming, in_use, zeroize, zeroizing, refused, began, ended
 //               see macsec_keys
 //   s_cmd_*, s_axis_*, s_tag_*, m_axis_*, m_tag_*
 //               see gcm512, ocb512; nonce: first byte highest; m_tag_tbad: the frame is not what its tag says, or in error
@@ -32,8 +32,8 @@ module macsec_engine #(
     output logic                    coming,
     output logic [2**SLOT_BITS-1:0] in_use,
 
-    input  logic zeroise,
-    output logic zeroising,
+    input  logic zeroize,
+    output logic zeroizing,
 
     input  logic began,
     input  logic ended,
@@ -106,8 +106,8 @@ module macsec_engine #(
         .begins,
         .coming,
         .in_use,
-        .zeroise,
-        .zeroising,
+        .zeroize,
+        .zeroizing,
         .began,
         .ended,
         .refused

@@ -1,7 +1,7 @@
 // Between whoever brings keys and an engine: which slots have keys and are in use.
 //
 // A key for a slot in use is refused, and counted. Any other waits until the frames that have begun so far are through,
-// so that no slot is overwritten in flight. `zeroise` ends the use of all slots at once, waits likewise, and writes a key
+// so that no slot is overwritten in flight. `zeroize` ends the use of all slots at once, waits likewise, and writes a key
 // of zeros, and with it all that an engine keeps of a key, over each slot.
 //
 // A key comes into use once: with it begin its packet numbers, which must not begin again. When its use has ended the slot
@@ -36,8 +36,8 @@ module macsec_keys #(
     output logic                    coming,
     output logic [2**SLOT_BITS-1:0] in_use,
 
-    input  logic zeroise,
-    output logic zeroising,
+    input  logic zeroize,
+    output logic zeroizing,
 
     input logic began,
     input logic ended,
@@ -58,7 +58,7 @@ module macsec_keys #(
     logic [7:0] in_flight;
     logic [7:0] ahead;  // frames that began before, and have not ended
     logic last_slot;  // nothing to write behind m_key_slot
-    logic asked;  // to zeroise, while a key is under way
+    logic asked;  // to zeroize, while a key is under way
     logic overwrite;
     logic overwriting;
     logic takes;
@@ -66,8 +66,8 @@ module macsec_keys #(
 
     assign begins = set && set_use && keyed[set_slot];
     assign coming = state != IDLE && !overwriting && m_key_slot == set_slot;
-    assign overwrite = zeroise || asked;
-    assign zeroising = asked || overwriting;
+    assign overwrite = zeroize || asked;
+    assign zeroizing = asked || overwriting;
     assign s_key_tready = state == IDLE && !overwrite;
     assign refused = s_key_tvalid && s_key_tready && in_use[s_key_slot];
     assign takes = s_key_tvalid && s_key_tready && !in_use[s_key_slot];
@@ -104,7 +104,7 @@ module macsec_keys #(
                 end
                 if (loaded && m_key_slot == SLOT_BITS'(i)) keyed[i] <= 1'b1;
             end
-            if (zeroise && state != IDLE) asked <= 1'b1;
+            if (zeroize && state != IDLE) asked <= 1'b1;
             case (state)
                 IDLE: begin
                     if (overwrite) begin

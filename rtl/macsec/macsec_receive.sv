@@ -115,8 +115,8 @@ module macsec_receive
     output logic [            63:0] read_delayed,    // InPktsDelayed
     output logic [2**SLOT_BITS-1:0] in_use,
 
-    input  logic zeroise,
-    output logic zeroising,
+    input  logic zeroize,
+    output logic zeroizing,
 
     output logic count_untagged,     // InPktsUntagged
     output logic count_bad_tag,      // InPktsBadTag
@@ -475,8 +475,8 @@ module macsec_receive
         .begins,
         .coming,
         .in_use,
-        .zeroise,
-        .zeroising,
+        .zeroize,
+        .zeroizing,
         .began,
         .ended(counts),
         .refused(count_key_refused),

@@ -33,11 +33,11 @@ module macsec_registers (
     output logic command_set_channel,
     output logic command_set_sa,
     output logic command_read,
-    output logic command_zeroise,
+    output logic command_zeroize,
     output logic command_clear_reached,
     output logic command_clear_damaged,
     input logic status_busy,
-    input logic status_zeroising,
+    input logic status_zeroizing,
     input logic status_in_use,
     input logic status_no_key,
     input logic status_damaged,
@@ -114,7 +114,7 @@ module macsec_registers (
         command_set_channel <= 1'b0;
         command_set_sa <= 1'b0;
         command_read <= 1'b0;
-        command_zeroise <= 1'b0;
+        command_zeroize <= 1'b0;
         command_clear_reached <= 1'b0;
         command_clear_damaged <= 1'b0;
         if (rst) begin
@@ -124,7 +124,7 @@ module macsec_registers (
             command_set_channel <= '0;
             command_set_sa <= '0;
             command_read <= '0;
-            command_zeroise <= '0;
+            command_zeroize <= '0;
             command_clear_reached <= '0;
             command_clear_damaged <= '0;
             flags_use <= '0;
@@ -157,7 +157,7 @@ module macsec_registers (
                         if (s_axil_wstrb[0]) command_set_channel <= s_axil_wdata[0];
                         if (s_axil_wstrb[0]) command_set_sa <= s_axil_wdata[1];
                         if (s_axil_wstrb[0]) command_read <= s_axil_wdata[2];
-                        if (s_axil_wstrb[0]) command_zeroise <= s_axil_wdata[3];
+                        if (s_axil_wstrb[0]) command_zeroize <= s_axil_wdata[3];
                         if (s_axil_wstrb[0]) command_clear_reached <= s_axil_wdata[4];
                         if (s_axil_wstrb[0]) command_clear_damaged <= s_axil_wdata[5];
                     end
@@ -246,7 +246,7 @@ module macsec_registers (
             6'h1: read = {21'd0, shape_suite, shape_channels};
             6'h2: read = {23'd0, select_receive, select_slot};
             6'h3: read = '0;
-            6'h4: read = {27'd0, status_damaged, status_no_key, status_in_use, status_zeroising, status_busy};
+            6'h4: read = {27'd0, status_damaged, status_no_key, status_in_use, status_zeroizing, status_busy};
             6'h5: read = {26'd0, flags_offset, flags_clear, flags_no_sci, flags_extended, flags_use};
             6'h6: read = sci_high;
             6'h7: read = sci_low;

@@ -108,8 +108,8 @@ module macsec_transmit
     output logic [            63:0] read_octets,  // OutOctetsEncrypted
     output logic [2**SLOT_BITS-1:0] in_use,
 
-    input  logic zeroise,
-    output logic zeroising,
+    input  logic zeroize,
+    output logic zeroizing,
 
     input  logic [         63:0] threshold,
     output logic                 reached,
@@ -368,8 +368,8 @@ module macsec_transmit
         .begins,
         .coming,
         .in_use,
-        .zeroise,
-        .zeroising,
+        .zeroize,
+        .zeroizing,
         .began(begun),
         .ended(icv_valid && icv_ready),
         .refused(count_key_refused),

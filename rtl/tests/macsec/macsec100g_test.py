@@ -217,8 +217,8 @@ async def zeroization_and_refused_keys_are_reported(dut: HierarchyObject) -> Non
     await RisingEdge(dut.clk)
     await core.write("command", 8)
     dut.s_key_tvalid.value = 0
-    assert await core.read("status", "zeroising") == 1
-    while await core.read("status", "zeroising"):
+    assert await core.read("status", "zeroizing") == 1
+    while await core.read("status", "zeroizing"):
         pass
     await ClockCycles(dut.clk, 30)
     for side in (dut.transmit, dut.receive):

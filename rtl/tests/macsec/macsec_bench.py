@@ -180,7 +180,7 @@ class Bench:
         dut.s_key_slot.value = 0
         dut.s_key_key.value = 0
         dut.read_slot.value = 0
-        dut.zeroise.value = 0
+        dut.zeroize.value = 0
         dut.port.value = 0
         if hasattr(dut, "threshold"):
             dut.threshold.value = 0

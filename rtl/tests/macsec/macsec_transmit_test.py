@@ -406,11 +406,11 @@ async def zeroization_leaves_no_key(dut: HierarchyObject) -> None:
     for _ in range(5):
         await bench.send(2, frame)
     await RisingEdge(dut.m_axis_tvalid)
-    dut.zeroise.value = 1
+    dut.zeroize.value = 1
     await RisingEdge(dut.clk)
-    dut.zeroise.value = 0
+    dut.zeroize.value = 0
     await RisingEdge(dut.clk)
-    while dut.zeroising.value:
+    while dut.zeroizing.value:
         await RisingEdge(dut.clk)
     await ClockCycles(dut.clk, 100)
     # Frames in flight are sealed with their key; later frames are not sent.

@@ -145,7 +145,7 @@ async def slot_takes_its_next_key_and_zeroization_leaves_none(dut: HierarchyObje
             await core.load(last, receive)
             await core.use(last, receive)
     await core.write("command", 8)
-    while await core.read("status", "zeroising"):
+    while await core.read("status", "zeroizing"):
         pass
     await ClockCycles(dut.clk, 200)
     zeros = bytes(len(last.key))
