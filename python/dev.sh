@@ -42,7 +42,9 @@ pytest_wheel() { "$PYTHON/venv/bin/python" -P -m pytest --quiet --rootdir python
 # Separate steps test disk images and the jar for Spark, because only they need its tools, and DuckDB's extension, which
 # is built apart.
 test_python() {
-    pytest_wheel --ignore python/tests/test_disk_images.py --ignore python/tests/test_spark_jar.py \
+    # Each file runs in one process, since its tests share a Spark session.
+    pytest_wheel --numprocesses "$(nproc)" --maxprocesses 4 --dist loadfile \
+        --ignore python/tests/test_disk_images.py --ignore python/tests/test_spark_jar.py \
         --ignore python/tests/test_duckdb.py python/tests
 }
 
