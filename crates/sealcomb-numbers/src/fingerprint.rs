@@ -15,17 +15,17 @@ pub struct Fingerprint(pub [u8; 16]);
 impl Fingerprint {
     /// Returns the fingerprint of an ESP key of any length.
     pub fn of(key: &[u8]) -> Self {
-        Self::labelled(key, &[b"sealcomb: fingerprint of an ESP key"])
+        Self::labeled(key, &[b"sealcomb: fingerprint of an ESP key"])
     }
 
     /// Returns the fingerprint of a MACsec key as used by one transmitter. All members of a connectivity association
     /// send under one key, and each counts its own packet numbers. `transmitter` is the part of the nonce that
     /// identifies it: SCI or SSCI.
     pub fn of_transmitter(key: &[u8], transmitter: &[u8]) -> Self {
-        Self::labelled(key, &[b"sealcomb: fingerprint of a MACsec key and its transmitter ", transmitter])
+        Self::labeled(key, &[b"sealcomb: fingerprint of a MACsec key and its transmitter ", transmitter])
     }
 
-    fn labelled(key: &[u8], label: &[&[u8]]) -> Self {
+    fn labeled(key: &[u8], label: &[&[u8]]) -> Self {
         let hmac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
         let tag = label.iter().fold(hmac, Mac::chain_update).finalize().into_bytes();
         Self(*tag.first_chunk().expect("32 bytes have 16"))
