@@ -222,14 +222,14 @@ class Skips(unittest.TestCase):
         answer = self.run_bare("test", "--plan")
         self.assertEqual(answer.returncode, 0, answer.stderr)
         self.assertEqual(answer.stdout.count("missing: bochs (Debian: bochs bochs-term)\n"), 1)
-        self.assertIn("SKIPPED: emulated x86 CPUs: needs", answer.stdout)
+        self.assertIn("SKIPPED: emulated x86 CPUs, half of the backends: needs", answer.stdout)
 
     def test_skipped_steps_are_listed_before_the_last_line(self):
         answer = self.run_bare("test", "--only", "emulated x86")
         self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
         *_, title, skipped, empty, last = answer.stdout.splitlines()
         self.assertEqual((title, empty, last), ("skipped:", "", "all checks passed"))
-        self.assertTrue(skipped.startswith("  emulated x86 CPUs: needs "), skipped)
+        self.assertTrue(skipped.startswith("  emulated x86 CPUs, half of the backends: needs "), skipped)
 
     def test_a_skipped_step_fails_in_ci(self):
         answer = self.run_bare("test", "--only", "emulated x86", CI="true")
