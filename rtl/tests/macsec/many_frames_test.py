@@ -143,9 +143,12 @@ class Line:
         rng, whole = self.rng, sealed.sealed
         places = [(0, 6), (DATA, len(whole) - 16), (len(whole) - 16, len(whole))]
         if self.port.validate == STRICT or one.association.encrypt:
-            places.append((PN, SCI))  # whatever the number, it is refused
-            one.refused += 1
+            places.append((PN, SCI))  # whatever the number, the frame is dropped
             forged = flipped(whole, rng.randrange(*rng.choice(places)), rng.randrange(8))
+            if one.association.ssci is None and not any(forged[PN:SCI]):
+                self.counters["in_bad_tag"] += 1  # zero is not a number
+            else:
+                one.refused += 1
         else:
             forged = flipped(whole, rng.randrange(*rng.choice(places)), rng.randrange(8))
             frame = forged[:12] + forged[DATA : len(whole) - 16]
