@@ -455,7 +455,7 @@ impl Case {
             .expect("a sealed message");
         assert_eq!(memory.publish(&mut data), *message, "{self:?}");
         let mut data = memory.hold(Role::Ciphertext, ciphertext);
-        // AES-SIV and GCM-SIV read the received tag.
+        // Some modes decrypt with the received tag.
         let mut output = memory.hold(Role::Tag, &job.tag);
         memory
             .call(Call::Open, || {

@@ -134,6 +134,8 @@ fn sealing_and_opening_leave_nothing_of_keys_and_messages() {
         for (keys, schedule, in_place, jobs) in [
             (1, Schedule::Auto, false, batch(&[77])),
             (1, Schedule::Auto, true, batch(&[256])),
+            // A stream's copy, made after two pieces, needs more of the table than they did.
+            (1, Schedule::Auto, true, batch(&[1536])),
             (1, Schedule::Auto, true, batch(&lengths)),
             (70, Schedule::Auto, false, batch(&lengths)),
             (9, Schedule::Comb(16), false, batch(&lengths)),

@@ -240,13 +240,21 @@ fn ecb_in_place(key: &Key, decrypts: bool, blocks: &mut [u8]) {
     }
 }
 
-/// `L_0`, `L_1` and so on, computed on demand.
-#[derive(Clone, Default)]
+/// `L_0`, `L_1` and so on, computed on demand. The vector has room for all of them, since growing it would leave copies
+/// in freed memory.
+#[derive(Default)]
 struct Levels(Zeroizing<Vec<Block>>);
+
+impl Clone for Levels {
+    fn clone(&self) -> Self {
+        let mut levels = Vec::with_capacity(LEVELS);
+        levels.extend_from_slice(&self.0);
+        Self(Zeroizing::new(levels))
+    }
+}
 
 impl Levels {
     fn get(&mut self, key: &Key, j: u32) -> Block {
-        // Reserves room for all, since growing the vector would leave copies in freed memory.
         if self.0.is_empty() {
             self.0.reserve_exact(LEVELS);
         }
