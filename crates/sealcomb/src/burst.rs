@@ -158,14 +158,14 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         let mut forged = 0;
         for (flight, (data, (tags, verdicts))) in data.chunks_mut(FLIGHT).zip(results).enumerate() {
             let (mut places, mut messages) = (PLACES, Messages::new());
-            let entries = data.iter_mut().zip(tags).map(|(data, tag)| {
-                let tag = tag.as_ref();
-                (data.as_mut(), tag.len(), read_part(tag))
-            });
+            // Each tag is read once: a second `as_ref` could return fewer bytes to compare.
+            let received: ArrayVec<&[u8], FLIGHT> = tags.iter().map(AsRef::as_ref).collect();
+            let entries = data.iter_mut().zip(&received);
+            let entries = entries.map(|(data, tag)| (data.as_mut(), tag.len(), read_part(tag)));
             self.fill(flight * FLIGHT, &mut places, &mut messages, entries)?;
             self.key.algorithm().code.open(&mut self.batch(&mut messages));
-            for ((message, tag), place) in messages.iter_mut().zip(tags).zip(verdicts) {
-                *place = verdict(kind, message, tag.as_ref());
+            for ((message, tag), place) in messages.iter_mut().zip(received).zip(verdicts) {
+                *place = verdict(kind, message, tag);
                 forged += usize::from(*place == Verdict::Forged);
             }
         }

@@ -5,6 +5,8 @@ mod common {
     pub(crate) mod misuse;
 }
 
+use std::cell::Cell;
+
 use common::{backends, misuse};
 use sealcomb::{
     ALGORITHMS, Algorithm, BatchError, Burst, Error, Key, Kind, OpenJob, SealJob, Verdict, open_batch,
@@ -187,4 +189,27 @@ fn algorithms_with_longer_ciphertexts_take_jobs() {
         assert_eq!(burst.open(&mut data, &tags, &mut [Verdict::Pending]), Err(refused));
         assert_eq!(data, [[5; 32]]);
     }
+}
+
+/// A tag that `as_ref` returns once. Later calls return no bytes.
+struct Once<'a>(&'a [u8], Cell<bool>);
+
+impl AsRef<[u8]> for Once<'_> {
+    fn as_ref(&self) -> &[u8] {
+        if self.1.replace(false) { self.0 } else { &[] }
+    }
+}
+
+#[test]
+fn a_tag_that_changes_between_calls_verifies_nothing() {
+    let key = Key::new(Algorithm::by_id("aes128-gcm").unwrap(), &[7; 16]).unwrap();
+    let mut data = [[1; 40]; 2];
+    let mut tags = [[0; 16]; 2];
+    Burst::new(&key, &[[2; 12]; 2]).seal(&mut data, &mut tags).unwrap();
+    tags[1][0] ^= 1;
+    let tags = [Once(&tags[0], Cell::new(true)), Once(&tags[1], Cell::new(true))];
+    let mut verdicts = [Verdict::Forged; 2];
+    assert_eq!(Burst::new(&key, &[[2; 12]; 2]).open(&mut data, &tags, &mut verdicts), Ok(1));
+    assert_eq!(verdicts, [Verdict::Verified, Verdict::Forged]);
+    assert_eq!(data, [[1; 40], [0; 40]]);
 }
