@@ -32,8 +32,10 @@
 //! [`crate::Backend::best`], whereas [`crate::Key::new`] returns the error.
 //!
 //! # Errors
-//! All methods return the opaque [`Error`] in two cases: the message or the additional data exceeds the algorithm's
-//! limit (nothing was written), or verification fails (the output is zeroed).
+//! All methods return the opaque [`Error`] in these cases:
+//! - The message or the additional data exceeds the algorithm's limit, a ciphertext is shorter than a tag, or a buffer
+//!   cannot hold the tag. Nothing was decrypted.
+//! - Verification fails. The output is zeroed.
 
 pub use ::aead::{Aead, AeadCore, AeadInOut, Error, KeyInit, KeySizeUser, Nonce, Payload, Tag};
 

@@ -203,8 +203,9 @@ impl Key {
     /// interfaces that receive the tag after they have released the message, such as OpenSSL's EVP. The caller must
     /// compare the tags in constant time, and must destroy the message if they differ.
     ///
-    /// AES-SIV and GCM-SIV decrypt with the received tag, which `tag` must contain on entry. Other algorithms ignore
-    /// what it contains.
+    /// AES-SIV, GCM-SIV, COLM0 and, with the feature `research`, COBRA, ELmD with a variable tag, McOE-G and all forms
+    /// of POET decrypt with the received tag, which `tag` must contain on entry. It then contains the same tag if and
+    /// only if the message verifies. Other algorithms ignore what it contains.
     ///
     /// ```
     /// use sealcomb::{Algorithm, Key};

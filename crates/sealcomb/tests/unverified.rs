@@ -4,6 +4,8 @@ mod common {
     pub(crate) mod misuse;
 }
 
+use std::collections::BTreeSet;
+
 use common::misuse;
 use sealcomb::{ALGORITHMS, Algorithm, Backend, Key, OpenJob, SealJob};
 
@@ -23,6 +25,41 @@ fn opening_unverified_returns_the_message_and_the_correct_tag() {
             assert_eq!((data, computed), (message, tag), "{algorithm:?} {backend:?}");
         }
     }
+}
+
+/// The modes that decrypt with the received tag. The documentation of `Key::open_unverified_in_place` names them.
+const READ_THE_TAG: &[&str] = &[
+    "COBRA",
+    "COLM0",
+    "ELmD with a variable tag",
+    "GCM-SIV",
+    "McOE-G",
+    "POET",
+    "POET-AES4",
+    "POET-G",
+    "SIV",
+];
+
+#[test]
+fn only_the_modes_that_decrypt_with_the_tag_require_it() {
+    let mut found = BTreeSet::new();
+    for algorithm in ALGORITHMS.iter().filter(|algorithm| !algorithm.expands() && algorithm.tag_bytes > 0) {
+        let bytes: Vec<u8> = (7..).take(algorithm.key_bytes).collect();
+        let key = Key::new(algorithm, &bytes).unwrap();
+        let nonce = vec![9; algorithm.nonce_bytes];
+        for length in [0, 1, 15, 16, 17, 91, 96, 112] {
+            let length = if algorithm.kind == sealcomb::Kind::Mac { 0 } else { length };
+            let message: Vec<u8> = (0..length).collect();
+            let (mut data, mut tag) = (message.clone(), vec![0; algorithm.tag_bytes]);
+            key.seal_in_place(&nonce, b"header", &mut data, &mut tag).unwrap();
+            let mut computed = vec![0; algorithm.tag_bytes];
+            key.open_unverified_in_place(&nonce, b"header", &mut data, &mut computed).unwrap();
+            if (data, computed) != (message, tag) {
+                found.insert(algorithm.mode);
+            }
+        }
+    }
+    assert_eq!(Vec::from_iter(found), READ_THE_TAG);
 }
 
 #[test]
