@@ -43,8 +43,10 @@ impl AsMut<[u8]> for Buffer {
 }
 
 impl ExpandBuffer for Buffer {
+    /// Returns how many bytes packets may be coalesced to, which is no more than an IP packet can have: this is the
+    /// only limit, and the length fields of a longer packet would be wrong. The buffer itself may be larger.
     fn buf_capacity(&self) -> usize {
-        self.bytes.capacity().max(1 << 16)
+        1 << 16
     }
 
     fn buf_resize(&mut self, new_len: usize, value: u8) {
@@ -59,5 +61,19 @@ impl ExpandBuffer for Buffer {
         let old = self.len;
         self.set_len(old + src.len());
         self.bytes[old..self.len].copy_from_slice(src);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_are_coalesced_to_an_ip_packets_size_at_most_however_large_the_buffer_is() {
+        let mut buffer = Buffer::new(2048);
+        for len in [2048, 40_000, 66_000, 100] {
+            buffer.set_len(len);
+            assert_eq!((buffer.as_ref().len(), buffer.buf_capacity()), (len, 1 << 16));
+        }
     }
 }
