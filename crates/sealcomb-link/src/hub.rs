@@ -1,8 +1,8 @@
 //! The control task: it passes messages and news to the peers and gives each its turns.
 //!
 //! ```text
-//! control message:   to the peer with its sender's boot ID, or else to one at its source whose key authenticates it,
-//!                    or else to any whose key does; the peer then gets a turn
+//! control message:   to the peer with its sender's boot ID if its key authenticates it, or else to one at its source
+//!                    whose key does, or else to any whose key does; the peer then gets a turn
 //! every TICK:        TURNS peers get a turn, the next ones at the next tick
 //!                    messages from unknown sources, as long as the budget for trying the keys of all peers lasts
 //! ```
@@ -54,7 +54,8 @@ pub(crate) struct Hub {
     status: Arc<StatusState>,
     /// The peers by their numbers.
     peers: Vec<Option<Peer>>,
-    /// The number of the peer by the boot ID of its authentic messages.
+    /// The number of the peer that last sent an authentic message with this boot ID: the entries of all
+    /// [`Peer::boots`].
     senders: HashMap<Id, usize>,
     /// The number of the last control.
     serial: u64,
@@ -280,10 +281,17 @@ impl Hub {
         is_accepted
     }
 
-    /// Remembers the boot ID of a peer's authentic message.
+    /// Remembers the boot ID of a peer's authentic message. Another peer may have claimed the same one.
     fn remember(&mut self, slot: usize, boot: Id) {
-        if self.environment.is_single || self.senders.insert(boot, slot).is_some() {
+        if self.environment.is_single {
             return;
+        }
+        let before = self.senders.insert(boot, slot);
+        if before == Some(slot) {
+            return;
+        }
+        if let Some(other) = before.and_then(|other| self.peers[other].as_mut()) {
+            other.boots.retain(|known| *known != boot);
         }
         let Some(peer) = self.peers[slot].as_mut() else { return };
         peer.boots.push_back(boot);
@@ -309,8 +317,11 @@ impl Hub {
         if self.environment.is_single {
             return Some(0);
         }
-        if let Some(slot) = boot.and_then(|boot| self.senders.get(&boot)) {
-            return Some(*slot);
+        // A peer that claims the boot ID of another must not get its messages.
+        if let Some(slot) = boot.and_then(|boot| self.senders.get(&boot)).copied()
+            && self.authenticates(slot, datagram)
+        {
+            return Some(slot);
         }
         let there: Vec<usize> = self.at(source).collect();
         if let [only] = there[..]
@@ -436,5 +447,119 @@ impl Hub {
         });
         tracing::info!("reloaded: peers {}", words.join("; "));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::net::UdpSocket;
+
+    use super::*;
+    use crate::config::Role;
+    use crate::control::message::{Codec, Message, Say};
+    use crate::control::version::Versions;
+    use crate::derive::Root;
+
+    /// A hub that is the master of two peers, whose control keys consist of the bytes 0 and 1.
+    struct Fixture {
+        hub: Hub,
+        threads: Threads,
+        folder: tempfile::TempDir,
+        _news: mpsc::Receiver<PeerNews>,
+    }
+
+    fn address(slot: usize) -> SocketAddr {
+        SocketAddr::from(([192, 0, 2, slot as u8 + 2], 4500))
+    }
+
+    impl Fixture {
+        fn start() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let mut text = r#"
+                role = "master"
+                local = "192.0.2.1:4500"
+                suite = "aes256-gcm"
+                [tun]
+                name = "seal0"
+                addresses = ["10.9.0.1/16"]
+            "#
+            .to_owned();
+            for slot in 0..2 {
+                let name = ["berlin", "madrid"][slot];
+                fs::write(folder.path().join(format!("{name}.control.key")), format!("0{slot}").repeat(32))
+                    .unwrap();
+                fs::write(folder.path().join(format!("{name}.link.key")), format!("1{slot}").repeat(32))
+                    .unwrap();
+                text += &format!(
+                    r#"
+                    [[peer]]
+                    name = "{name}"
+                    address = "{}"
+                    control-key = "{name}.control.key"
+                    allowed = ["10.9.{}.0/24"]
+                    keys = {{ file = "{name}.link.key" }}
+                    "#,
+                    address(slot),
+                    slot + 1
+                );
+            }
+            let path = folder.path().join("link.toml");
+            fs::write(&path, text).unwrap();
+            let config = Config::read(&path).unwrap();
+            let sources = config.peers.iter().map(|peer| Source::new(&peer.keys).unwrap()).collect();
+            let environment = Environment {
+                sockets: vec![UdpSocket::bind("127.0.0.1:0").unwrap()],
+                is_single: false,
+                mail: Arc::default(),
+                is_v4: true,
+            };
+            let status = Arc::new(StatusState::new(1400, Instant::now(), Vec::new()));
+            let threads = Threads::new(Arc::default());
+            let (mut hub, news) = Hub::new(config, path, environment, Arc::default(), status);
+            hub.start(sources, &threads);
+            Self { hub, threads, folder, _news: news }
+        }
+
+        /// Delivers a message of a peer with this boot ID. Returns the peer that is taken for its sender.
+        fn hello(&mut self, slot: usize, boot: Id, count: u64) -> Option<usize> {
+            let codec = Codec::new(&Root::new(&[slot as u8; 32]), Role::Slave);
+            let say = Say::Hello { challenge: Id([9; 16]), versions: Versions::current() };
+            let datagram = codec.write(&Message { from: boot, to: Id::default(), count, say });
+            let addressee = self.hub.addressee(&datagram, sender(&datagram), address(slot));
+            self.hub.deliver(&datagram, address(slot), Instant::now());
+            addressee
+        }
+
+        /// Returns the boot IDs of a peer. All boot IDs must be those of their senders.
+        fn boots(&self, slot: usize) -> Vec<Id> {
+            let boots = |slot: usize| self.hub.peers[slot].as_ref().unwrap().boots.iter().copied();
+            let all = [0, 1].into_iter().flat_map(|slot| boots(slot).map(move |boot| (boot, slot)));
+            assert_eq!(all.collect::<HashMap<Id, usize>>(), self.hub.senders);
+            boots(slot).collect()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_claims_the_boot_id_of_another_keeps_no_message_from_it() {
+        let mut fixture = Fixture::start();
+        let [own, claimed] = [Id([1; 16]), Id([2; 16])];
+        for count in 1..4 {
+            assert_eq!(fixture.hello(0, claimed, count), Some(0));
+            assert_eq!((fixture.boots(0), fixture.boots(1)), (vec![claimed], vec![]));
+            assert_eq!(fixture.hello(1, claimed, count), Some(1));
+            assert_eq!((fixture.boots(0), fixture.boots(1)), (vec![], vec![claimed]));
+        }
+        // What the first peer is forgotten with does not affect the second.
+        assert_eq!(fixture.hello(0, own, 4), Some(0));
+        for boot in 10..14 {
+            assert_eq!(fixture.hello(0, Id([boot; 16]), 5), Some(0));
+        }
+        assert_eq!(
+            (fixture.boots(0), fixture.boots(1)),
+            ([12, 13].map(|i| Id([i; 16])).to_vec(), vec![claimed])
+        );
+        fixture.hub.remove(0);
+        assert_eq!(fixture.hub.senders, HashMap::from([(claimed, 1)]));
     }
 }
