@@ -1,5 +1,6 @@
 //! The master's half of the protocol: it chooses the keys and the time of each rekey.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::end::{End, is_same, random};
@@ -15,6 +16,9 @@ pub(super) const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// Minimum interval between two offers, whatever the peer sends. Each offer consumes a key of the source. It is half
 /// the shortest configurable rekey interval.
 const MIN_INTERVAL: Duration = Duration::from_millis(25);
+/// Maximum number of receiving associations whose use the slave has not confirmed. The slave sends under the oldest of
+/// them only if all later confirmations were lost, each with its retransmissions.
+pub(super) const MAX_UNCONFIRMED: usize = 16;
 
 /// The state of the exchange.
 enum Exchange {
@@ -50,6 +54,8 @@ pub(super) struct Master {
     /// The epoch of the last offer.
     epoch: u64,
     schedule: Schedule,
+    /// Generations accepted since the last `done`.
+    unconfirmed: VecDeque<u64>,
 }
 
 impl Master {
@@ -58,6 +64,7 @@ impl Master {
             exchange: Exchange::Idle,
             epoch: 0,
             schedule: Schedule { every, due: now, not_before: now, pause: FIRST_PAUSE },
+            unconfirmed: VecDeque::new(),
         }
     }
 
@@ -80,8 +87,10 @@ impl Master {
 
     /// Handles a soft limit that the peer has reported for the key of this epoch.
     pub(super) fn peer_soft_limit_reached(&mut self, epoch: u64, now: Instant) {
+        // The slave uses the key, so `done` is on its way or was lost. The slave repeats both messages.
+        let is_confirming = matches!(self.exchange, Exchange::Confirming { .. });
         // Keys of earlier epochs are being replaced already.
-        if epoch == self.epoch {
+        if epoch == self.epoch && !is_confirming {
             self.change_now(now);
         }
     }
@@ -146,6 +155,12 @@ impl Master {
         }
         let (epoch, generation) = (accept.epoch, end.next_generation());
         let association = |spi, sender| SaParameters { generation, epoch, spi, suite: keys.suite(sender) };
+        if self.unconfirmed.len() == MAX_UNCONFIRMED
+            && let Some(oldest) = self.unconfirmed.pop_front()
+        {
+            end.actions.push(Action::Forget(oldest));
+        }
+        self.unconfirmed.push_back(generation);
         end.actions.push(Action::Receive(association(offer.spi, Role::Slave)));
         end.actions.push(Action::SendUnder(association(accept.spi, Role::Master)));
         end.report(Event::Changed(epoch));
@@ -178,8 +193,14 @@ impl Master {
         let Exchange::Confirming { epoch: ours, generation, done, .. } = &self.exchange else { return };
         if *ours == epoch && is_same(&proof, done) {
             end.actions.push(Action::Retire(*generation));
+            self.unconfirmed.clear();
             self.exchange = Exchange::Idle;
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn holds(&self) -> usize {
+        self.unconfirmed.len()
     }
 
     /// Abandons the exchange. The next offer follows after a pause.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
 
-use super::master::MAX_PAUSE;
+use super::master::{MAX_PAUSE, MAX_UNCONFIRMED};
 use super::message::{Bytes32, Codec, Id, Message, Offer};
 use super::slave::MAX_PENDING;
 use super::*;
@@ -715,6 +715,57 @@ fn offers_of_one_key_do_not_add_up() {
     world.assert_bounded();
 }
 
+/// Returns whether a datagram is a message of this type.
+fn is_say(bytes: &[u8], name: &str) -> bool {
+    String::from_utf8_lossy(bytes).contains(&format!("\"say\":{{\"{name}\""))
+}
+
+/// A slave that accepts every offer but reports the end of no exchange makes the master wait, not store keys.
+#[test]
+fn a_slave_that_never_says_done_is_given_no_keys_without_end() {
+    let mut world = World::new();
+    world.ends[0].set_interval(Duration::from_secs(3600), world.now);
+    world.run(500, good_wire);
+    world.ends[0].change_now(world.now);
+    let mut count = 0;
+    let mut epoch = 0;
+    for _ in 0..5000 {
+        world.run(1, good_wire);
+        world.wire.retain(|datagram| !is_say(&datagram.bytes, "done"));
+        epoch = world.epochs()[0].unwrap();
+        count += 1;
+        let boots = world.boots();
+        world.inject(0, &forged(0, boots[1], boots[0], u64::MAX - 5000 + count, Say::SoftLimit { epoch }));
+    }
+    assert!(epoch <= 3, "{epoch} epochs by requests during one exchange");
+    // Without requests, each interval brings an exchange that the slave does not finish.
+    world.ends[0].set_interval(EVERY, world.now);
+    for _ in 0..5000 {
+        world.run(1, good_wire);
+        world.wire.retain(|datagram| !is_say(&datagram.bytes, "done"));
+        let Installed { receiving, retired, .. } = &world.installed[0];
+        assert!(receiving.values().filter(|generation| *generation > retired).count() <= MAX_UNCONFIRMED);
+    }
+    assert!(world.epochs()[0].unwrap() > epoch + 2 * MAX_UNCONFIRMED as u64);
+    world.assert_bounded();
+    world.assert_keys_change_within(1000);
+}
+
+/// The slave then sends under an old key, which the master must still receive under: see [`World::check`].
+#[test]
+fn lost_confirmations_of_several_rekeys_lose_no_packets() {
+    for lost in ["confirm", "done"] {
+        let mut world = World::new();
+        world.run(500, good_wire);
+        let before = world.epochs()[0].unwrap();
+        while world.epochs()[0].unwrap() < before + MAX_UNCONFIRMED as u64 - 1 {
+            world.run(1, good_wire);
+            world.wire.retain(|datagram| !is_say(&datagram.bytes, lost));
+        }
+        world.assert_keys_change_within(1000);
+    }
+}
+
 impl World {
     fn assert_bounded(&self) {
         for end in &self.ends {
@@ -722,7 +773,10 @@ impl World {
             assert!(end.end.actions.is_empty());
             assert!(end.read.len() <= MAX_REMEMBERED && end.end.remembers() <= 2 * MAX_REMEMBERED);
         }
-        let Side::Slave(slave) = &self.ends[1].side else { panic!("the slave is a slave") };
+        let [Side::Master(master), Side::Slave(slave)] = self.ends.each_ref().map(|end| &end.side) else {
+            panic!("a master and a slave")
+        };
+        assert!(master.holds() <= MAX_UNCONFIRMED, "{} generations", master.holds());
         assert!(slave.holds() <= MAX_NEXT_KEYS + MAX_PENDING, "{} names and generations", slave.holds());
     }
 }
