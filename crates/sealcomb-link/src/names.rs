@@ -1,14 +1,19 @@
 //! Resolution of the peer's host name, at the start and whenever the peer is not alive.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use anyhow::Result;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::spawn_blocking;
 
 /// Interval between the first two lookups. It doubles with each, up to [`MAX_WAIT`].
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const MAX_WAIT: Duration = Duration::from_secs(30);
+/// Maximum number of simultaneous lookups. Each occupies a thread, and key sources need threads for their own names.
+const MAX_LOOKUPS: usize = 4;
+
+static LOOKUPS: Semaphore = Semaphore::const_new(MAX_LOOKUPS);
 
 /// The result of a lookup: an address of the peer, or the reason why there is none.
 pub(crate) type Found = Result<SocketAddr, String>;
@@ -28,14 +33,24 @@ pub(crate) async fn resolve(
             wait = FIRST_WAIT;
         }
         wanted.wait_for(|wanted| *wanted).await?;
-        let addresses = tokio::net::lookup_host((host.as_str(), port)).await;
-        let addresses = addresses.map(|all| all.filter(|address| address.is_ipv4() == is_v4).collect());
-        found.send(choose(addresses.map_err(|error| error.to_string()), turn, is_v4)).await?;
+        found.send(choose(look_up(host.clone(), port, is_v4).await?, turn, is_v4)).await?;
         turn += 1;
         // A peer that is back ends the wait.
         let _ = tokio::time::timeout(wait, wanted.wait_for(|wanted| !wanted)).await;
         wait = (wait * 2).min(MAX_WAIT);
     }
+}
+
+/// Returns the addresses of a host, all of one family, or the reason why there are none.
+async fn look_up(host: String, port: u16, is_v4: bool) -> Result<Result<Vec<SocketAddr>, String>> {
+    let permit = LOOKUPS.acquire().await?;
+    let lookup = move || {
+        // Held by the thread: a lookup cannot be canceled, and outlasts a task that is aborted.
+        let _permit = permit;
+        let addresses = (host.as_str(), port).to_socket_addrs().map_err(|error| error.to_string())?;
+        Ok(addresses.filter(|address| address.is_ipv4() == is_v4).collect())
+    };
+    Ok(spawn_blocking(lookup).await?)
 }
 
 /// Chooses one of several addresses, each in its turn.
@@ -73,6 +88,17 @@ mod tests {
         let again = tokio::time::timeout(FIRST_WAIT * 3, found.recv()).await;
         assert!(again.is_err(), "not while it is not wanted");
         wanted.send(true).unwrap();
+        assert!(found.recv().await.unwrap().is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_lookup_waits_while_too_many_are_in_progress() {
+        let others = LOOKUPS.acquire_many(MAX_LOOKUPS as u32).await.unwrap();
+        let (_wanted, receiver) = watch::channel(true);
+        let (sender, mut found) = mpsc::channel(1);
+        tokio::spawn(resolve("localhost".into(), 4500, true, receiver, sender));
+        assert!(tokio::time::timeout(Duration::from_millis(200), found.recv()).await.is_err());
+        drop(others);
         assert!(found.recv().await.unwrap().is_ok());
     }
 }

@@ -26,8 +26,9 @@ use crate::status::{self, StatusState};
 use crate::status_tls;
 use crate::threads::{Threads, guard};
 
-/// Maximum number of threads for DNS lookups, which cannot be canceled.
-const NAME_LOOKUPS: usize = 4;
+/// Maximum number of threads for DNS lookups, which cannot be canceled. Lookups of peers leave most of them to the key
+/// sources.
+const BLOCKING_THREADS: usize = 16;
 
 /// Runs one end of a link until SIGTERM or SIGINT, or until one of its threads or tasks fails.
 pub(crate) fn run(config: &Config, path: &Path, warnings: &[String]) -> Result<()> {
@@ -70,7 +71,7 @@ pub(crate) fn run(config: &Config, path: &Path, warnings: &[String]) -> Result<(
 
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(NAME_LOOKUPS)
+        .max_blocking_threads(BLOCKING_THREADS)
         .build()?;
     let stop = Arc::new(AtomicBool::new(false));
     let mut threads = Threads::new(stop.clone());
