@@ -29,12 +29,13 @@ impl<T: Copy + Eq + Hash> Recent<T> {
         if !self.all.insert(value) {
             return false;
         }
-        self.order.push_back(value);
-        if self.order.len() > self.max
+        // Before the insertion, so that a full queue never grows.
+        if self.order.len() == self.max
             && let Some(oldest) = self.order.pop_front()
         {
             self.all.remove(&oldest);
         }
+        self.order.push_back(value);
         true
     }
 }
@@ -50,5 +51,16 @@ mod tests {
         assert!(recent.insert(3) && !recent.contains(&1) && recent.contains(&2));
         assert!(recent.insert(1) && !recent.contains(&2));
         assert_eq!((recent.order.len(), recent.all.len()), (2, 2));
+    }
+
+    #[test]
+    fn a_full_history_takes_no_more_memory_for_further_values() {
+        let mut recent = Recent::new(64);
+        let fill = |recent: &mut Recent<u32>, values: std::ops::Range<u32>| {
+            assert!(values.into_iter().all(|value| recent.insert(value)));
+            recent.order.capacity()
+        };
+        let full = fill(&mut recent, 0..64);
+        assert_eq!(fill(&mut recent, 64..1000), full);
     }
 }
