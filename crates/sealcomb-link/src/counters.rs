@@ -46,7 +46,7 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Packets read from the TUN device.
+    /// Packets read from the TUN device, including those in `out_dropped_unreadable`.
     out_packets,
     /// Packets sealed and sent.
     out_sent,
@@ -65,6 +65,9 @@ counters! {
     out_dropped_no_peer,
     /// Packets dropped because sealing or sending failed.
     out_dropped_unsent,
+    /// Packets dropped because they are longer than the MTU that the TUN device had at the start, or because they
+    /// cannot be divided into segments. Undivided packets count as one.
+    out_dropped_unreadable,
     /// Datagrams received, from any address. Segments of a coalesced datagram count individually.
     in_datagrams,
     /// NAT keepalives (RFC 3948, section 2.3).
@@ -113,6 +116,7 @@ impl Counts {
             self.out_dropped_not_ip,
             self.out_dropped_no_peer,
             self.out_dropped_unsent,
+            self.out_dropped_unreadable,
         ];
         i128::from(self.out_packets)
             - i128::from(self.out_sent)

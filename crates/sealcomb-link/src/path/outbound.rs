@@ -142,7 +142,7 @@ impl Outbound {
     /// # Errors
     /// The device was deleted.
     pub(super) fn step(&mut self, tun: &SyncDevice, udp: &mut Udp, shared: &Shared) -> io::Result<bool> {
-        let count = self.read(tun)?;
+        let count = self.read(tun, shared)?;
         if count == 0 {
             return Ok(false);
         }
@@ -161,7 +161,7 @@ impl Outbound {
     }
 
     /// Reads until the batch is full or the device is empty. Returns the number of packets.
-    fn read(&mut self, tun: &SyncDevice) -> io::Result<usize> {
+    fn read(&mut self, tun: &SyncDevice, shared: &Shared) -> io::Result<usize> {
         let mut count = 0;
         while count < BATCH {
             let (buffers, sizes) = (&mut self.buffers[count..], &mut self.sizes[count..]);
@@ -169,7 +169,12 @@ impl Outbound {
                 Ok(read) => count += read,
                 // The device was deleted.
                 Err(error) if error.raw_os_error() == Some(Errno::EBADFD as i32) => return Err(error),
-                Err(_) => break,
+                Err(error) => {
+                    let lost = usize::from(is_packet_lost(&error));
+                    add(&shared.counters.out_packets, lost);
+                    add(&shared.counters.out_dropped_unreadable, lost);
+                    break;
+                }
             }
         }
         Ok(count)
@@ -238,6 +243,12 @@ impl Outbound {
             }
         }
     }
+}
+
+/// Returns whether a failed read has consumed a packet. The errors of the operating system, such as that of an empty
+/// device, mean that there was none; all others are about the packet.
+fn is_packet_lost(error: &io::Error) -> bool {
+    error.raw_os_error().is_none()
 }
 
 /// Assigns each packet to a peer by its destination, and sorts them by peers. Counts and drops those that are no IP

@@ -217,6 +217,17 @@ class Data(OnALink):
         self.a.run("ping", "-c", "1", "-M", "do", "-s", str(mtu - 28), TUNNEL_V4[1])
         self.assert_nothing_lost(a, b)
 
+    def test_a_packet_longer_than_the_devices_first_mtu_is_counted(self) -> None:
+        a, b = self.links()
+        self.a.run("ip", "link", "set", "seal", "mtu", "9000")
+        ping = self.a.command("ping", "-c", "3", "-i", "0.2", "-W", "1", "-M", "do", "-s", "8000", TUNNEL_V4[1])
+        self.assertEqual(subprocess.run(ping, stdout=subprocess.DEVNULL, check=False).returncode, 1)
+        self.assertEqual(a.counters()["out_dropped_unreadable"], 3)
+        self.assertEqual(a.status()["unaccounted_out"], 0)
+        # Other packets still pass.
+        self.a.run("ping", "-c", "3", "-i", "0.2", TUNNEL_V4[1])
+        self.assert_nothing_lost(a, b)
+
     def test_a_smaller_path_mtu_than_configured_is_discovered(self) -> None:
         for version in (4, 6):
             with self.subTest(version), net.routed_hosts(1400) as self.hosts:
