@@ -17,7 +17,7 @@ use sealcomb_esp::Fingerprint;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::config::{ClientTls, Etsi014, Keys};
 use crate::control::SourceKey;
@@ -257,6 +257,12 @@ struct ContainedKey {
     key: String,
 }
 
+impl Drop for ContainedKey {
+    fn drop(&mut self) {
+        self.key.zeroize();
+    }
+}
+
 /// Creates an HTTP client with this identity. Without one, it is for a server on this machine.
 ///
 /// # Errors
@@ -349,25 +355,35 @@ impl KmeClient {
 
     /// Requests new keys (GS QKD 014, section 5.2).
     async fn enc_keys(&self, number: usize) -> Answer<Vec<SourceKey>> {
-        self.ask_for_keys("enc_keys", &EncRequest { number, size: self.size }).await
+        self.ask_for_keys("enc_keys", &EncRequest { number, size: self.size }, number).await
     }
 
     /// Requests the key with this ID (GS QKD 014, section 5.3).
     async fn dec_key(&self, id: &str) -> Answer<SourceKey> {
         let request = DecRequest { key_ids: [KeyId { key_id: id }] };
-        let keys = self.ask_for_keys("dec_keys", &request).await?;
+        let keys = self.ask_for_keys("dec_keys", &request, 1).await?;
         let other =
             || SourceError::Malformed("dec_keys: the KME returned a different key than requested".into());
         keys.into_iter().find(|key| key.id == id).ok_or_else(other)
     }
 
-    async fn ask_for_keys(&self, method: &str, request: &impl Serialize) -> Answer<Vec<SourceKey>> {
+    /// Requests keys, `number` of them at most.
+    async fn ask_for_keys(
+        &self,
+        method: &str,
+        request: &impl Serialize,
+        number: usize,
+    ) -> Answer<Vec<SourceKey>> {
         let request = self.client.post(format!("{}/{method}", self.url)).json(request);
         let container: Container = self.ask(method, request).await?;
         if container.keys.is_empty() {
             return Err(SourceError::Empty);
         }
-        container.keys.into_iter().map(|key| self.read(key)).collect()
+        let count = container.keys.len();
+        if count > number {
+            return malformed(format!("{method}: the KME returned {count} keys instead of at most {number}"));
+        }
+        container.keys.iter().map(|key| self.read(key)).collect()
     }
 
     async fn ask<T: DeserializeOwned>(&self, method: &str, request: RequestBuilder) -> Answer<T> {
@@ -388,9 +404,8 @@ impl KmeClient {
             .or_else(|_| malformed(format!("{method}: the response does not conform to GS QKD 014")))
     }
 
-    fn read(&self, key: ContainedKey) -> Answer<SourceKey> {
-        let text = Zeroizing::new(key.key);
-        let Ok(bytes) = BASE64_STANDARD.decode(text.as_bytes()).map(Zeroizing::new) else {
+    fn read(&self, key: &ContainedKey) -> Answer<SourceKey> {
+        let Ok(bytes) = BASE64_STANDARD.decode(&key.key).map(Zeroizing::new) else {
             return malformed("a key in the response is not valid base64");
         };
         checked(&key.key_id, bytes, self.size)
@@ -512,7 +527,13 @@ mod tests {
     }
 
     fn container(id: &str, key: &str) -> Vec<u8> {
-        ok(format!(r#"{{"keys": [{{"key_ID": "{id}", "key": "{key}"}}]}}"#).as_bytes())
+        container_of(&[id], key)
+    }
+
+    fn container_of(ids: &[&str], key: &str) -> Vec<u8> {
+        let keys: Vec<String> =
+            ids.iter().map(|id| format!(r#"{{"key_ID": "{id}", "key": "{key}"}}"#)).collect();
+        ok(format!(r#"{{"keys": [{}]}}"#, keys.join(", ")).as_bytes())
     }
 
     const KEY: &str = "c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IHNlYyE=";
@@ -548,6 +569,22 @@ mod tests {
             let (answer, request) = exchange(&status(fields), b"", 4).await;
             let error = answer.err().unwrap().to_string();
             assert!(request.is_empty() && error.contains("`size` in [keys.etsi014] is 256"), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_kme_returns_no_more_keys_than_requested() {
+        let ids: [&str; 4] = ["one", "two", "three", "four"];
+        for (wanted, returned) in [(1, 1), (2, 1), (3, 3), (1, 2), (3, 4)] {
+            let status = ok(br#"{"max_key_per_request": 128}"#);
+            let (answer, _) = exchange(&status, &container_of(&ids[..returned], KEY), wanted).await;
+            let expected = if returned <= wanted {
+                Ok(returned)
+            } else {
+                let why = format!("enc_keys: the KME returned {returned} keys instead of at most {wanted}");
+                Err(SourceError::Malformed(why))
+            };
+            assert_eq!(answer.map(|keys| keys.len()), expected);
         }
     }
 
