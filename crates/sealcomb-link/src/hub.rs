@@ -57,7 +57,7 @@ pub(crate) struct Hub {
     /// The number of the peer that last sent an authentic message with this boot ID: the entries of all
     /// [`Peer::boots`].
     senders: HashMap<Id, usize>,
-    /// The number of the last control.
+    /// The number of the tasks that were started last.
     serial: u64,
     /// The number of the peer that gets the next turn.
     next: usize,
@@ -139,7 +139,7 @@ impl Hub {
                 Some(news) = news.recv() => self.pass_on(news),
                 error = threads.ended() => return Err(error),
                 _ = tick.tick() => is_tick = true,
-                _ = hang_up.recv() => self.reload(threads).await,
+                _ = hang_up.recv() => self.reload(threads),
                 _ = terminate.recv() => return Ok(()),
                 _ = interrupt.recv() => return Ok(()),
             }
@@ -346,7 +346,7 @@ impl Hub {
     }
 
     /// Applies the configuration file again.
-    async fn reload(&mut self, threads: &Threads) {
+    fn reload(&mut self, threads: &Threads) {
         let new = match Config::read(&self.path) {
             Ok(new) => new,
             Err(errors) => {
@@ -362,8 +362,8 @@ impl Hub {
             tracing::warn!("not reloaded: changing these fields requires a restart: {}", fields.join(", "));
         }
         let outcome = match (self.config.has_tables(), new.has_tables()) {
-            (true, true) => self.reload_tables(new, threads).await,
-            (false, false) => self.reload_only(new).await,
+            (true, true) => self.reload_tables(new, threads),
+            (false, false) => self.reload_only(new, threads),
             _ => return,
         };
         if let Err(error) = outcome {
@@ -372,18 +372,31 @@ impl Hub {
     }
 
     /// Applies the reloadable fields of a configuration without tables of peers.
-    async fn reload_only(&mut self, mut new: Config) -> Result<()> {
+    fn reload_only(&mut self, mut new: Config, threads: &Threads) -> Result<()> {
         let new = new.peers.remove(0);
-        let now = Instant::now();
         let source = Source::new(&new.keys)?;
-        let Some(keying) = self.keying(0) else { return Ok(()) };
-        let is_same_kind = keying.is_single_use == source.is_single_use();
+        let is_same_kind =
+            self.keying(0).is_some_and(|keying| keying.is_single_use == source.is_single_use());
         if !is_same_kind {
             tracing::warn!("not reloaded: changing the type of key source requires a restart");
         }
-        keying.reload(new, is_same_kind.then_some(source), now).await;
+        self.change(0, new, is_same_kind.then_some(source), threads);
         tracing::info!("reloaded: [keys], [rekey], [limits], [liveness] and overlap");
         Ok(())
+    }
+
+    /// Applies the reloadable fields of a peer's new configuration, and rekeys. `source` is its key source, if it can
+    /// replace the current one.
+    fn change(&mut self, slot: usize, new: PeerConfig, source: Option<Source>, threads: &Threads) {
+        let Some(Peer { keying, .. }) = self.peers.get_mut(slot).and_then(Option::as_mut) else { return };
+        if let Some(source) = source
+            && !keying.config.keys.is_same(&new.keys)
+        {
+            self.serial += 1;
+            let is_v4 = self.environment.is_v4;
+            keying.replace_source(new.keys.clone(), source, self.serial, is_v4, &self.news, threads);
+        }
+        keying.reload(new, Instant::now());
     }
 
     /// Finds out what a new configuration changes.
@@ -413,9 +426,8 @@ impl Hub {
 
     /// Adds, removes and changes peers. The others notice nothing. A peer whose suite, control key or similar
     /// fields change starts again.
-    async fn reload_tables(&mut self, new: Config, threads: &Threads) -> Result<()> {
+    fn reload_tables(&mut self, new: Config, threads: &Threads) -> Result<()> {
         let Changes { removed, changed, added } = self.changes(&new)?;
-        let now = Instant::now();
         let name = |config: &PeerConfig| config.name.clone().unwrap_or_default();
         let names_of = |slots: &[usize]| -> HashSet<String> {
             slots.iter().filter_map(|slot| Some(name(&self.peers[*slot].as_ref()?.keying.config))).collect()
@@ -432,9 +444,7 @@ impl Hub {
             self.remove(slot);
         }
         for (slot, config, source) in changed {
-            if let Some(keying) = self.keying(slot) {
-                keying.reload(config, Some(source), now).await;
-            }
+            self.change(slot, config, Some(source), threads);
         }
         for (config, source) in added {
             self.add(config, source, threads);
@@ -455,11 +465,17 @@ mod tests {
     use std::fs;
     use std::net::UdpSocket;
 
+    use tokio::sync::oneshot;
+    use zeroize::Zeroizing;
+
     use super::*;
     use crate::config::Role;
+    use crate::control::SourceKey;
     use crate::control::message::{Codec, Message, Say};
     use crate::control::version::Versions;
     use crate::derive::Root;
+    use crate::keying::News;
+    use crate::supply::SourceEvent;
 
     /// A hub that is the master of two peers, whose control keys consist of the bytes 0 and 1.
     struct Fixture {
@@ -561,5 +577,41 @@ mod tests {
         );
         fixture.hub.remove(0);
         assert_eq!(fixture.hub.senders, HashMap::from([(claimed, 1)]));
+    }
+
+    fn file_keys(byte: u8, count: usize) -> News {
+        let key = SourceKey { id: format!("file-{byte}"), key: Zeroizing::new(vec![byte; 32]) };
+        News::Source(SourceEvent::Keys(vec![key; count], oneshot::channel().0))
+    }
+
+    #[tokio::test]
+    async fn a_reload_discards_the_keys_of_another_source_and_no_others() {
+        let mut fixture = Fixture::start();
+        let change = |fixture: &mut Fixture, file: &str, contents: &str| {
+            fs::write(fixture.folder.path().join(file), contents).unwrap();
+            let serial = fixture.hub.keying(0).unwrap().serial;
+            fixture.hub.reload(&fixture.threads);
+            serial
+        };
+        let wants = |fixture: &mut Fixture| fixture.hub.keying(0).unwrap().machine.wants(4);
+        let serial = fixture.hub.keying(0).unwrap().serial;
+        fixture.hub.pass_on((0, serial, file_keys(0x10, 4)));
+        assert_eq!(wants(&mut fixture), 0);
+
+        let faster = fs::read_to_string(fixture.folder.path().join("link.toml")).unwrap()
+            + "[peer.rekey]\nevery = \"200ms\"\n";
+        let faster = faster.replacen("[[peer]]", "[rekey]\nevery = \"100ms\"\n[[peer]]", 1);
+        let before = change(&mut fixture, "link.toml", &faster);
+        let keying = fixture.hub.keying(0).unwrap();
+        assert_eq!((keying.config.rekey.age, keying.serial), (Duration::from_millis(100), before));
+        assert_eq!(wants(&mut fixture), 0, "the source is the same");
+
+        let old = change(&mut fixture, "berlin.link.key", &"20".repeat(32));
+        let new = fixture.hub.keying(0).unwrap().serial;
+        assert_eq!(wants(&mut fixture), 4, "the keys of the old source are discarded");
+        fixture.hub.pass_on((0, old, file_keys(0x10, 4)));
+        assert_eq!(wants(&mut fixture), 4, "and so are those that arrive later");
+        fixture.hub.pass_on((0, new, file_keys(0x20, 4)));
+        assert_eq!(wants(&mut fixture), 0);
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Mutex, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 
 use crate::config::peers::PeerConfig;
-use crate::config::{Peer, Role};
+use crate::config::{Keys, Peer, Role};
 use crate::control::message::Refusal;
 use crate::control::{Action, Control, Event, Settings};
 use crate::keys::{Source, SourceError};
@@ -20,7 +20,7 @@ use crate::path::send_nat_keepalive;
 use crate::path::tunnels::Tunnel;
 use crate::path::udp::reconnect;
 use crate::status::KeyCounters;
-use crate::supply::{SharedSource, SourceEvent, fetch, supply};
+use crate::supply::{SourceEvent, fetch, supply};
 use crate::threads::Threads;
 
 /// What the control of all peers shares.
@@ -42,7 +42,8 @@ pub(crate) enum News {
     Name(Found),
 }
 
-/// The news of a peer: the number of the peer, and that of its control, since another peer may have got the number.
+/// The news of a peer: the number of the peer, and that of the tasks that they come from, since another peer may have
+/// got the number, or the peer another key source.
 pub(crate) type PeerNews = (usize, u64, News);
 
 /// The control of one peer.
@@ -51,7 +52,7 @@ pub(crate) struct Keying {
     pub machine: Control,
     pub tunnel: Arc<Tunnel>,
     pub counters: Arc<KeyCounters>,
-    /// The number of this control, counted from the start of the link.
+    /// The number of the current tasks, counted from the start of the link.
     pub serial: u64,
     /// The peer's address, as known to the packet threads.
     pub address: Option<SocketAddr>,
@@ -69,7 +70,6 @@ pub(crate) struct Keying {
 
 /// The tasks of a peer, and what they are asked for.
 struct Tasks {
-    source: SharedSource,
     /// The number of keys to request in advance (master only).
     wanted: watch::Sender<usize>,
     /// The IDs of the keys to fetch (slave only).
@@ -133,14 +133,13 @@ impl Tasks {
         news: &mpsc::Sender<PeerNews>,
         threads: &Threads,
     ) -> Self {
-        let source: SharedSource = Arc::new(Mutex::new(Arc::new(source)));
         let (wanted, wants) = watch::channel(0);
         // The state machine fetches one key at a time.
         let (ids, named) = mpsc::channel(1);
         let sender = forward(slot, serial, news, News::Source);
         let mut handles = vec![match config.role {
-            Role::Master => threads.start_task("source", supply(source.clone(), wants, sender)),
-            Role::Slave => threads.start_task("source", fetch(source.clone(), named, sender)),
+            Role::Master => threads.start_task("source", supply(source, wants, sender)),
+            Role::Slave => threads.start_task("source", fetch(source, named, sender)),
         }];
         let (is_name_wanted, wants_name) = watch::channel(true);
         if let Peer::Name { host, port } = &config.address {
@@ -148,7 +147,7 @@ impl Tasks {
             let lookups = resolve(host.clone(), *port, is_v4, wants_name, found);
             handles.push(threads.start_task("names", lookups));
         }
-        Self { source, wanted, ids, is_name_wanted, handles }
+        Self { wanted, ids, is_name_wanted, handles }
     }
 }
 
@@ -391,12 +390,24 @@ impl Keying {
         self.log.event(event, now);
     }
 
-    /// Applies the reloadable fields of a new configuration, and rekeys. `source` replaces the key source.
-    pub(crate) async fn reload(&mut self, new: PeerConfig, source: Option<Source>, now: Instant) {
-        if let Some(source) = source {
-            *self.tasks.source.lock().await = Arc::new(source);
-            self.config.keys = new.keys;
-        }
+    /// Replaces the key source. Requests to the old one are canceled, and the news of its tasks no longer count.
+    pub(crate) fn replace_source(
+        &mut self,
+        keys: Keys,
+        source: Source,
+        serial: u64,
+        is_v4: bool,
+        news: &mpsc::Sender<PeerNews>,
+        threads: &Threads,
+    ) {
+        self.config.keys = keys;
+        self.serial = serial;
+        self.tasks = Tasks::start(&self.config, source, (self.tunnel.slot, serial), is_v4, news, threads);
+        self.machine.source_replaced();
+    }
+
+    /// Applies the reloadable fields of a new configuration except for the key source, and rekeys.
+    pub(crate) fn reload(&mut self, new: PeerConfig, now: Instant) {
         self.config.rekey = new.rekey;
         self.config.limits = new.limits;
         self.config.overlap = new.overlap;

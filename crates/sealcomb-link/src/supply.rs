@@ -1,16 +1,12 @@
 //! The tasks that request keys from the source, with exponential backoff while it delivers none.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use tokio::sync::{Mutex, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::control::SourceKey;
 use crate::keys::{Source, SourceError};
-
-/// The current source. Reloading the configuration may replace it.
-pub(crate) type SharedSource = Arc<Mutex<Arc<Source>>>;
 
 /// The result of a request to the source.
 pub(crate) enum SourceEvent {
@@ -43,15 +39,14 @@ impl Backoff {
 /// Requests keys for the master in advance. `wants` is the number of missing keys. Returns only on error, when the
 /// receiver of its events is gone.
 pub(crate) async fn supply(
-    source: SharedSource,
+    source: Source,
     mut wants: watch::Receiver<usize>,
     news: mpsc::Sender<SourceEvent>,
 ) -> Result<()> {
     let mut backoff = Backoff::new();
     loop {
         let wanted = *wants.wait_for(|wanted| *wanted > 0).await?;
-        let current = source.lock().await.clone();
-        let new = match current.new_keys(wanted).await {
+        let new = match source.new_keys(wanted).await {
             Ok(keys) => {
                 let (sender, used) = oneshot::channel();
                 news.send(SourceEvent::Keys(keys, sender)).await?;
@@ -73,14 +68,13 @@ pub(crate) async fn supply(
 /// Fetches the keys whose IDs arrive on `ids`, for the slave. Returns only on error, when the other end of a channel
 /// is gone.
 pub(crate) async fn fetch(
-    source: SharedSource,
+    source: Source,
     mut ids: mpsc::Receiver<String>,
     news: mpsc::Sender<SourceEvent>,
 ) -> Result<()> {
     let mut backoff = Backoff::new();
     while let Some(id) = ids.recv().await {
-        let current = source.lock().await.clone();
-        let key = current.key(&id).await;
+        let key = source.key(&id).await;
         let wait = if key.is_ok() {
             backoff = Backoff::new();
             Duration::ZERO
@@ -107,7 +101,7 @@ mod tests {
     use crate::config::{ClientTls, Etsi014, Keys, Requests};
 
     /// Starts a KME that delivers at most `max_per_request` keys per request, and returns a source that uses it.
-    async fn source(max_per_request: u64, faults: Faults) -> SharedSource {
+    async fn source(max_per_request: u64, faults: Faults) -> Source {
         let folder = tempfile::tempdir().unwrap();
         let names = |names: [&str; 1]| names.map(str::to_owned).to_vec();
         let [entities, saes, addresses] = [["kme"], ["alice"], ["127.0.0.1"]].map(names);
@@ -143,13 +137,13 @@ mod tests {
             },
             requests: Requests { size: 256, ahead: 4, timeout: Duration::from_secs(20) },
         };
-        Arc::new(Mutex::new(Arc::new(Source::new(&Keys::Etsi014(etsi014)).unwrap())))
+        Source::new(&Keys::Etsi014(etsi014)).unwrap()
     }
 
     /// Runs `supply` for `time` or until it has delivered `wanted` keys. Unless `uses`, every key counts as a
     /// repeated one. Returns the number of keys and the errors.
     async fn supplied(
-        source: SharedSource,
+        source: Source,
         wanted: usize,
         time: Duration,
         uses: bool,

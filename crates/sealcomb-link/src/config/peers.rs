@@ -119,7 +119,7 @@ impl Keys {
 
     /// Returns whether both describe the same source with the same credentials. A source that is not known to be the
     /// same counts as another one.
-    fn is_same(&self, other: &Self) -> bool {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::File(ours), Self::File(theirs)) => ours[..].ct_eq(&theirs[..]).into(),
             (Self::Etsi014(ours), Self::Etsi014(theirs)) => {

@@ -106,6 +106,13 @@ impl Master {
         self.change_now(now);
     }
 
+    pub(super) fn source_replaced(&mut self, end: &mut End) {
+        end.keys.clear();
+        if matches!(self.exchange, Exchange::Offered { .. }) {
+            self.exchange = Exchange::Idle;
+        }
+    }
+
     pub(super) fn tick(&mut self, end: &mut End, now: Instant) {
         self.offer_if_due(end, now);
         let (retransmit, say) = match &mut self.exchange {

@@ -317,6 +317,16 @@ impl Control {
         }
     }
 
+    /// Reports that the source was replaced. The master discards the keys of the old one that it has not used, and
+    /// withdraws an offer that is not accepted yet. The slave fetches the key that it waits for again, and keeps those
+    /// that it has fetched: the master decides which of them are used.
+    pub fn source_replaced(&mut self) {
+        match &mut self.side {
+            Side::Master(master) => master.source_replaced(&mut self.end),
+            Side::Slave(slave) => slave.source_replaced(&mut self.end),
+        }
+    }
+
     /// Runs all timers that have expired: retransmissions, heartbeats, and rekeys.
     pub fn tick(&mut self, now: Instant) {
         self.presence.tick(&mut self.end, now);

@@ -70,6 +70,11 @@ impl Slave {
         self.ahead.clear();
     }
 
+    pub(super) fn source_replaced(&mut self, end: &mut End) {
+        self.asked = None;
+        self.ask(end);
+    }
+
     pub(super) fn tick(&mut self, end: &mut End, now: Instant) {
         if let Some(Following { epoch, soft_limit_notice: Some(retransmit), .. }) = &mut self.following
             && retransmit.is_due(now)

@@ -362,6 +362,42 @@ fn a_source_that_does_not_answer_is_asked_for_one_key_and_then_for_the_latest() 
     world.assert_keys_change_within(1000);
 }
 
+#[test]
+fn no_key_of_a_replaced_source_is_offered() {
+    for wait in [0, 1, 2, 3, 50] {
+        let mut world = World::new();
+        world.run(500, good_wire);
+        world.ends[0].change_now(world.now);
+        // The offer may be due, on its way, accepted, or confirmed.
+        world.run(wait, good_wire);
+        world.ends[0].source_replaced();
+        world.ends[0].change_now(world.now);
+        let (sent, old) = (world.recorded.len(), world.issued);
+        world.assert_keys_change_within(60);
+        let codec = Codec::new(&Root::new(&CONTROL_KEY), Role::Slave);
+        for (to, bytes) in &world.recorded[sent..] {
+            if let (1, Some(Message { say: Say::Offer(offer), .. })) = (to, codec.read(bytes)) {
+                for id in [offer.key].iter().chain(&offer.next_keys) {
+                    assert!(id["key-".len()..].parse::<u32>().unwrap() > old, "{id} after {wait} ms");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_slave_asks_a_new_source_for_the_key_that_the_old_one_did_not_deliver() {
+    let mut world = World::new();
+    world.slave_source_takes = Duration::from_secs(3600);
+    world.run(500, good_wire);
+    world.ends[1].source_replaced();
+    world.run(1, good_wire);
+    let names: Vec<&String> = world.asked.iter().map(|(_, id)| id).collect();
+    assert!(names.len() == 2 && names[0] == names[1], "{names:?}");
+    world.slave_source_takes = Duration::ZERO;
+    world.assert_keys_change_within(1000);
+}
+
 /// Describes an action.
 fn effect(action: &Action) -> String {
     match action {
