@@ -288,7 +288,7 @@ impl sealcomb_burst {
     #[inline(always)]
     unsafe fn process_columns<D: Columns>(&self, key: &Key, flight: Range<usize>) -> Result<bool, Mistake> {
         let (first, count) = (flight.start, flight.len());
-        self.check_key(key)?;
+        self.check_key(key).map_err(|mistake| Mistake { index: Some(first), ..mistake })?;
         // Slices own nothing: `ManuallyDrop` saves passes over them that would drop nothing.
         let mut nonces = ManuallyDrop::new(ArrayVec::<&[u8], FLIGHT>::new());
         let mut aads = ManuallyDrop::new(ArrayVec::<&[u8], FLIGHT>::new());

@@ -168,7 +168,11 @@ static void is_reserved(sealcomb_burst *b, size_t at) { (void)at; b->reserved = 
 static void short_tags(sealcomb_burst *b, size_t at) { (void)at; b->tag_bytes = TAG - 1; }
 static void no_nonce(sealcomb_burst *b, size_t at) { (void)at; b->nonce_bytes = 0; }
 
-static void check_mistake(sealcomb_status status, mistake *make_mistake, bool of_a_message) {
+/* The message that a mistake makes invalid: none, if the burst itself is invalid; the one at the mistake's place; or
+ * the first, if all are invalid. */
+typedef enum { NO_MESSAGE, ONE_MESSAGE, ALL_MESSAGES } invalid;
+
+static void check_mistake(sealcomb_status status, mistake *make_mistake, invalid which) {
     static const size_t counts[] = {1, 64, 65, MAX}, places[] = {0, 1, 63, 64, MAX - 1};
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
         for (size_t p = 0; p < sizeof places / sizeof places[0] && places[p] < counts[c]; p++) {
@@ -190,8 +194,9 @@ static void check_mistake(sealcomb_status status, mistake *make_mistake, bool of
                 if (opens && make_mistake == aad_in_tag) continue;
                 EXPECT(status, opens ? sealcomb_burst_open(&burst) : sealcomb_burst_seal(&burst));
                 CHECK(is_filled_with(data[0], 0xA5, sizeof data) && is_filled_with(tags[0], 0xA5, sizeof tags));
-                for (size_t i = 0; i < counts[c]; i++) {
-                    if (of_a_message) CHECK(statuses[i] == (i == places[p] ? status : SEALCOMB_NOT_DONE));
+                size_t first = which == ONE_MESSAGE ? places[p] : 0;
+                for (size_t i = 0; which != NO_MESSAGE && i < counts[c]; i++) {
+                    CHECK(statuses[i] == (i == first ? status : SEALCOMB_NOT_DONE));
                 }
             }
         }
@@ -199,32 +204,32 @@ static void check_mistake(sealcomb_status status, mistake *make_mistake, bool of
 }
 
 static void check_mistakes(void) {
-    check_mistake(SEALCOMB_ERROR_POINTER, no_message, true);
-    check_mistake(SEALCOMB_ERROR_POINTER, no_aad, true);
-    check_mistake(SEALCOMB_ERROR_POINTER, no_own_key, true);
-    check_mistake(SEALCOMB_ERROR_NONCE_LENGTH, own_mac, true);
-    check_mistake(SEALCOMB_ERROR_POINTER, huge_message, true);
-    check_mistake(SEALCOMB_ERROR_POINTER, huge_aad, true);
-    check_mistake(SEALCOMB_ERROR_OVERLAP, aad_in_message, true);
-    check_mistake(SEALCOMB_ERROR_OVERLAP, aad_in_tag, true);
-    check_mistake(SEALCOMB_ERROR_OVERLAP, message_in_tags, true);
-    check_mistake(SEALCOMB_ERROR_OVERLAP, message_in_nonces, true);
-    check_mistake(SEALCOMB_ERROR_POINTER, no_key, false);
-    check_mistake(SEALCOMB_ERROR_POINTER, two_keys, false);
-    check_mistake(SEALCOMB_ERROR_POINTER, no_messages, false);
-    check_mistake(SEALCOMB_ERROR_POINTER, no_place_for_tags, false);
-    check_mistake(SEALCOMB_ERROR_POINTER, no_message_bytes, false);
-    check_mistake(SEALCOMB_ERROR_POINTER, no_aad_bytes, false);
-    check_mistake(SEALCOMB_ERROR_POINTER, no_nonces, false);
-    check_mistake(SEALCOMB_ERROR_POINTER, close_nonces, false);
-    check_mistake(SEALCOMB_ERROR_POINTER, close_tags, false);
-    check_mistake(SEALCOMB_ERROR_POINTER, far_nonces, false);
-    check_mistake(SEALCOMB_ERROR_POINTER, huge_count, false);
-    check_mistake(SEALCOMB_ERROR_POINTER, misaligned, false);
-    check_mistake(SEALCOMB_ERROR_JOB_SIZE, wrong_size, false);
-    check_mistake(SEALCOMB_ERROR_JOB_SIZE, is_reserved, false);
-    check_mistake(SEALCOMB_ERROR_TAG_LENGTH, short_tags, false);
-    check_mistake(SEALCOMB_ERROR_NONCE_LENGTH, no_nonce, false);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_message, ONE_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_aad, ONE_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_own_key, ONE_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_NONCE_LENGTH, own_mac, ONE_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, huge_message, ONE_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, huge_aad, ONE_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_OVERLAP, aad_in_message, ONE_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_OVERLAP, aad_in_tag, ONE_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_OVERLAP, message_in_tags, ONE_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_OVERLAP, message_in_nonces, ONE_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_key, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, two_keys, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_messages, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_place_for_tags, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_message_bytes, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_aad_bytes, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_nonces, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, close_nonces, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, close_tags, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, far_nonces, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, huge_count, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, misaligned, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_JOB_SIZE, wrong_size, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_JOB_SIZE, is_reserved, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_TAG_LENGTH, short_tags, ALL_MESSAGES);
+    check_mistake(SEALCOMB_ERROR_NONCE_LENGTH, no_nonce, ALL_MESSAGES);
 
     sealcomb_burst burst = empty_burst();
     EXPECT(SEALCOMB_OK, sealcomb_burst_seal(&burst));
@@ -239,9 +244,14 @@ static void check_mistakes(void) {
     for (size_t n = 0; sealcomb_algorithm_at(n) != NULL; n++) {
         if (sealcomb_algorithm_ciphertext_bytes(sealcomb_algorithm_at(n), 1) <= 1) continue;
         sealcomb_key *key = new_key(sealcomb_algorithm_id(sealcomb_algorithm_at(n)));
-        burst = make(1, key, FOLLOWS);
-        EXPECT(SEALCOMB_ERROR_OUTPUT_TOO_SHORT, sealcomb_burst_seal(&burst));
-        EXPECT(SEALCOMB_ERROR_OUTPUT_TOO_SHORT, sealcomb_burst_open(&burst));
+        for (size_t count = 1; count < 100; count += 64) {
+            burst = make(count, key, FOLLOWS);
+            for (int opens = 0; opens < 2; opens++) {
+                for (size_t i = 0; i < count; i++) statuses[i] = SEALCOMB_ERROR_INTERNAL;
+                EXPECT(SEALCOMB_ERROR_OUTPUT_TOO_SHORT, opens ? sealcomb_burst_open(&burst) : sealcomb_burst_seal(&burst));
+                CHECK(statuses[0] == SEALCOMB_ERROR_OUTPUT_TOO_SHORT && statuses[count - 1] == (count > 1 ? SEALCOMB_NOT_DONE : statuses[0]));
+            }
+        }
         sealcomb_key_free(key);
     }
 }
