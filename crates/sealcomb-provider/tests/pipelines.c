@@ -258,6 +258,31 @@ static void invalid_sizes_fail_and_write_nothing(const mode *mode) {
     EVP_CIPHER_CTX_free(ctx);
 }
 
+/* A message under an IV of 13 bytes has less than 2^16 bytes. */
+static void messages_beyond_the_limit_of_ccm_fail_and_write_nothing(void) {
+    static unsigned char input[1 << 16], output[1 << 16];
+    const mode *ccm = &MODES[5];
+    EVP_CIPHER_CTX *ctx = context(ccm, "provider=sealcomb");
+    MUST(EVP_CIPHER_CTX_get_mode(ctx) == EVP_CIPH_CCM_MODE && ccm->iv_bytes == 13);
+    for (int encrypts = 1; encrypts >= 0; encrypts--) {
+        draw(ccm, 2, 100);
+        m.bytes[0] = 50;
+        m.inputs[0] = m.plain[0];
+        m.outputs[0] = m.out[0];
+        m.bytes[1] = m.rooms[1] = sizeof input;
+        m.inputs[1] = input;
+        m.outputs[1] = output;
+        memset(m.out, 0x55, sizeof m.out);
+        memset(output, 0x55, sizeof output);
+        MUST(init(ctx, ccm, encrypts, 2));
+        if (!encrypts) MUST(EVP_CIPHER_CTX_set_params(ctx, tag_param(m.tags, ccm->tag_bytes)));
+        MUST(!update(ctx) && is_filled(m.out[0], 0x55, sizeof m.out) && is_filled(output, 0x55, sizeof output));
+        m.bytes[1]--;
+        MUST(update(ctx) && finish(ctx) == encrypts); /* The longest message, which is forged when decrypting. */
+    }
+    EVP_CIPHER_CTX_free(ctx);
+}
+
 static void a_context_is_reused_with_its_key_and_copied(const mode *mode) {
     EVP_CIPHER_CTX *ctx = context(mode, "provider=sealcomb"), *copy = EVP_CIPHER_CTX_new();
     draw(mode, 5, 300);
@@ -343,6 +368,7 @@ int main(int argc, char **argv) {
     MUST(OSSL_PROVIDER_load(NULL, "sealcomb") != NULL && OSSL_PROVIDER_load(NULL, "default") != NULL);
     other_ciphers_have_no_pipelines();
     the_provider_takes_128_messages_and_no_other_count_than_that_of_the_ivs();
+    messages_beyond_the_limit_of_ccm_fail_and_write_nothing();
     for (size_t i = 0; i < sizeof MODES / sizeof MODES[0]; i++) {
         const mode *mode = &MODES[i];
         EVP_CIPHER_CTX *ctx = context(mode, "provider=sealcomb");
