@@ -10,19 +10,24 @@ from collections.abc import Iterable
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from sealcomb import ForgedRow, Keyset, open_column
+from sealcomb import Keyset, open_column_counted
 
 
-def fitting(contexts: Iterable[str], keyset: Keyset, array: pa.Array, ids: pa.Array | None) -> str | None:
-    """Returns the first context with which the first value opens; ``None`` if none does, or all are null."""
-    at = next((at for at in range(len(array)) if array[at].is_valid), None)
-    if at is None:
-        return None
-    first, id_of_first = array.slice(at, 1), None if ids is None else ids.slice(at, 1)
+def fitting(
+    contexts: Iterable[str],
+    keyset: Keyset,
+    array: pa.Array,
+    ids: pa.Array | None,
+    threads: int | None = None,
+) -> str | None:
+    """Returns the context with which the most values open, the first of several; ``None`` if no value opens."""
+    found, fewest = None, len(array) - array.null_count
     for context in contexts:
-        try:
-            open_column(first, keyset, context=context.encode(), row_ids=id_of_first, as_type="binary")
-        except ForgedRow:
-            continue
-        return context
-    return None
+        if not fewest:
+            break
+        _, unopened = open_column_counted(
+            array, keyset, context=context.encode(), row_ids=ids, as_type="binary", threads=threads
+        )
+        if unopened < fewest:
+            found, fewest = context, unopened
+    return found

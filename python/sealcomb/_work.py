@@ -110,13 +110,13 @@ class Work:
     def context(self, target: Target, array: pa.Array, ids: pa.Array | None) -> bytes:
         """Returns the context of a leaf.
 
-        If the command line has none, the first value decides between the empty context and the column's name,
+        If the command line has none, the first values decide between the empty context and the column's name,
         which was the default of earlier releases.
         """
         name = target.name
         if not self.assumed or self.verb == "seal" or name in self.contexts:
             return encoded(self.contexts.get(name, target.context))
-        context = fitting((target.context, name), self.keyset, array, ids)
+        context = fitting((target.context, name), self.keyset, array, ids, self.threads)
         if context is None:
             return encoded(target.context)
         self.contexts[name] = context

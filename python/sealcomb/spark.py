@@ -130,9 +130,9 @@ def open(  # noqa: A001, PLR0913
         df: The DataFrame.
         columns: The columns to open, each with the name of its keyset.
         keys: The key provider, which is called in the executors.
-        context: The context that the columns were sealed with. By default, it is empty. If the first value
-            opens only with the column's name, the default context of earlier releases, that is used, with a
-            warning in the executor's log.
+        context: The context that the columns were sealed with. By default, it is empty. If more of a partition's
+            first values open with the column's name, the default context of earlier releases, that is used,
+            with a warning in the executor's log.
         row_id: The column of row ids that the columns were sealed with.
         forged: ``"raise"`` fails the job if a value does not open. ``"null"`` replaces such values by nulls.
 
@@ -385,11 +385,12 @@ class SealcombColumns:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         first_row = 0
+        contexts: dict[str, str] = {}
         for batch in batches:
             changed = batch
             for name, keyset in self.columns:
                 try:
-                    array = self.transform(batch, name, keyset)
+                    array = self.transform(batch, name, keyset, contexts)
                 except (ForgedRow, NotSealed, UnknownKey) as error:
                     error.add_note(f"column {name!r}, partition {_partition()}, row {first_row + error.row}")
                     raise
@@ -397,14 +398,19 @@ class SealcombColumns:
             yield changed
             first_row += batch.num_rows
 
-    def transform(self, batch: pa.RecordBatch, name: str, keyset_name: str) -> pa.Array:
+    def transform(
+        self, batch: pa.RecordBatch, name: str, keyset_name: str, contexts: dict[str, str]
+    ) -> pa.Array:
+        """Returns the result for a column of a batch. ``contexts``: those that earlier batches decided."""
         keyset = _keyset(self.provider, keyset_name)
         array = batch.column(name)
         if self.verb.endswith("aes_encrypt"):
             _check_policy(keyset, keyset_name, ("gcm",))
             return self.transform_aes_encrypt(array, keyset)
         ids = batch.column(self.row_id) if self.row_id else None
-        context = self.context_of(name, keyset, array, ids).encode()
+        if name not in contexts and (decided := self.context_of(name, keyset, array, ids)) is not None:
+            contexts[name] = decided
+        context = contexts.get(name, "").encode()
         if self.verb == "open":
             as_type: Literal["utf8", "binary"] = "utf8" if name in self.strings else "binary"
             return open_column(
@@ -414,18 +420,20 @@ class SealcombColumns:
         work = seal_column if self.verb == "seal" else reseal_column
         return work(array, keyset, context=context, row_ids=ids, threads=1)
 
-    def context_of(self, name: str, keyset: Keyset, array: pa.Array, ids: pa.Array | None) -> str:
-        """Returns a column's context. If none was given, the first value decides whether it is empty."""
+    def context_of(self, name: str, keyset: Keyset, array: pa.Array, ids: pa.Array | None) -> str | None:
+        """Returns a column's context. If none was given, the values decide; ``None`` if none of them opens."""
         if self.context is not None:
             return self.context.replace("{column}", name)
-        if self.verb == "seal" or fitting(("", name), keyset, array, ids) != name:
+        if self.verb == "seal":
             return ""
-        warnings.warn(
-            f"column {name!r} is bound to its name, the default context of earlier releases; pass "
-            "context='{column}', because later releases will require it",
-            stacklevel=2,
-        )
-        return name
+        context = fitting(("", name), keyset, array, ids, threads=1)
+        if context == name:
+            warnings.warn(
+                f"column {name!r} is bound to its name, the default context of earlier releases; pass "
+                "context='{column}', because later releases will require it",
+                stacklevel=2,
+            )
+        return context
 
     def transform_aes_encrypt(self, array: pa.Array, keyset: Keyset) -> pa.Array:
         # Tink's format has an additional prefix: the byte 1 and the key id.

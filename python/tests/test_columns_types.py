@@ -500,3 +500,30 @@ def test_the_former_default_context_opens_with_a_warning(
     assert run("open", f"fresh.{form}", f"opened.{form}", *both, "--context", "{column}") == ""
     assert run("seal", f"in.{form}", f"sealed.{form}", *both, *CONTEXT) == ""
     assert "column 'x', row 1: " in run("open", f"sealed.{form}", "out.arrow", *both, status=1)
+
+
+@pytest.mark.parametrize("context", ["", "{column}"], ids=["empty", "former"])
+@pytest.mark.parametrize("bad", ["forged", "not sealed"])
+def test_values_that_do_not_open_do_not_decide_the_default_context(
+    bad: str, context: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    write(pa.table({"x": [None, "a", "b", "c"]}), tmp_path / "in.parquet")
+    run("seal", "in.parquet", "sealed.parquet", "--column", "x", "--context", context)
+    sealed = load(tmp_path / "sealed.parquet")
+    null, first, *rest = sealed["x"].to_pylist()
+    first = first[:-1] + bytes([first[-1] ^ 1]) if bad == "forged" else b"\0"
+    write(sealed.set_column(0, sealed.field(0), [[null, first, *rest]]), tmp_path / "bad.parquet")
+    output = run("open", "bad.parquet", "opened.parquet", "--column", "x", "--forged", "null", status=4)
+    assert output.count("earlier releases") == (context != "")
+    assert load(tmp_path / "opened.parquet")["x"].to_pylist() == [None, None, "b", "c"]
+    assert "column 'x', row 1: " in run("open", "bad.parquet", "out.parquet", "--column", "x", status=1)
+
+
+def test_a_column_of_which_no_value_opens_has_the_empty_context(
+    tmp_path: Path, run: Callable[..., str]
+) -> None:
+    write(pa.table({"x": ["a", None, "b"]}), tmp_path / "in.parquet")
+    run("seal", "in.parquet", "sealed.parquet", "--column", "x", "--context", "other")
+    run("open", "sealed.parquet", "opened.parquet", "--column", "x", "--forged", "null", status=4)
+    assert load(tmp_path / "opened.parquet")["x"].to_pylist() == [None] * 3
+    assert "column 'x', row 0: " in run("open", "sealed.parquet", "out.parquet", "--column", "x", status=1)

@@ -36,6 +36,7 @@ SECOND = 2
 NONCE = slice(5, 17)
 BOTH = {"ssn": "ids", "note": "notes"}
 AES_KEY = bytes(range(32))
+MARK = {"sealcomb.string": True}
 
 
 @pytest.fixture(scope="module")
@@ -404,6 +405,23 @@ def test_without_a_context_values_are_bound_to_none_and_the_former_default_opens
     foreign = sealcomb.spark.seal(people, note, keys, context="people.note")
     with pytest.raises(Exception, match="ForgedRow"):
         sealcomb.spark.open(foreign, note, keys).collect()
+
+
+@pytest.mark.parametrize(
+    "bad", ["concat(substring(note, 1, length(note) - 1), X'00')", "X'00'"], ids=["forged", "not sealed"]
+)
+def test_values_that_do_not_open_do_not_decide_the_default_context(
+    people: DataFrame, keys: KeyProvider, bad: str
+) -> None:
+    note = {"note": "notes"}
+    few = people.where("id BETWEEN 1 AND 5").coalesce(1)
+    former = sealcomb.spark.seal(few, note, keys, context="{column}")
+    damaged = former.withColumn("note", F.expr(f"if(id = 1, {bad}, note)").alias("note", metadata=MARK))
+    opened = sealcomb.spark.open(damaged, note, keys, forged="null")
+    expected = [(row.id, None if row.id == 1 else row.note) for row in few.collect()]
+    assert sorted((row.id, row.note) for row in opened.collect()) == sorted(expected)
+    with pytest.raises(Exception, match="column 'note', partition 0, row 0"):
+        sealcomb.spark.open(damaged, note, keys).collect()
 
 
 def test_another_context_does_not_open(people: DataFrame, keys: KeyProvider) -> None:
