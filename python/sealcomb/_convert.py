@@ -30,6 +30,7 @@ from sealcomb._types import (
     check_leaves,
     check_parquet,
     is_bytes,
+    is_text,
     plain_type,
 )
 from sealcomb._work import ORDERED, Place, Work, as_text
@@ -78,6 +79,8 @@ def csv_to_csv(work: Work) -> Write:
 def convert(work: Work, suffix: str) -> Write:
     """Reads all columns and writes them in another format, or from Arrow to Arrow."""
     source = work.source
+    if suffix == ".csv":
+        check_row_ids(work)
     schema, kinds = converted_schema(work, to_text=suffix == ".csv")
     try:
         if suffix == ".csv":
@@ -113,6 +116,19 @@ def convert(work: Work, suffix: str) -> Write:
             yield from map(transform, [piece] if keep_batches else slices(piece))
 
     return lambda out: write(out, suffix, source, schema, transformed())
+
+
+def check_row_ids(work: Work) -> None:
+    """Refuses to bind values to row ids that would be other bytes in CSV, where all columns are text."""
+    if work.row_id is None or work.verb == "open":
+        return
+    kind = work.source.schema.field(work.row_id).type
+    if not is_text(kind):
+        raise work.refuse(
+            work.row_id,
+            f"its row ids of type {kind} would be text in CSV, and values bound to them would not open: cast it "
+            "to string first",
+        )
 
 
 def unique(schema: pa.Schema) -> bool:

@@ -527,3 +527,28 @@ def test_a_column_of_which_no_value_opens_has_the_empty_context(
     run("open", "sealed.parquet", "opened.parquet", "--column", "x", "--forged", "null", status=4)
     assert load(tmp_path / "opened.parquet")["x"].to_pylist() == [None] * 3
     assert "column 'x', row 0: " in run("open", "sealed.parquet", "out.parquet", "--column", "x", status=1)
+
+
+# ---- row ids in CSV
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint8(), pa.date32()], ids=str)
+def test_row_ids_that_csv_would_turn_into_text_are_refused(
+    kind: pa.DataType, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    ids = pa.array([1, 2], kind)
+    write(pa.table({"id": ids, "x": ["a", "b"]}), tmp_path / "in.arrow")
+    selected = ("--column", "x", "--row-id", "id", *CONTEXT)
+    error = run("seal", "in.arrow", "out.csv", *selected, status=1)
+    assert "column 'id': its row ids of type" in error
+    assert "cast it to string first" in error
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_text_as_row_ids_survives_csv(tmp_path: Path, run: Callable[..., str]) -> None:
+    write(pa.table({"id": ["1", "ü"], "x": ["a", "b"]}), tmp_path / "in.arrow")
+    selected = ("--column", "x", "--row-id", "id", *CONTEXT)
+    run("seal", "in.arrow", "sealed.csv", *selected)
+    run("reseal", "sealed.csv", "fresh.csv", *selected)
+    run("open", "fresh.csv", "opened.arrow", *selected)
+    assert load(tmp_path / "opened.arrow").equals(load(tmp_path / "in.arrow"))
