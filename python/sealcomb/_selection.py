@@ -94,6 +94,7 @@ class Selection:
         """Yields all leaves of a CSV file, and otherwise those that are sealed or, to seal, that are not."""
         schema = source.schema
         for field in schema:
+            check_name(str(source.path), schema, field.name)
             for path, leaf in leaves(field):
                 named = TYPE_KEY in (leaf.metadata or {}) or origin_of(schema, field.name, path) is not None
                 if source.text or named == (verb != "seal"):

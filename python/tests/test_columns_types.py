@@ -529,6 +529,22 @@ def test_a_column_of_which_no_value_opens_has_the_empty_context(
     assert "column 'x', row 0: " in run("open", "sealed.parquet", "out.parquet", "--column", "x", status=1)
 
 
+# ---- names
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_columns_with_the_same_name_are_refused(
+    form: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    write(pa.table([["a"], ["b"], ["c"]], ["x", "x", "y"]), tmp_path / f"in.{form}")
+    (tmp_path / "in.csv").write_text("x,x,y\na,b,c\n")
+    for source in (f"in.{form}", "in.csv"):
+        for verb in ("seal", "open", "reseal"):
+            for selected in (("--all",), ("--column", "x")):
+                error = run(verb, source, f"out{Path(source).suffix}", *selected, *CONTEXT, status=1)
+                assert "2 columns are named 'x'; the file has x, x, y" in error
+
+
 # ---- row ids in CSV
 
 
