@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -74,6 +74,7 @@ class Selection:
             and not self._guesses(verb)
         ):
             raise CommandError(SEVERAL, BAD_COMMAND)
+        check_distinct(file, schema, found, verb)
         return [self._target(column, path, named) for (column, path), named in found.items()]
 
     def _guesses(self, verb: str) -> bool:
@@ -120,3 +121,23 @@ def check_name(file: str, schema: pa.Schema, name: str) -> None:
         raise CommandError(
             f"{file}: {found} columns are named {name!r}; the file has {', '.join(schema.names)}"
         )
+
+
+def check_distinct(file: str, schema: pa.Schema, selected: Collection[tuple[str, Path]], verb: str) -> None:
+    """Raises ``CommandError`` if the name of a selected leaf is also that of another one.
+
+    Sealing would bind both to one context, so that their values could be exchanged. If they are sealed, they
+    can be opened, unless only the file's metadata describes them: by their name.
+    """
+    by_name: dict[str, list[tuple[str, Path, pa.Field]]] = {}
+    for field in schema:
+        for path, leaf in leaves(field):
+            by_name.setdefault(".".join((field.name, *path)), []).append((field.name, path, leaf))
+    for column, path in selected:
+        name = ".".join((column, *path))
+        same = by_name[name]
+        places = {(column, path) for column, path, _ in same}
+        described = all(TYPE_KEY in (leaf.metadata or {}) for *_, leaf in same)
+        ambiguous = len(places) < len(same) or (places <= set(selected) and not described)
+        if len(same) > 1 and (verb == "seal" or ambiguous):
+            raise CommandError(f"{file}: two columns are named {name!r}; rename one")

@@ -545,6 +545,37 @@ def test_columns_with_the_same_name_are_refused(
                 assert "2 columns are named 'x'; the file has x, x, y" in error
 
 
+LIKE_A_FIELD = pa.table({"a.b": ["x"], "a": [{"b": "y"}]})
+TWICE = pa.table({"a": pa.StructArray.from_arrays([pa.array(["x"]), pa.array(["y"])], ["b", "b"])})
+
+
+@pytest.mark.parametrize("table", [LIKE_A_FIELD, TWICE], ids=["a column like a field", "a field twice"])
+def test_leaves_with_the_same_name_are_not_sealed(
+    table: pa.Table, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    """They would share a context, so that their values could be exchanged."""
+    write(table, tmp_path / "in.arrow")
+    for selected in ("--all",), ("--column", "a"), ("--column", "a.b"), ("--column", "a*"):
+        error = run("seal", "in.arrow", "out.arrow", *selected, *CONTEXT, status=1)
+        assert "two columns are named 'a.b'; rename one" in error
+
+
+def test_sealed_leaves_with_the_same_name_open_if_each_has_its_type(
+    tmp_path: Path, run: Callable[..., str], keys: Path
+) -> None:
+    keyset = Keyset.from_tink_json(keys.read_text())
+    field = {"sealcomb.type": "string", "sealcomb.version": "1"}
+    column = seal_column(LIKE_A_FIELD["a.b"], keyset, context="people.a.b")
+    struct = seal_column(LIKE_A_FIELD["a"], keyset, context="people.a")
+    described = pa.schema([pa.field("a.b", pa.binary(), metadata=field), pa.field("a", struct.type)])
+    write(pa.table([column, struct], described), tmp_path / "sealed.arrow")
+    run("open", "sealed.arrow", "opened.arrow", "--all", *CONTEXT)
+    assert load(tmp_path / "opened.arrow").equals(LIKE_A_FIELD)
+    write(pa.table([column, struct], ["a.b", "a"]), tmp_path / "sealed.arrow")
+    error = run("open", "sealed.arrow", "out.arrow", "--column", "a.b", *CONTEXT, status=1)
+    assert "two columns are named 'a.b'; rename one" in error
+
+
 # ---- row ids in CSV
 
 
