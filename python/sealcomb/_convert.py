@@ -91,8 +91,12 @@ def convert(work: Work, suffix: str) -> Write:
             check_leaves(source.parquet, work.columns)
     except TypeRefusedError as error:
         raise work.refuse(error.column, error) from None
+    # Only streams can replace a dictionary.
     wraps = {
-        target: Wrapped(leaf_at(schema.field(target.column), target.path).type) for target in work.targets
+        target: Wrapped(
+            leaf_at(schema.field(target.column), target.path).type, replaces=suffix == ".arrows"
+        )
+        for target in work.targets
     }
 
     def transform(piece: Piece) -> Piece:
@@ -157,8 +161,10 @@ def changer(  # noqa: PLR0913, PLR0917
         try:
             return wrap.wrap(result)
         except (pa.ArrowException, ValueError):
+            plain = plain_type(wrap.kind)
+            advice = "" if plain == wrap.kind else f"; use --as-type '{target.name}={plain}'"
             raise CommandError(
-                work.where(target, place, f"an opened value is not of type {wrap.kind}")
+                work.where(target, place, f"an opened value is not of type {wrap.kind}{advice}")
             ) from None
 
     return change

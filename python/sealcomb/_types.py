@@ -45,10 +45,14 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 class Wrapped:
-    """Converts a column to a type, batch by batch. Each dictionary extends that of the previous batch."""
+    """Converts a column to a type, batch by batch. Each dictionary extends that of the previous batch.
 
-    def __init__(self, kind: pa.DataType) -> None:
+    If ``replaces`` is true, a dictionary that would become too long has the values of its batch only.
+    """
+
+    def __init__(self, kind: pa.DataType, *, replaces: bool = False) -> None:
         self.kind = kind
+        self.replaces = replaces
         self.values: pa.Array | None = None
 
     def wrap(self, array: pa.Array) -> pa.Array:
@@ -64,10 +68,17 @@ class Wrapped:
         found = pc.unique(array.cast(kind.value_type).drop_null())
         if self.values is not None:
             new = found.filter(pc.invert(pc.is_in(found, self.values)))
-            found = pa.concat_arrays([self.values, new])
+            extended = pa.concat_arrays([self.values, new])
+            found = found if self.replaces and len(extended) > most_values(kind) else extended
         self.values = found
         indexes = pc.index_in(array.cast(kind.value_type), found).cast(kind.index_type)
         return pa.DictionaryArray.from_arrays(indexes, found, ordered=kind.ordered)
+
+
+def most_values(kind: pa.DictionaryType) -> int:
+    """Returns how many values the indices of a dictionary can count."""
+    index = kind.index_type
+    return int(1 << (index.bit_width - pa.types.is_signed_integer(index)))
 
 
 class TypeRefusedError(TypeError):

@@ -599,3 +599,29 @@ def test_text_as_row_ids_survives_csv(tmp_path: Path, run: Callable[..., str]) -
     run("reseal", "sealed.csv", "fresh.csv", *selected)
     run("open", "fresh.csv", "opened.arrow", *selected)
     assert load(tmp_path / "opened.arrow").equals(load(tmp_path / "in.arrow"))
+
+
+# ---- dictionaries that a stream replaces
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint8()], ids=str)
+def test_dictionaries_that_a_stream_replaces_open_in_a_stream(
+    kind: pa.DataType, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    text = [[f"{batch}-{row}" for row in range(120)] for batch in range(3)]
+    indices = pa.array(range(120), kind)
+    batches = [
+        pa.record_batch([pa.DictionaryArray.from_arrays(indices, pa.array(values))], ["x"]) for values in text
+    ]
+    with pa.ipc.new_stream(str(tmp_path / "in.arrows"), batches[0].schema) as file:
+        for batch in batches:
+            file.write_batch(batch)
+    run("seal", "in.arrows", "sealed.arrows", "--all", *CONTEXT)
+    run("open", "sealed.arrows", "opened.arrows", "--all", *CONTEXT)
+    opened = pa.ipc.open_stream(str(tmp_path / "opened.arrows")).read_all()
+    assert opened.schema == batches[0].schema
+    assert [chunk.to_pylist() for chunk in opened["x"].chunks] == text
+    error = run("open", "sealed.arrows", "out.arrow", "--all", *CONTEXT, status=1)
+    assert "use --as-type 'x=string'" in error
+    run("open", "sealed.arrows", "opened.arrow", "--all", "--as-type", "x=string", *CONTEXT)
+    assert load(tmp_path / "opened.arrow")["x"].to_pylist() == sum(text, [])
