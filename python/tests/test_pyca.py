@@ -275,6 +275,15 @@ def test_ccm_refuses_messages_over_its_limit():
     agree("AESCCM", lambda cls: cls(bytes(16)).decrypt(bytes(13), bytes(65536 + 16), None))
 
 
+def test_siv_refuses_more_associated_strings_than_its_limit():
+    cipher = sealcomb.AESSIV(bytes(32))
+    agree("AESSIV", lambda cls: cls(bytes(32)).encrypt(b"message", [b"a"] * 126))
+    with pytest.raises(ValueError, match="at most 126"):
+        cipher.encrypt(b"message", [b"a"] * 127)
+    with pytest.raises(sealcomb.InvalidTag):
+        cipher.decrypt(cipher.encrypt(b"message", [b"a"] * 126), [b"a"] * 127)
+
+
 @pytest.mark.parametrize(
     "strings",
     [
