@@ -20,7 +20,7 @@ def fitting(
     ids: pa.Array | None,
     threads: int | None = None,
 ) -> str | None:
-    """Returns the context with which the most values open, the first of several; ``None`` if no value opens."""
+    """Returns the context with which most values open, or the first of several; ``None`` if none opens."""
     found, fewest = None, len(array) - array.null_count
     for context in contexts:
         if not fewest:

@@ -93,9 +93,7 @@ def convert(work: Work, suffix: str) -> Write:
         raise work.refuse(error.column, error) from None
     # Only streams can replace a dictionary.
     wraps = {
-        target: Wrapped(
-            leaf_at(schema.field(target.column), target.path).type, replaces=suffix == ".arrows"
-        )
+        target: Wrapped(leaf_at(schema.field(target.column), target.path).type, replaces=suffix == ".arrows")
         for target in work.targets
     }
 
@@ -130,8 +128,8 @@ def check_row_ids(work: Work) -> None:
     if not is_text(kind):
         raise work.refuse(
             work.row_id,
-            f"its row ids of type {kind} would be text in CSV, and values bound to them would not open: cast it "
-            "to string first",
+            f"its row ids of type {kind} would be text in CSV, and values bound to them would not open: "
+            "cast it to string first",
         )
 
 

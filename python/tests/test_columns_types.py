@@ -533,9 +533,7 @@ def test_a_column_of_which_no_value_opens_has_the_empty_context(
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
-def test_columns_with_the_same_name_are_refused(
-    form: str, tmp_path: Path, run: Callable[..., str]
-) -> None:
+def test_columns_with_the_same_name_are_refused(form: str, tmp_path: Path, run: Callable[..., str]) -> None:
     write(pa.table([["a"], ["b"], ["c"]], ["x", "x", "y"]), tmp_path / f"in.{form}")
     (tmp_path / "in.csv").write_text("x,x,y\na,b,c\n")
     for source in (f"in.{form}", "in.csv"):
@@ -624,4 +622,4 @@ def test_dictionaries_that_a_stream_replaces_open_in_a_stream(
     error = run("open", "sealed.arrows", "out.arrow", "--all", *CONTEXT, status=1)
     assert "use --as-type 'x=string'" in error
     run("open", "sealed.arrows", "opened.arrow", "--all", "--as-type", "x=string", *CONTEXT)
-    assert load(tmp_path / "opened.arrow")["x"].to_pylist() == sum(text, [])
+    assert load(tmp_path / "opened.arrow")["x"].to_pylist() == [value for values in text for value in values]
