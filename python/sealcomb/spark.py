@@ -27,7 +27,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
@@ -130,9 +130,9 @@ def open(  # noqa: A001, PLR0913
         df: The DataFrame.
         columns: The columns to open, each with the name of its keyset.
         keys: The key provider, which is called in the executors.
-        context: The context that the columns were sealed with. By default, it is empty. If more of a partition's
-            first values open with the column's name, the default context of earlier releases, that is used,
-            with a warning in the executor's log.
+        context: The context that the columns were sealed with. By default, it is empty. If more of the first
+            values open with the column's name, the default context of earlier releases, that is used, with a
+            warning in the executor's log.
         row_id: The column of row ids that the columns were sealed with.
         forged: ``"raise"`` fails the job if a value does not open. ``"null"`` replaces such values by nulls.
 
@@ -173,7 +173,7 @@ def reseal(
     work = _checked(work, df, any_type=jar is not None)
     if jar:
         return jar.run("reseal", df, columns, context, row_id)
-    return df.mapInArrow(work, df.schema)
+    return df.mapInArrow(work, _schema(df, columns, _binary_field))
 
 
 def seal_udf(
@@ -329,7 +329,7 @@ def _schema(
 
 def _sealed_field(field: StructField) -> StructField:
     mark = {STRING_MARK: True} if isinstance(field.dataType, StringType) else {}
-    return StructField(field.name, BinaryType(), field.nullable, {**field.metadata, **mark})
+    return StructField(field.name, BinaryType(), field.nullable, {**_binary_metadata(field), **mark})
 
 
 def _opened_field(field: StructField, *, nullable: bool) -> StructField:
@@ -339,7 +339,12 @@ def _opened_field(field: StructField, *, nullable: bool) -> StructField:
 
 
 def _binary_field(field: StructField) -> StructField:
-    return StructField(field.name, BinaryType(), field.nullable, field.metadata)
+    return StructField(field.name, BinaryType(), field.nullable, _binary_metadata(field))
+
+
+def _binary_metadata(field: StructField) -> dict[str, Any]:
+    """Returns metadata without Spark's own keys. They would make tables declare a VARCHAR as a string."""
+    return {key: value for key, value in field.metadata.items() if not key.startswith("__")}
 
 
 # ---- executors
@@ -421,7 +426,7 @@ class SealcombColumns:
         return work(array, keyset, context=context, row_ids=ids, threads=1)
 
     def context_of(self, name: str, keyset: Keyset, array: pa.Array, ids: pa.Array | None) -> str | None:
-        """Returns a column's context. If none was given, the values decide; ``None`` if none of them opens."""
+        """Returns a column's context. If none is given, the values decide; ``None`` if none opens."""
         if self.context is not None:
             return self.context.replace("{column}", name)
         if self.verb == "seal":

@@ -407,6 +407,19 @@ def test_without_a_context_values_are_bound_to_none_and_the_former_default_opens
         sealcomb.spark.open(foreign, note, keys).collect()
 
 
+def test_a_sealed_varchar_is_binary_in_tables(spark: SparkSession, keys: KeyProvider, tmp_path: Path) -> None:
+    spark.sql(f"CREATE TABLE limited (name VARCHAR(20), code CHAR(3)) USING parquet LOCATION '{tmp_path}/in'")
+    spark.sql("INSERT INTO limited VALUES ('Anna', 'ab')")
+    both, context = {"name": "notes", "code": "ids"}, "{column}"
+    sealed = sealcomb.spark.seal(spark.table("limited"), both, keys, context=context)
+    resealed = sealcomb.spark.reseal(sealed, both, keys, context=context)
+    resealed.write.option("path", f"{tmp_path}/out").saveAsTable("limited_sealed")
+    table = spark.table("limited_sealed")
+    assert [kind for _, kind in table.dtypes] == ["binary", "binary"]
+    opened = sealcomb.spark.open(table, both, keys, context=context)
+    assert [tuple(row) for row in opened.collect()] == [("Anna", "ab ")]
+
+
 @pytest.mark.parametrize(
     "bad", ["concat(substring(note, 1, length(note) - 1), X'00')", "X'00'"], ids=["forged", "not sealed"]
 )

@@ -37,11 +37,11 @@ final class MarkTypes extends Rule<LogicalPlan> {
         });
     }
 
-    /** A resealed column keeps its metadata. */
+    /** A resealed column keeps the type in its metadata. */
     private static Metadata metadata(SealcombCall call) {
         Metadata before = call.value() instanceof Attribute column ? column.metadata() : Metadata.empty();
         return call.work().verb == Work.Verb.SEAL
                 ? ValueType.sealedMetadata(before, call.value().dataType())
-                : before;
+                : ValueType.binaryMetadata(before);
     }
 }

@@ -12,7 +12,6 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Metadata;
-import org.apache.spark.sql.types.MetadataBuilder;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -124,7 +123,7 @@ public final class Sealcomb {
         Metadata metadata = switch (verb) {
             case SEAL -> ValueType.sealedMetadata(field.metadata(), type);
             case UNSEAL, TRY_UNSEAL -> ValueType.openedMetadata(field.metadata());
-            default -> new MetadataBuilder().withMetadata(field.metadata()).build();
+            default -> ValueType.binaryMetadata(field.metadata());
         };
         return ExpressionUtils.column(new Alias(
                 call,

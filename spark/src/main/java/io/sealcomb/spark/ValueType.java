@@ -1,5 +1,6 @@
 package io.sealcomb.spark;
 
+import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -47,6 +48,9 @@ enum ValueType {
     private static final String VERSION = "1";
     /** The mark of columns that earlier releases sealed in Spark, and that were strings. */
     private static final String STRING_MARK = "sealcomb.string";
+
+    /** The keys under which Spark keeps what a column of strings was declared as: CHAR or VARCHAR, and collations. */
+    private static final List<String> STRING_KEYS = List.of("__CHAR_VARCHAR_TYPE_STRING", "__COLLATIONS");
 
     private static final Map<String, DataType> NAMES = Map.ofEntries(
             Map.entry("bool", DataTypes.BooleanType),
@@ -176,9 +180,16 @@ enum ValueType {
         return metadata.contains(STRING_MARK) ? DataTypes.StringType : null;
     }
 
+    /** Returns metadata for a column of bytes, which tables would otherwise declare as strings. */
+    static Metadata binaryMetadata(Metadata metadata) {
+        MetadataBuilder builder = new MetadataBuilder().withMetadata(metadata);
+        STRING_KEYS.forEach(builder::remove);
+        return builder.build();
+    }
+
     /** Returns metadata for a sealed column of a type. */
     static Metadata sealedMetadata(Metadata metadata, DataType type) {
-        MetadataBuilder builder = new MetadataBuilder().withMetadata(metadata);
+        MetadataBuilder builder = new MetadataBuilder().withMetadata(binaryMetadata(metadata));
         if (type instanceof StringType) {
             // The command and earlier releases read this mark.
             builder.putBoolean(STRING_MARK, true);
