@@ -24,7 +24,8 @@ public final class SealcombExtensions extends AbstractFunction1<SparkSessionExte
         for (Work.Verb verb : Work.Verb.values()) {
             extensions.injectFunction(function(verb));
         }
-        extensions.injectPostHocResolutionRule(once(session -> new MarkTypes()));
+        // Not post hoc: by then, CREATE TABLE AS SELECT has hidden its query.
+        extensions.injectResolutionRule(once(session -> new MarkTypes()));
         extensions.injectPreCBORule(once(session -> new LimitBeforeCalls()));
         extensions.injectPlannerStrategy(once(session -> new GatherCalls()));
         return BoxedUnit.UNIT;
