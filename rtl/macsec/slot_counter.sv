@@ -1,6 +1,6 @@
-// A counter of 64 bits for each slot, any slot at a time: one addition in two clocks, for reading and adding take one
-// each. Reading takes a clock, and sees an addition three clocks after it. `clear` makes a counter 0, with what is under
-// way to it; reset makes all of them 0.
+// A counter of 64 bits for each slot, any slot at a time: one addition a clock, read in one, added in the next, and written
+// in the third. Reading takes a clock, and sees an addition three clocks after it. `clear` makes a counter 0, with what is
+// under way to it; reset makes all of them 0.
 //
 //   PARITY, parity_error   see macsec_transmit
 module slot_counter #(
@@ -11,7 +11,7 @@ module slot_counter #(
     input  logic                 rst,
     input  logic                 clear,
     input  logic [SLOT_BITS-1:0] clear_slot,
-    input  logic                 add,         // not in the clock after another
+    input  logic                 add,
     input  logic [SLOT_BITS-1:0] add_slot,
     input  logic [         15:0] add_value,
     input  logic [SLOT_BITS-1:0] read_slot,
@@ -25,6 +25,8 @@ module slot_counter #(
     logic [SLOT_BITS-1:0] adding_slot;
     logic [15:0] value;
     logic [63:0] count;
+    logic [63:0] added;
+    logic adds_again;  // to the slot of the clock before
     logic summed;
     logic [SLOT_BITS-1:0] summed_slot;
     logic [63:0] sum;
@@ -34,6 +36,8 @@ module slot_counter #(
     logic readable_sums_differ;
 
     assign parity_error = sums_differ || readable_sums_differ;
+    assign added = count + {48'd0, value};
+    assign adds_again = adding && adding_slot == add_slot;
 
     // One memory for each reader, with the same contents.
     ram_lut #(
@@ -47,7 +51,7 @@ module slot_counter #(
         .write_data(sum),
         .read_at(add_slot),
         .read_data(old),
-        .check(add && counted[add_slot] && !(summed && summed_slot == add_slot)),
+        .check(add && counted[add_slot] && !adds_again && !(summed && summed_slot == add_slot)),
         .parity_error(sums_differ)
     );
 
@@ -69,11 +73,12 @@ module slot_counter #(
     always_ff @(posedge clk) begin
         adding_slot <= add_slot;
         value <= add_value;
-        // What was summed last is not in the memory yet.
-        if (summed && summed_slot == add_slot) count <= sum;
+        // The last two sums are not in the memory yet.
+        if (adds_again) count <= added;
+        else if (summed && summed_slot == add_slot) count <= sum;
         else count <= counted[add_slot] ? old : 64'd0;
         summed_slot <= adding_slot;
-        sum <= count + {48'd0, value};
+        sum <= added;
         read_value <= counted[read_slot] ? asked : 64'd0;
         if (rst) begin
             adding  <= 1'b0;

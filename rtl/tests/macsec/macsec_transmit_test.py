@@ -404,6 +404,41 @@ async def counters_start_at_0_with_each_key(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
+async def counts_frames_that_follow_in_the_next_clock(dut: HierarchyObject) -> None:
+    """A frame within its offset has one beat, behind which the head of the next frame follows at once."""
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bench = Transmit(dut)
+    await bench.reset()
+    associations = [
+        Association(0, SCIS[0], 1, key(0), offset=30),
+        Association(1, SCIS[1], 2, key(1), offset=50, no_sci=True),
+    ]
+    counts = [[0, 0] for _ in associations]
+    ends = [association.other_end() for association in associations]
+    expected = []
+    for association in associations:
+        await bench.use(association)
+    # Frames gather behind a line that pauses, so that each is there when the one before it ends.
+    bench.line.pause = True
+    for i in range(48):
+        which = i // 4 % 2 if i < 24 else rng.randrange(2)
+        association = associations[which]
+        size = rng.randrange(2, association.offset + 1) if i % 2 == 0 else rng.randrange(51, 150)
+        frame = some_frame(rng, association.sci[:6], size)
+        expected.append(sealed_by(ends[which], frame))
+        counts[which][0] += 1
+        counts[which][1] += size
+        await bench.send(association.channel, frame)
+    await ClockCycles(dut.clk, 300)
+    bench.line.pause = False
+    for frame in expected:
+        assert bytes((await bench.receive()).tdata) == frame
+    for association, (frames, octets) in zip(associations, counts, strict=True):
+        assert await bench.read(association.slot, "frames") == frames
+        assert await bench.read(association.slot, "octets") == octets
+
+
+@cocotb.test()
 async def zeroization_leaves_no_key(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)

@@ -76,6 +76,7 @@ class Keyed:
     lowest: int
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(EXACT, 0))
     octets: int = 0
+    sent: int = 0  # user data of the frames that were sealed
     refused: int = 0  # late or not valid, depending on the progress of earlier frames
     recent: deque[Sealed] = field(default_factory=lambda: deque(maxlen=RECENT))
 
@@ -189,6 +190,7 @@ class Line:
         vlan, frame = self.waiting[out.tid].popleft()
         sealed = sealed_by(one.end, frame)
         assert got == with_vlan(vlan, sealed)
+        one.sent += len(frame) - 12
         await self.back(one, Sealed(number, frame, sealed, vlan), now)
         await self.release(now)
 
@@ -249,6 +251,9 @@ async def end_oldest(core: Core, line: Line) -> None:
         assert count["pn"] == one.lowest
         octets, others = ("octets", "validated")[:: 1 if one.association.encrypt else -1]
         assert (count[octets], count[others]) == (one.octets, 0)
+        sent = await core.counted(slot, False)
+        frames = one.end.pn - one.association.pn
+        assert (sent["pn"], sent["frames"], sent["octets"]) == (one.end.pn, frames, one.sent)
         for receive in (False, True):
             await core.end_use(slot, receive)
 
