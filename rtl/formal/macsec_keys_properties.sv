@@ -3,7 +3,8 @@
 //   - A key that is written was offered and not refused, and comes into use once.
 //   - The use of a slot whose newest key was taken and never in use begins when it is set, unless the key is still
 //     coming, or zeroization has come between.
-//   - Zeroization (`zeroize`) ends all use at once, and writes zeros to every slot before it reports completion.
+//   - Zeroization (`zeroize`) ends all use at once, writes zeros to every slot, and waits until the engine is ready again
+//     after the last of them, before it reports completion.
 //
 // One symbolic slot is tracked: `followed`.
 module macsec_keys_properties (
@@ -57,6 +58,7 @@ module macsec_keys_properties (
     localparam logic [2:0] SETTLED = 3'd2;
     localparam logic [2:0] WAIT = 3'd3;
     localparam logic [2:0] WRITE = 3'd4;
+    localparam logic [2:0] DRAIN = 3'd5;
 
     logic begun = 1'b0;
     logic [1:0] followed_before;
@@ -64,6 +66,7 @@ module macsec_keys_properties (
     logic [7:0] behind = '0;  // of these, those up to the last of the tracked slot
     logic [127:0] offered;  // newest key of the tracked slot
     logic clean = 1'b0;  // zeros were written to the tracked slot since the last zeroization
+    logic storing = 1'b0;  // the engine has taken a key, and was not ready since
     logic zeroized_before = 1'b0;
     logic zeroizing_before = 1'b0;
     logic [3:0] was_in_use = '0;
@@ -85,7 +88,9 @@ module macsec_keys_properties (
             was_in_use_before <= '0;
             had_use <= 1'b0;
             fresh <= 1'b0;
+            storing <= 1'b0;
         end else begin
+            if (m_key_tready) storing <= m_key_tvalid;
             flight <= flight + 8'(began) - 8'(ended);
             if (began && began_slot == followed) behind <= flight + 8'd1 - 8'(ended);
             else if (ended && behind != '0) behind <= behind - 8'd1;
@@ -124,10 +129,11 @@ module macsec_keys_properties (
             if (in_use[followed] && !was_in_use[followed]) assert (!had_use);
             if (fresh && set && set_use && set_slot == followed) assert (begins || coming);
             if (zeroized_before) assert (in_use == '0);
-            if (zeroizing_before && !zeroizing) assert (clean);
+            if (zeroizing_before && !zeroizing) assert (clean && !storing);
             if (s_key_tvalid && s_key_tready && in_use[s_key_slot]) assert (refused);
             // Inductive invariants: where the key is.
-            assert (state <= WRITE);
+            assert (state <= DRAIN);
+            if (state == DRAIN) assert (keys.overwriting && m_key_slot == '0 && (clean || keys.asked));
             assert (keys.in_flight == flight && behind <= flight && keys.ahead <= flight);
             assert (!in_use[followed] || !keys.keyed[followed]);
             if (keys.keyed[followed]) assert (!had_use);

@@ -232,6 +232,7 @@ PROOFS = {
             ("m_key_key  <= overwrite ? '0 : s_key_key;", "m_key_key  <= s_key_key;"),
             ("if (zeroize && state != IDLE) asked <= 1'b1;", ""),
             ("last_slot <= !overwrite;", "last_slot <= 1'b1;"),
+            ("DRAIN:\n                if (m_key_tready) begin", "DRAIN:\n                begin"),
             ("coming = state != IDLE && !overwriting &&", "coming = state == WRITE && !overwriting &&"),
         ),
     ),

@@ -2,11 +2,12 @@
 //
 // A key for a slot in use is refused, and counted. Any other waits until the frames that have begun so far are through,
 // so that no slot is overwritten in flight. `zeroize` ends the use of all slots at once, waits likewise, and writes a key
-// of zeros, and with it all that an engine keeps of a key, over each slot.
+// of zeros, and with it all that an engine keeps of a key, over each slot. `zeroizing` stays until the last slot is written.
 //
 // A key comes into use once: with it begin its packet numbers, which must not begin again. When its use has ended the slot
 // wants a new key.
 //
+//   m_key_*   to the engine: m_key_tready is low from the clock after a key until all that is kept of it is written
 //   set_*     begin or end the use of a slot; begins: it begins in this clock
 //   coming    a key for set_slot is under way: a use that begins now would not find it
 //   in_use    slots in use
@@ -50,7 +51,8 @@ module macsec_keys #(
         SETTLE,  // frames of the clocks before are still told
         SETTLED,
         WAIT,
-        WRITE
+        WRITE,
+        DRAIN  // the engine still writes what it keeps of the last key of zeros
     } state_t;
 
     state_t state;
@@ -120,11 +122,14 @@ module macsec_keys #(
                 SETTLED: state <= WAIT;
                 WAIT: if (ahead == '0) state <= WRITE;
                 WRITE:
+                if (m_key_tready && last_slot) begin
+                    if (overwriting) state <= DRAIN;
+                    else state <= IDLE;
+                end
+                DRAIN:
                 if (m_key_tready) begin
-                    if (last_slot) begin
-                        state <= IDLE;
-                        overwriting <= 1'b0;
-                    end
+                    state <= IDLE;
+                    overwriting <= 1'b0;
                 end
                 default: state <= IDLE;
             endcase

@@ -220,7 +220,6 @@ async def zeroization_and_refused_keys_are_reported(dut: HierarchyObject) -> Non
     assert await core.read("status", "zeroizing") == 1
     while await core.read("status", "zeroizing"):
         pass
-    await ClockCycles(dut.clk, 30)
     for side in (dut.transmit, dut.receive):
         assert int(side.in_use.value) == 0
         for slot in range(16):

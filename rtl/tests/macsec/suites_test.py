@@ -147,7 +147,6 @@ async def slot_takes_its_next_key_and_zeroization_leaves_none(dut: HierarchyObje
     await core.write("command", 8)
     while await core.read("status", "zeroizing"):
         pass
-    await ClockCycles(dut.clk, 200)
     zeros = bytes(len(last.key))
     if SUITE not in OCB3:
         kept = [
