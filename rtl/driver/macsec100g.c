@@ -58,10 +58,17 @@ static int command(struct macsec100g *core, uint32_t bits)
     return wait_while(core, MACSEC_STATUS_BUSY);
 }
 
+/* A command that is still in progress after its timeout reads its operands when it is carried out, so none of them may be
+ * written before. */
 static int select_place(struct macsec100g *core, const struct place *place)
 {
+    int error;
+
     if (place->channel >= core->channels || place->an >= ANS)
         return MACSEC100G_BAD_ARGUMENT;
+    error = wait_while(core, MACSEC_STATUS_BUSY);
+    if (error)
+        return error;
     write_register(core, MACSEC_SELECT, slot_of(place) | (place->receive ? MACSEC_SELECT_RECEIVE : 0));
     return 0;
 }

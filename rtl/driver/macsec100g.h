@@ -28,9 +28,13 @@ enum macsec100g_error {
     MACSEC100G_BAD_ARGUMENT = -2, /* a channel, an AN, a packet number or a setting is out of range */
     MACSEC100G_IN_USE = -3,       /* the association is in use: end its use before it gets another key */
     MACSEC100G_NO_KEY = -4,       /* the association did not come into use: its key was not taken */
-    MACSEC100G_TIMEOUT = -5,      /* the core did not finish a command within `polls` reads of its status */
+    MACSEC100G_TIMEOUT = -5,      /* the core did not finish a command within `polls` reads of its status, see below */
     MACSEC100G_KEY_PORT = -6      /* load_key has failed */
 };
+
+/* A command that timed out is not canceled: the core carries it out as soon as it can, for example when the frames that a
+ * new key waits for have left. Until then all calls that select an association or a channel wait likewise, and return
+ * MACSEC100G_TIMEOUT without effect. */
 
 /* A core. Fill in the first four; macsec100g_open fills in the others. */
 struct macsec100g {
@@ -129,7 +133,9 @@ int macsec100g_read_rx_sa(
     struct macsec100g *core, unsigned channel, unsigned an, struct macsec100g_rx_stats *stats);
 int macsec100g_read_port(struct macsec100g *core, struct macsec100g_port_stats *stats);
 
-/* Ends the use of all associations and overwrites all keys, and returns when that is done. */
+/* Ends the use of all associations and overwrites all keys, and returns when that is done. Keys are overwritten after the
+ * frames in flight have left, so a MAC that takes no frames prevents it: after MACSEC100G_TIMEOUT no association is in use,
+ * but the keys stay in the core until these frames have left. A call again waits further. */
 int macsec100g_zeroize(struct macsec100g *core);
 
 /* Sets the packet number at which a sending association raises the interrupt; 0: never. */

@@ -11,7 +11,7 @@ from pathlib import Path
 import cocotb
 from cocotb.handle import HierarchyObject
 from cocotb.task import bridge, resume
-from cocotb.triggers import ClockCycles, with_timeout
+from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
 from cocotbext.axi import AxiStreamFrame
 from macsec100g_test import SALT, Core
 from macsec_bench import CHECK, OFFSETS, Association, flipped, sealed_by, some_frame, some_vlan, with_vlan
@@ -256,6 +256,89 @@ async def wrong_calls_are_refused(dut: HierarchyObject) -> None:
     assert await driver.call("del_tx_sa", 1, 3) == TIMEOUT
     driver.c_core.read = Read(lambda *_: 0)
     assert await driver.call("open") == NO_CORE
+
+
+async def in_flight(core: Core, rng: random.Random, association: Association) -> list[bytes]:
+    """Sends frames that stay in the core, since nothing takes them from the line."""
+    core.sinks["line"].pause = True
+    frames = [some_frame(rng, association.sci[:6], 200) for _ in range(3)]
+    for frame in frames:
+        await core.sources["controlled"].send(AxiStreamFrame(frame, tid=association.channel, tuser=0))
+    await RisingEdge(core.dut.m_line_tvalid)
+    await ClockCycles(core.dut.clk, 60)
+    return frames
+
+
+@cocotb.test()
+async def command_that_timed_out_takes_no_operands_of_later_calls(dut: HierarchyObject) -> None:
+    core, driver, rng = await begun(dut)
+    known = Association(0, bytes.fromhex("0200000000010001"), 1, rng.randbytes(16))
+    await driver.use(known)
+    end = known.other_end()
+    line = core.sinks["line"]
+    frames = await in_flight(core, rng, known)
+
+    # The key of another association waits for the frames in flight, and the association for the key.
+    driver.core = Core.__new__(Core)
+    driver.core.registers = core.registers
+    driver.core.load = core.offer
+    polls, driver.c_core.polls = driver.c_core.polls, 8
+    late = Association(1, bytes.fromhex("0200000000020001"), 2, rng.randbytes(16))
+    sa = ctypes.byref(c_sa(late))
+    sci = c_uint64(int.from_bytes(known.sci))
+    assert await driver.call("add_tx_sa", 1, 2, sa) == TIMEOUT
+    operands = ("select", "flags", "sci_high", "sci_low", "pn_low", "base_0")
+    before = [await core.read(name) for name in operands]
+    for name, *arguments in (
+        ("set_tx_sc", 0, 1, sci, c_bool(True)),
+        ("set_rx_sc", 0, sci, c_bool(True), c_bool(False)),
+        ("del_tx_sa", 0, 1),
+        ("del_rx_sa", 0, 1),
+        ("add_rx_sa", 1, 2, sa),
+        ("read_tx_sa", 0, 1, ctypes.byref(CTxStats())),
+        ("read_rx_sa", 0, 1, ctypes.byref(CRxStats())),
+    ):
+        assert await driver.call(name, *arguments) == TIMEOUT, name
+        assert [await core.read(name) for name in operands] == before
+
+    # When they leave, the added association comes into use, and the first remains in both directions.
+    line.pause = False
+    driver.core, driver.c_core.polls = core, polls
+    sealed = [bytes((await with_timeout(line.recv(), 40, "us")).tdata) for _ in frames]
+    assert sealed == [sealed_by(end, frame) for frame in frames]
+    assert await driver.rx_stats(known) == dict.fromkeys(CRxStats.NAMES, 0) | {"lowest_pn": 1}
+    assert int(dut.transmit.in_use.value) == 1 << known.slot | 1 << late.slot
+    assert int(dut.receive.in_use.value) == 1 << known.slot
+    for whole, frame in zip(sealed, frames, strict=True):
+        await core.sources["line"].send(AxiStreamFrame(whole, tuser=0))
+        got = await with_timeout(core.sinks["controlled"].recv(), 40, "us")
+        assert bytes(got.tdata) == frame
+    frame = some_frame(rng, known.sci[:6])
+    await core.sources["controlled"].send(AxiStreamFrame(frame, tid=0, tuser=0))
+    assert bytes((await with_timeout(line.recv(), 40, "us")).tdata) == sealed_by(end, frame)
+    await driver.well("set_tx_sc", 1, 2, c_uint64(int.from_bytes(late.sci)), c_bool(True))
+    frame = some_frame(rng, late.sci[:6])
+    await core.sources["controlled"].send(AxiStreamFrame(frame, tid=1, tuser=0))
+    got = await with_timeout(line.recv(), 40, "us")
+    assert bytes(got.tdata) == sealed_by(late.other_end(), frame)
+
+
+@cocotb.test()
+async def zeroization_waits_for_frames_in_flight(dut: HierarchyObject) -> None:
+    core, driver, rng = await begun(dut)
+    association = Association(0, bytes.fromhex("0200000000010001"), 1, rng.randbytes(16))
+    await driver.use(association)
+    end = association.other_end()
+    frames = await in_flight(core, rng, association)
+    polls, driver.c_core.polls = driver.c_core.polls, 8
+    assert await driver.call("zeroize") == TIMEOUT
+    assert int(dut.transmit.in_use.value) == int(dut.receive.in_use.value) == 0
+    core.sinks["line"].pause = False
+    driver.c_core.polls = polls
+    await driver.well("zeroize")
+    for frame in frames:
+        got = await with_timeout(core.sinks["line"].recv(), 40, "us")
+        assert bytes(got.tdata) == sealed_by(end, frame)
 
 
 @cocotb.test()

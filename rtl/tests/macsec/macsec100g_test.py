@@ -78,7 +78,8 @@ class Core:
     async def select(self, slot: int, receive: bool) -> None:
         await self.write("select", slot | int(receive) << 8)
 
-    async def load(self, association: Association, receive: bool) -> None:
+    async def offer(self, association: Association, receive: bool) -> None:
+        """Offers a key until it is taken."""
         self.dut.s_key_receive.value = int(receive)
         self.dut.s_key_slot.value = association.slot
         self.dut.s_key_key.value = port_key(self.dut, association.key)
@@ -87,6 +88,10 @@ class Core:
         while not self.dut.s_key_tready.value:
             await RisingEdge(self.dut.clk)
         self.dut.s_key_tvalid.value = 0
+
+    async def load(self, association: Association, receive: bool) -> None:
+        """Loads a key, and returns once the next one would be taken."""
+        await self.offer(association, receive)
         await ClockCycles(self.dut.clk, 1)
         while not self.dut.s_key_tready.value:
             await RisingEdge(self.dut.clk)
