@@ -281,7 +281,10 @@ int macsec100g_zeroize(struct macsec100g *core)
 
 int macsec100g_set_threshold(struct macsec100g *core, uint64_t pn)
 {
-    write_long(core, MACSEC_THRESHOLD_HIGH, pn);
+    /* The core compares all the time. Only the last 2^32 numbers reach what is in between. */
+    write_register(core, MACSEC_THRESHOLD_HIGH, UINT32_MAX);
+    write_register(core, MACSEC_THRESHOLD_LOW, (uint32_t)pn);
+    write_register(core, MACSEC_THRESHOLD_HIGH, (uint32_t)(pn >> 32));
     return 0;
 }
 

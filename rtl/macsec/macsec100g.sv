@@ -238,10 +238,11 @@ module macsec100g
     end
 
     always_ff @(posedge clk) begin
-        if (rst || command_clear_reached) was_reached <= 1'b0;
+        if (rst) was_reached <= 1'b0;
         else if (reached) was_reached <= 1'b1;
+        else if (command_clear_reached) was_reached <= 1'b0;
         if (rst) first_slot <= '0;
-        else if (reached && !was_reached) first_slot <= reached_slot;
+        else if (reached && (!was_reached || command_clear_reached)) first_slot <= reached_slot;
     end
 
     // Parity is known up to three clocks after its read, and what was read before reset may not have been written.

@@ -13,7 +13,7 @@ from cocotb.handle import HierarchyObject
 from cocotb.task import bridge, resume
 from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
 from cocotbext.axi import AxiStreamFrame
-from macsec100g_test import SALT, Core
+from macsec100g_test import REGISTERS, SALT, Core
 from macsec_bench import CHECK, OFFSETS, Association, flipped, sealed_by, some_frame, some_vlan, with_vlan
 
 DRIVER = Path(__file__).resolve().parents[2] / "driver"
@@ -339,6 +339,27 @@ async def zeroization_waits_for_frames_in_flight(dut: HierarchyObject) -> None:
     for frame in frames:
         got = await with_timeout(core.sinks["line"].recv(), 40, "us")
         assert bytes(got.tdata) == sealed_by(end, frame)
+
+
+@cocotb.test()
+async def threshold_passes_only_through_the_highest_numbers(dut: HierarchyObject) -> None:
+    _, driver, rng = await begun(dut)
+    halves = {REGISTERS[f"threshold_{half}"]["address"]: half for half in ("high", "low")}
+    known = {"high": 0, "low": 0}
+    passed: list[int] = []
+
+    def write(_: object, address: int, value: int) -> None:
+        known[halves[address]] = value
+        passed.append(known["high"] << 32 | known["low"])
+
+    driver.c_core.write = Write(write)
+    borders = (0, 1, 2**32 - 1, 2**32, 2**32 + 5, 0xC000_0000, 7 << 32 | 2, 2**64 - 1)
+    for _ in range(40):
+        new = rng.choice(borders)
+        await driver.well("set_threshold", c_uint64(new))
+        assert passed.pop() == new
+        assert all(value >= 0xFFFF_FFFF << 32 for value in passed), (new, passed)
+        passed.clear()
 
 
 @cocotb.test()

@@ -273,6 +273,44 @@ async def reaching_the_threshold_is_reported(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
+async def number_reached_while_the_report_is_cleared_is_reported(dut: HierarchyObject) -> None:
+    rng = random.Random(cocotb.RANDOM_SEED)
+    core = Core(dut)
+    await core.reset()
+    associations = [
+        Association(i, bytes.fromhex(f"02000000000{i}0001"), 0, rng.randbytes(16)) for i in (0, 1)
+    ]
+    for association in associations:
+        await core.load(association, False)
+        await core.use(association, False)
+    await core.write("threshold_low", 1)
+    coincided = 0
+
+    async def watch() -> None:
+        nonlocal coincided
+        known = slot = 0
+        while True:
+            await RisingEdge(dut.clk)
+            reached, clears = int(dut.reached.value), int(dut.command_clear_reached.value)
+            assert int(dut.irq.value) == known
+            assert not known or int(dut.first_slot.value) == slot
+            if reached and (not known or clears):
+                slot = int(dut.reached_slot.value)
+            coincided += reached and clears
+            known = int(reached or (known and not clears))
+
+    watching = cocotb.start_soon(watch())
+    while coincided < 5:
+        for i in range(60):
+            frame = some_frame(rng, associations[i % 2].sci[:6], 48)
+            core.sources["controlled"].send_nowait(AxiStreamFrame(frame, tid=i % 2, tuser=0))
+        for _ in range(12):
+            await core.command("clear_reached")
+        await core.sources["controlled"].wait()
+    watching.cancel()
+
+
+@cocotb.test()
 async def line_rate_in_each_direction(dut: HierarchyObject) -> None:
     """At a MAC's clock, frames leave, and are accepted from a MAC, at 100 Gbit/s line rate."""
     rng = random.Random(cocotb.RANDOM_SEED)
