@@ -11,8 +11,8 @@
 //           the lowest number goes up to this one + 1 - window
 //
 // Nothing leaves before it is verified. Numbers within the window may come twice, as the standard lets them (10.6.5); with
-// a window of 0 none does. Only where the port's validateFrames is not strict may frames leave that are not encrypted and
-// whose ICV is wrong or not looked at, with the counters of 10.7.9.
+// a window of 0 none does but 2^64 - 1, as no lowest number is above it. Only where the port's validateFrames is not strict
+// may frames leave that are not encrypted and whose ICV is wrong or not looked at, with the counters of 10.7.9.
 //
 // Of a frame without encryption (E = C = 0) all is additional data for the engine, and the user data wait in a FIFO beside
 // it, as those of an offset do. Frames with E or C alone count as ones of bad SecTAGs. Where the port has VLAN tags in the
@@ -208,7 +208,7 @@ module macsec_receive
     assign m_bypass_tkeep = line_beat.keep;
     assign m_bypass_tlast = line_beat.last;
     assign m_bypass_tuser = line_user;
-    assign count_untagged = m_bypass_tvalid && m_bypass_tready && line_beat.last;
+    assign count_untagged = m_bypass_tvalid && m_bypass_tready && line_beat.last && !line_user[0];
 
     // ---- Frames without the tag that stays in the clear, whole ----
 

@@ -224,7 +224,7 @@ module macsec_shell #(
 
     assign rx_past = rx_first ? goes_past(untagged_keep[13], untagged_data[111:96]) : rx_was_past;
     assign untagged_ready = !rx_past || past_room;
-    assign rx_refused = untagged_valid && untagged_last && !rx_past;
+    assign rx_refused = untagged_valid && untagged_last && !rx_past && !untagged_user[0];
 
     always_ff @(posedge clk) begin
         if (rst) rx_first <= 1'b1;

@@ -5,7 +5,7 @@
 //   0x110        load, write-only: loads the key into slot 7:0; bit 8 selects the receiving side
 //   0x114        status, read-only: bit 0: a key waits for macsec100g
 //   0x118        tx_too_long: frames to send that did not fit; wraps at 2^32, as do the following
-//   0x11c        rx_refused: frames without SecTAG other than EAPOL and LLDP
+//   0x11c        rx_refused: frames without SecTAG other than EAPOL and LLDP, and not marked bad by the MAC
 //   0x120        rx_too_long: EAPOL and LLDP frames that did not fit
 //
 // A key cannot be read back, and is cleared here once macsec100g has taken it, and by rst. A load requires that all words

@@ -82,9 +82,10 @@ async def only_eapol_and_lldp_pass_unsealed(dut: HierarchyObject) -> None:
     for frame in past:
         assert await shell.next_of(shell.mac_tx) == (frame, 6)
         assert await shell.next_of(shell.host_rx) == (frame, 10)
-    # A frame marked bad by the MAC, and one that does not fit.
+    # Frames marked bad by the MAC, and one that does not fit.
     long = frame_of(rng, OURS, LLDP, 4100)
     await shell.mac_receives(past[0], bad=True)
+    await shell.mac_receives(others[0], bad=True)
     await shell.mac_receives(long)
     await shell.host_sends(long)
     await shell.expect_nothing()
