@@ -271,7 +271,9 @@ module receive_judge
     assign step = whole_valid && move;
     assign known = whole_found && whole_used;
     assign is_number = whole_pn != '0;
-    assign lenient = whole.clear && port.validate != macsec_pkg::STRICT;
+    // The reserved setting is as strict as the first.
+    assign lenient = whole.clear
+        && (port.validate == macsec_pkg::CHECK || port.validate == macsec_pkg::DISABLED);
     assign is_late = whole_late && !port.late_passes;
     assign good = known && !whole.bad_tag && is_number && !is_late;
     assign anyhow = !known && !whole.bad_tag && lenient;

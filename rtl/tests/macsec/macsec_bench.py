@@ -29,7 +29,7 @@ OFFSETS = (0, 30, 50)  # confidentiality offsets; index: the setting
 ADDRESS_BYTES = 12
 VLAN_BYTES = 4
 VLAN_TYPES = (b"\x81\x00", b"\x88\xa8")
-STRICT, CHECK, DISABLED = range(3)  # validateFrames
+STRICT, CHECK, DISABLED, RESERVED = range(4)  # validateFrames; the reserved value is strict
 
 
 def port_key(dut: HierarchyObject, key: bytes) -> int:
@@ -107,7 +107,7 @@ class Port:
 
     def verdict(self, encrypted: bool, valid: bool, late: bool) -> tuple[str, bool]:
         """Returns the counter of a frame with an association, and whether it is delivered (10.6, 10.7.9)."""
-        lenient = self.validate != STRICT and not encrypted
+        lenient = self.validate in (CHECK, DISABLED) and not encrypted
         if late and not self.late_passes:
             return "late", False
         if self.validate == DISABLED and lenient:
@@ -118,7 +118,7 @@ class Port:
 
     def passes_unknown(self, encrypted: bool) -> bool:
         """Returns whether a frame without channel or association is delivered."""
-        return self.validate != STRICT and not encrypted
+        return self.validate in (CHECK, DISABLED) and not encrypted
 
 
 def key(i: int) -> bytes:

@@ -16,6 +16,7 @@ from macsec_bench import (
     EXCHANGED,
     FRAMES,
     PN,
+    RESERVED,
     SCI,
     SCIS,
     SL,
@@ -396,9 +397,11 @@ async def validation_follows_the_port(dut: HierarchyObject) -> None:
     await bench.reset()
     names = ("frames", "not_valid", "late", "unchecked", "invalid", "delayed")
     wants = dict.fromkeys(("no_sci", "no_sa", "unknown_sci", "unused_sa"), 0)
-    for an, (validate, late_passes) in enumerate(
-        ((STRICT, False), (CHECK, False), (DISABLED, True), (CHECK, True), (DISABLED, False), (STRICT, True))
-    ):
+    settings = (
+        *((STRICT, False), (CHECK, False), (DISABLED, True), (CHECK, True), (DISABLED, False)),
+        *((STRICT, True), (RESERVED, False), (RESERVED, True)),
+    )
+    for an, (validate, late_passes) in enumerate(settings):
         port = Port(validate, late_passes)
         dut.port.value = port.value
         for encrypt in (False, True):
@@ -518,14 +521,14 @@ async def other_protocols_leave_on_the_uncontrolled_port(dut: HierarchyObject) -
         others.append(rng.randbytes(12) + b"\x88\x8e" + rng.randbytes(rng.randrange(1, 150)))
         for frame in others[-2:]:
             await bench.send(frame, 2)
-    assert [bytes((await bench.receive()).tdata) for _ in plain] == plain
-    got = [await with_timeout(bench.uncontrolled.recv(), 40, "us") for _ in others]
-    assert [bytes(frame.tdata) for frame in got] == others
     # Frames that the MAC marks bad leave with its mark, and are not counted.
     counted = len(others)
     for data_bytes in (2, 150):
         others.append(some_frame(rng, SCIS[3][:6], data_bytes))
         await bench.send(others[-1], 3)
+    assert [bytes((await bench.receive()).tdata) for _ in plain] == plain
+    got = [await with_timeout(bench.uncontrolled.recv(), 40, "us") for _ in others]
+    assert [bytes(frame.tdata) for frame in got] == others
     assert [frame.tuser for frame in got] == [2] * counted + [3, 3]
     assert bench.counts["count_untagged"] == counted
 
