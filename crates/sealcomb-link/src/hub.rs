@@ -464,6 +464,7 @@ impl Hub {
 mod tests {
     use std::fs;
     use std::net::UdpSocket;
+    use std::path::Path;
 
     use tokio::sync::oneshot;
     use zeroize::Zeroizing;
@@ -489,6 +490,24 @@ mod tests {
         SocketAddr::from(([192, 0, 2, slot as u8 + 2], 4500))
     }
 
+    /// Returns the table of a peer, whose keys it writes into the folder.
+    fn table(folder: &Path, slot: usize) -> String {
+        let name = ["berlin", "madrid"][slot];
+        let address = address(slot);
+        fs::write(folder.join(format!("{name}.control.key")), format!("0{slot}").repeat(32)).unwrap();
+        fs::write(folder.join(format!("{name}.link.key")), format!("1{slot}").repeat(32)).unwrap();
+        format!(
+            r#"
+            [[peer]]
+            name = "{name}"
+            address = "{address}"
+            control-key = "{name}.control.key"
+            allowed = ["10.9.{slot}.0/24"]
+            keys = {{ file = "{name}.link.key" }}
+            "#
+        )
+    }
+
     impl Fixture {
         fn start() -> Self {
             let folder = tempfile::tempdir().unwrap();
@@ -501,25 +520,8 @@ mod tests {
                 addresses = ["10.9.0.1/16"]
             "#
             .to_owned();
-            for slot in 0..2 {
-                let name = ["berlin", "madrid"][slot];
-                fs::write(folder.path().join(format!("{name}.control.key")), format!("0{slot}").repeat(32))
-                    .unwrap();
-                fs::write(folder.path().join(format!("{name}.link.key")), format!("1{slot}").repeat(32))
-                    .unwrap();
-                text += &format!(
-                    r#"
-                    [[peer]]
-                    name = "{name}"
-                    address = "{}"
-                    control-key = "{name}.control.key"
-                    allowed = ["10.9.{}.0/24"]
-                    keys = {{ file = "{name}.link.key" }}
-                    "#,
-                    address(slot),
-                    slot + 1
-                );
-            }
+            text += &table(folder.path(), 0);
+            text += &table(folder.path(), 1);
             let path = folder.path().join("link.toml");
             fs::write(&path, text).unwrap();
             let config = Config::read(&path).unwrap();
