@@ -6,8 +6,9 @@
 //! as used. Locks ensure that only one run at a time uses a key.
 //!
 //! The directory is the user's state directory or one that the user names. In the latter case the numbers are also
-//! stored in the user's state directory if possible, so that runs with and without a named directory never repeat
-//! each other's numbers.
+//! stored in the user's state directory if it is writable, so that runs with and without a named directory never
+//! repeat each other's numbers. If the user's state directory exists but cannot be trusted or read, no other
+//! directory replaces it: the numbers in it may be used.
 
 mod file;
 mod folder;
@@ -28,6 +29,10 @@ const RESERVED: u64 = 1 << 16;
 /// What users can do if numbers cannot be stored.
 const ADVICE: &str = "sealcomb stores the last number of each key in a directory, so that no number repeats; choose \
     another directory with --state DIR, or number the packets yourself with --start-sequence N (macsec: --start-pn N)";
+
+/// What users can do if stored numbers cannot be read. Another directory does not help.
+const READ_ADVICE: &str = "sealcomb continues after the numbers stored there, so that no number repeats; make it \
+    readable and writable by you only, or number the packets yourself with --start-sequence N (macsec: --start-pn N)";
 
 /// The range of numbers that a run has used under a key.
 #[derive(Clone, Copy)]
@@ -146,7 +151,9 @@ fn folders(named: Option<&Path>) -> Result<(Vec<Folder>, Vec<Folder>)> {
             Ok(folder) if folder.path() == writable[0].path() => {}
             Ok(folder) if folder.is_writable() => writable.push(folder),
             Ok(folder) => unwritable.push(folder),
-            Err(_) => {}
+            Err(_) if folder::is_missing(&path) => {}
+            // Without its numbers, those of this run could repeat them.
+            Err(error) => return Err(error),
         }
     }
     Ok((writable, unwritable))
@@ -186,4 +193,8 @@ fn next_to(keys: &Path) -> Option<PathBuf> {
 
 fn not_stored(path: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
     anyhow!("{}: cannot store sequence numbers ({why}): {ADVICE}", path.display())
+}
+
+fn not_read(path: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
+    anyhow!("{}: cannot read sequence numbers ({why}): {READ_ADVICE}", path.display())
 }

@@ -129,7 +129,7 @@ fn invalid_state_files_are_refused() {
         };
         fs::remove_file(&file).unwrap();
         fs::create_dir(&file).unwrap();
-        refused(&mut world, &["not a regular file", "--state DIR", "--start-sequence N", "--start-pn N"]);
+        refused(&mut world, &["not a regular file", "--start-sequence N", "--start-pn N"]);
         fs::remove_dir(&file).unwrap();
         symlink(world.path("nowhere"), &file).unwrap();
         refused(&mut world, &["not a regular file"]);
@@ -172,7 +172,7 @@ fn invalid_or_shared_state_directories_are_refused() {
         world.seal(&[owner], &sa, &link, 1).assert_refused(&[
             "link",
             "dangling symbolic link",
-            "--state DIR",
+            "--start-sequence N",
         ]);
         world.seal(&[owner], &sa, &State::Named("/dev/null".into()), 1).assert_refused(&["/dev/null"]);
         fs::create_dir(world.path("nowhere")).unwrap();
@@ -267,6 +267,59 @@ fn a_state_that_cannot_be_written_is_refused() {
         outcome.assert_well();
         assert_eq!(outcome.numbers, [(owner, 4)]);
         assert_eq!(fs::metadata(state_file(&world.state())).unwrap().mtime_nsec(), before);
+    }
+}
+
+#[test]
+fn the_users_own_state_is_never_left_out() {
+    for owner in BOTH {
+        let mut world = World::new();
+        let sa = world.write_sa("sa.toml", &[owner], 0);
+        seal_after(&mut world, owner, &sa, &State::Xdg, 0);
+        let own = world.state();
+        let named = State::Named(world.path("a"));
+        let refused = |world: &mut World, why: &str| {
+            for state in [&named, &State::Xdg] {
+                let outcome = world.seal(&[owner], &sa, state, 1);
+                let place = ".local/state/sealcomb";
+                outcome.assert_refused(&[place, why, "--start-sequence N", "--start-pn N"]);
+                assert!(!outcome.stderr.contains("--state"), "{}", outcome.stderr);
+            }
+        };
+        set_mode(&own, 0o770);
+        refused(&mut world, "other users can write it");
+        set_mode(&own, 0o700);
+        // The directory, or one above it, is on a volume that is not mounted.
+        let elsewhere = world.path("elsewhere");
+        for folder in [own.as_path(), own.parent().unwrap()] {
+            fs::rename(folder, &elsewhere).unwrap();
+            symlink(world.path("nowhere"), folder).unwrap();
+            refused(&mut world, "cannot read sequence numbers");
+            fs::remove_file(folder).unwrap();
+            fs::rename(&elsewhere, folder).unwrap();
+        }
+        seal_after(&mut world, owner, &sa, &named, 3);
+    }
+}
+
+#[test]
+fn a_state_that_cannot_be_read_is_refused_even_with_another_directory() {
+    for owner in BOTH {
+        for unreadable in ["home/.local/state/sealcomb", "home/.local/state"] {
+            let mut world = World::new();
+            let sa = world.write_sa("sa.toml", &[owner], 0);
+            seal_after(&mut world, owner, &sa, &State::Xdg, 0);
+            let input = world.path("in.pcap");
+            fs::write(&input, crate::world::capture(&[owner], 1)).unwrap();
+            let named = State::Named(world.path("a"));
+            let (mut command, output) = world.command(owner.protocol, &sa, &named, &input);
+            without_privileges(&world, &mut command);
+            set_mode(&world.path(unreadable), 0);
+            let outcome = world.run(command, &output, &[owner], 1);
+            set_mode(&world.path(unreadable), 0o700);
+            outcome.assert_refused(&[".local/state/sealcomb", "permission denied", "--start-sequence N"]);
+            assert!(!outcome.stderr.contains("--state"), "{}", outcome.stderr);
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use sealcomb_numbers::Fingerprint;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-use super::not_stored;
+use super::{not_read, not_stored};
 
 const ABOUT: &str = "The last sequence or packet number used under each key, by fingerprint of the key. sealcomb \
     continues after it. If this file is lost or replaced by an older copy, nonces repeat, which reveals plaintexts: \
@@ -29,16 +29,16 @@ struct Contents {
 pub(super) fn read(path: &Path) -> Result<Option<BTreeMap<Fingerprint, u64>>> {
     let metadata = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(not_stored(path, &error.kind())),
+        Err(error) => return Err(not_read(path, &error.kind())),
         Ok(metadata) => metadata,
     };
     if !metadata.is_file() {
-        return Err(not_stored(path, &"not a regular file"));
+        return Err(not_read(path, &"not a regular file"));
     }
     if let Some(why) = distrust(&metadata) {
-        return Err(not_stored(path, &why));
+        return Err(not_read(path, &why));
     }
-    let text = fs::read_to_string(path).map_err(|error| not_stored(path, &error.kind()))?;
+    let text = fs::read_to_string(path).map_err(|error| not_read(path, &error.kind()))?;
     let damaged = || format!("{}: damaged, or not a state file of sealcomb; use new keys", path.display());
     let contents: Contents = serde_json::from_str(&text).with_context(damaged)?;
     let mut last = BTreeMap::new();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use sealcomb_numbers::Fingerprint;
 
-use super::{file, not_stored};
+use super::{file, not_read, not_stored};
 
 /// Returns the user's state directory: `sealcomb` in `$XDG_STATE_HOME` or in `~/.local/state`.
 pub(super) fn of_user() -> Option<PathBuf> {
@@ -29,7 +29,8 @@ pub(super) struct Folder {
 impl Folder {
     /// Opens the directory. If it does not exist, creates it with mode 700.
     pub(super) fn prepare(path: &Path) -> Result<Self> {
-        let fault = |error: io::Error| not_stored(path, &error.kind());
+        let refused = if is_missing(path) { not_stored } else { not_read };
+        let fault = |error: io::Error| refused(path, &error.kind());
         if path.is_file() {
             bail!(
                 "{0}: is a file; expected a directory. If an earlier version stored numbers in it, move it into a \
@@ -38,16 +39,16 @@ impl Folder {
             );
         }
         if path.is_symlink() && !path.exists() {
-            return Err(not_stored(path, &"dangling symbolic link"));
+            return Err(refused(path, &"dangling symbolic link"));
         }
         create(path).map_err(fault)?;
         let path = path.canonicalize().map_err(fault)?;
-        let metadata = fs::metadata(&path).map_err(|error| not_stored(&path, &error.kind()))?;
+        let metadata = fs::metadata(&path).map_err(|error| refused(&path, &error.kind()))?;
         if !metadata.is_dir() {
-            return Err(not_stored(&path, &"not a directory"));
+            return Err(refused(&path, &"not a directory"));
         }
         if let Some(why) = file::distrust(&metadata) {
-            return Err(not_stored(&path, &why));
+            return Err(refused(&path, &why));
         }
         Ok(Self { path, last: BTreeMap::new() })
     }
@@ -79,7 +80,7 @@ impl Folder {
             paths.retain(|path| path.extension().is_some_and(|extension| extension == "sequence"));
             Ok(paths)
         };
-        listed().map_err(|error| not_stored(&self.path, &error.kind()))
+        listed().map_err(|error| not_read(&self.path, &error.kind()))
     }
 
     /// Replaces the files of keys. They are on disk when this returns.
@@ -99,6 +100,15 @@ impl Folder {
     fn file(&self, key: Fingerprint) -> PathBuf {
         self.path.join(hex::encode(key.0) + ".json")
     }
+}
+
+/// Returns whether nothing is at the path. A path that cannot be looked up, or that leads through a dangling link,
+/// for example to a volume that is not mounted, is not missing.
+pub(super) fn is_missing(path: &Path) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    let is_absent = |error: io::Error| matches!(error.kind(), NotFound | NotADirectory);
+    fs::symlink_metadata(path).is_err_and(is_absent)
+        && !path.ancestors().any(|folder| folder.is_symlink() && !folder.exists())
 }
 
 /// Creates a directory and its parents. They are on disk when this returns.
