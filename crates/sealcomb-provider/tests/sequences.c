@@ -298,7 +298,7 @@ static void record_encryption(int theirs) {
 
 static void add_aad(void) {
     static unsigned char bytes[MAX_BYTES];
-    int count = size(), r[2], n[2] = {-7, -7}, cipher = it.mode == GCM && below(6) == 0;
+    int count = size(), r[2], n[2] = {-7, -7}, cipher = (it.mode == GCM || it.mode == CCM) && below(6) == 0;
     if (it.mode == SIV && !it.has_key) return;
     fill(bytes, (size_t)count);
     note("  aad %d%s\n", count, cipher ? " by EVP_Cipher" : "");
@@ -337,7 +337,7 @@ static void set_length(int count) {
 static void add_data(void) {
     static unsigned char in[BUFFER], out[BUFFER], arena[3 * BUFFER];
     int count = it.mode == CCM && it.has_length && below(8) ? it.length : size(), r[2], n[2] = {-7, -7};
-    int place = below(4), cipher = it.mode == GCM && below(6) == 0;
+    int place = below(4), cipher = (it.mode == GCM || it.mode == CCM) && below(6) == 0;
     if (it.mode == SIV && !it.has_key) return;
     /* After an empty piece by EVP_Cipher, OpenSSL's GCM pads the additional data and then accepts more. */
     if (count == 0) cipher = 0;
@@ -426,11 +426,12 @@ static void get_tag(int bytes) {
 
 static void finish(void) {
     static unsigned char out[2][BUFFER];
-    int r[2], n[2] = {-7, -7}, cipher = it.mode == GCM && below(6) == 0;
+    int r[2], n[2] = {-7, -7}, cipher = (it.mode == GCM || it.mode == CCM) && below(6) == 0;
     if (it.mode == SIV && !it.has_key) return;
     note("  final%s\n", cipher ? " by EVP_Cipher" : "");
     if (cipher) {
-        for (int p = 0; p < 2; p++) r[p] = EVP_Cipher(it.ctx[p], NULL, NULL, 0) >= 0;
+        /* Without an output, early versions of OpenSSL's CCM take the call as the message length. */
+        for (int p = 0; p < 2; p++) r[p] = EVP_Cipher(it.ctx[p], it.mode == CCM ? out[p] : NULL, NULL, 0) >= 0;
         n[0] = n[1] = 0;
     } else {
         for (int p = 0; p < 2; p++) r[p] = EVP_CipherFinal_ex(it.ctx[p], out[p], &n[p]);
