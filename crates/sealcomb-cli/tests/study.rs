@@ -627,6 +627,24 @@ fn an_unwritable_output_is_rejected_before_the_measurement() {
 }
 
 #[test]
+fn a_capture_with_a_forged_packet_length_is_rejected() {
+    let mut capture = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 262_144, 101].map(u32::to_le_bytes).concat();
+    capture.extend([0, 0, 20, 2 << 20].map(u32::to_le_bytes).concat());
+    capture.extend([&[0x45][..], &[0; 19]].concat());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("packets.pcap");
+    std::fs::write(&path, capture).unwrap();
+    let run = sealcomb(&[
+        "study".as_ref(),
+        "--quick".as_ref(),
+        "--modes=ecb".as_ref(),
+        "--trace".as_ref(),
+        path.as_os_str(),
+    ]);
+    run.assert_refused(&["packets.pcap", "packet 1", "2097152 bytes", "1048576"]);
+}
+
+#[test]
 fn an_invalid_capture_is_rejected_and_leaves_no_output() {
     let (folder, path) = file("packets.pcap", "this is no capture");
     let json = folder.path().join("study.json");

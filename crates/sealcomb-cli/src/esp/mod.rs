@@ -369,14 +369,23 @@ fn incoming_packet<'a>(
     }
 }
 
-/// Returns the lengths in bytes of all IP packets in a capture. Works on captures with a snap length too. Skips other
-/// packets. A truncated capture is used up to its last complete packet, with a warning.
-pub(crate) fn packet_lengths(path: &Path) -> Result<Vec<usize>> {
+/// Returns the lengths in bytes of all IP packets in a capture. Works on captures with a snap length too, whose
+/// packets can claim any length: one of more than `max` bytes is an error. Skips other packets. A truncated capture
+/// is used up to its last complete packet, with a warning.
+pub(crate) fn packet_lengths(path: &Path, max: usize) -> Result<Vec<usize>> {
     let file = File::open(path).with_context(|| path.display().to_string())?;
     let mut capture = Capture::new(path, file, ip::is_supported)?;
     let mut lengths = Vec::new();
     while let Some(record) = capture.next()? {
-        lengths.extend(ip::packet_len(&record));
+        let length = ip::packet_len(&record);
+        if let Some(bytes) = length.filter(|bytes| *bytes > max) {
+            bail!(
+                "{}: packet {}: {bytes} bytes; expected at most {max}; if its length is corrupt, remove the packet",
+                path.display(),
+                record.number
+            );
+        }
+        lengths.extend(length);
     }
     if let Some(truncation) = capture.truncation() {
         warn(truncation);

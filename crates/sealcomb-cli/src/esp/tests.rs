@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use etherparse::{IpNumber, Ipv4Header, PacketBuilder};
 use pcap_file::DataLink;
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
@@ -132,10 +133,51 @@ fn a_packet_without_length_gets_the_length_of_the_frame() {
 
 #[test]
 fn packet_lengths_returns_the_lengths_of_the_ip_packets() {
-    let lengths = packet_lengths(&captures().join("mixed.pcap")).unwrap();
+    let lengths = packet_lengths(&captures().join("mixed.pcap"), usize::MAX).unwrap();
     let expected: Vec<usize> = inner_packets(usize::MAX).iter().map(Vec::len).collect();
     assert_eq!(lengths.len(), 3098);
     assert_eq!(lengths, expected);
+}
+
+/// Returns an IPv4 packet whose length field is 0, as segmentation offload leaves it.
+fn without_length(bytes: usize) -> Vec<u8> {
+    let mut packet = vec![0; bytes];
+    packet[0] = 0x45;
+    packet
+}
+
+/// Returns the headers of an IPv6 jumbogram with a payload of `bytes` bytes.
+fn jumbogram(bytes: u32) -> Vec<u8> {
+    let mut packet = vec![0; 48];
+    packet[0] = 0x60;
+    packet[40..44].copy_from_slice(&[59, 0, 0xc2, 4]);
+    packet[44..].copy_from_slice(&bytes.to_be_bytes());
+    packet
+}
+
+#[test]
+fn a_packet_length_above_the_limit_is_refused_with_the_packets_number() {
+    let packet_lengths = |second: &[u8], original: u32| {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let header = PcapHeader { datalink: DataLink::RAW, snaplen: u32::MAX, ..PcapHeader::default() };
+        let mut writer = PcapWriter::with_header(file.reopen().unwrap(), header).unwrap();
+        for (packet, original) in [(&without_length(60)[..], 60), (second, original)] {
+            let packet = PcapPacket { timestamp: Duration::ZERO, orig_len: original, data: packet.into() };
+            writer.write_packet(&packet).unwrap();
+        }
+        packet_lengths(file.path(), 70_000).map_err(|error| error.to_string())
+    };
+    assert_eq!(packet_lengths(&without_length(60), 70_000), Ok(vec![60, 70_000]));
+    assert_eq!(packet_lengths(&jumbogram(69_960), 70_000), Ok(vec![60, 70_000]));
+    for (packet, original, bytes) in [
+        (without_length(60), 70_001, 70_001),
+        (without_length(60), u32::MAX, u32::MAX.into()),
+        (jumbogram(69_961), 70_001, 70_001),
+        (jumbogram(u32::MAX), 48, 40 + u64::from(u32::MAX)),
+    ] {
+        let error = packet_lengths(&packet, original).unwrap_err();
+        assert!(error.contains(&format!("packet 2: {bytes} bytes")) && error.contains("70000"), "{error}");
+    }
 }
 
 /// Returns the time of a pcapng packet with this timestamp and interface options.

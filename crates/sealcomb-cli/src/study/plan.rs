@@ -5,7 +5,7 @@ use super::headlines;
 use super::instructions::{self, has_instructions};
 use super::papers;
 use super::results::{Axis, Direction, ScheduleName};
-use super::workload::{BATCH, Lengths, Workload};
+use super::workload::{BATCH, Lengths, MAX_BYTES, Workload};
 use crate::esp;
 use crate::names::{self, Named};
 use anyhow::{Context, Result};
@@ -458,7 +458,7 @@ fn workloads(args: &StudyArgs, effort: Effort) -> Result<Vec<Workload>> {
         });
     }
     if let Some(path) = &args.trace {
-        let lengths = esp::packet_lengths(path)?;
+        let lengths = esp::packet_lengths(path, MAX_BYTES)?;
         workloads.push(Workload::trace(&lengths).with_context(|| path.display().to_string())?);
     }
     Ok(workloads)

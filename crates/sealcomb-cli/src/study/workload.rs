@@ -18,8 +18,11 @@ const TRACE_BATCHES: usize = 32;
 /// Seed of the mix, which makes it identical in every run.
 const SEED: u64 = 2015;
 
-/// Maximum message size in bytes that `--lengths` accepts.
-const MAX_BYTES: usize = 1 << 20;
+/// Maximum message size in bytes that `--lengths` and `--trace` accept.
+pub(crate) const MAX_BYTES: usize = 1 << 20;
+
+/// Maximum number of bytes taken from a capture: those of a batch of the longest messages.
+const TRACE_BYTES: usize = BATCH * MAX_BYTES;
 
 /// Message lengths of a workload.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -98,13 +101,20 @@ impl Workload {
         Self { lengths: Lengths::Mix, batches: (0..MIX_BATCHES).map(|_| batch()).collect() }
     }
 
-    /// Returns batches with the packet lengths of a capture, in its order. Fails if there are none.
+    /// Returns batches with the packet lengths of a capture, each at most [`MAX_BYTES`], in its order. Long packets
+    /// lead to fewer batches. Fails if there are no packets.
     pub(crate) fn trace(lengths: &[usize]) -> Result<Self> {
         ensure!(!lengths.is_empty(), "contains no IP packets");
         let bursts: Vec<&[usize]> = lengths.chunks(BATCH).collect();
-        let taken = bursts.len().min(TRACE_BATCHES);
-        let batches = (0..taken).map(|i| bursts[i * bursts.len() / taken].to_vec()).collect();
-        Ok(Self { lengths: Lengths::Trace, batches })
+        let mut taken = bursts.len().min(TRACE_BATCHES);
+        loop {
+            let spread = (0..taken).map(|i| bursts[i * bursts.len() / taken].to_vec());
+            let batches: Vec<Vec<usize>> = spread.collect();
+            if taken == 1 || batches.iter().flatten().sum::<usize>() <= TRACE_BYTES {
+                return Ok(Self { lengths: Lengths::Trace, batches });
+            }
+            taken /= 2;
+        }
     }
 
     /// Returns the lengths in bytes for an algorithm: for ECB and CBC rounded up to whole blocks, as by padding.
@@ -141,6 +151,17 @@ mod tests {
         assert_eq!(workload.batches.len(), TRACE_BATCHES);
         assert_eq!(workload.batches[0][0], 0);
         assert!(workload.batches[TRACE_BATCHES - 1][0] > BATCH * 900);
+    }
+
+    #[test]
+    fn long_packets_lead_to_fewer_batches() {
+        for (bytes, batches) in
+            [(MAX_BYTES, 1), (MAX_BYTES / 5, 4), (MAX_BYTES / TRACE_BATCHES, TRACE_BATCHES)]
+        {
+            let workload = Workload::trace(&vec![bytes; BATCH * 100]).unwrap();
+            assert_eq!(workload.batches.len(), batches, "{bytes} bytes");
+            assert!(workload.batches.concat().iter().sum::<usize>() <= TRACE_BYTES);
+        }
     }
 
     #[test]
