@@ -1,4 +1,10 @@
 //! Result files that are written atomically: whole or not at all.
+//!
+//! ```text
+//! follow symbolic links to the file; stop at one that stands for an open descriptor
+//! if it is a descriptor, a pipe or a device: write it directly
+//! else: write a temporary file in the same directory, and rename it
+//! ```
 
 use anyhow::{Context, Result};
 use std::fs::{self, File};
@@ -14,11 +20,15 @@ pub(crate) struct Output {
 }
 
 enum Target {
-    /// A temporary file in the directory of the final one.
-    Temporary(NamedTempFile),
-    /// An existing pipe or device. It is written directly: a rename would replace it with a file.
+    /// A temporary file in the directory of the final one, and the path of the latter.
+    Temporary(NamedTempFile, PathBuf),
+    /// An open descriptor, or an existing pipe or device. It is written directly: a rename would replace it with a
+    /// file.
     Stream(File),
 }
+
+/// Maximum number of symbolic links to follow, as in Linux.
+const MAX_LINKS: usize = 40;
 
 impl Output {
     /// Opens the output. Call it before the work, so that an unwritable path is reported early.
@@ -28,7 +38,11 @@ impl Output {
     }
 
     fn target(path: &Path) -> io::Result<Target> {
-        match fs::metadata(path) {
+        let path = follow(path)?;
+        if let Some(number) = descriptor(&path) {
+            return open_descriptor(&path, number).map(Target::Stream);
+        }
+        match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
             Ok(metadata) if !metadata.is_file() => File::options().write(true).open(path).map(Target::Stream),
             _ => {
@@ -37,7 +51,8 @@ impl Output {
                 builder.prefix(".sealcomb-");
                 #[cfg(unix)]
                 builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-                builder.tempfile_in(folder.unwrap_or(Path::new("."))).map(Target::Temporary)
+                let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+                Ok(Target::Temporary(file, path))
             }
         }
     }
@@ -45,13 +60,56 @@ impl Output {
     /// Writes `contents` and renames the file to its final name.
     pub(crate) fn finish(self, contents: &[u8]) -> Result<()> {
         let written = match self.target {
-            Target::Temporary(mut file) => file
-                .write_all(contents)
-                .and_then(|()| file.persist(&self.path).map(drop).map_err(io::Error::from)),
+            Target::Temporary(mut file, path) => {
+                file.write_all(contents).and_then(|()| file.persist(path).map(drop).map_err(io::Error::from))
+            }
             Target::Stream(mut file) => file.write_all(contents),
         };
         written.with_context(|| format!("cannot write {}", self.path.display()))
     }
+}
+
+/// Returns the path that symbolic links lead to, which need not exist. Does not follow the link of a descriptor: it
+/// names the file, but not the position in it.
+fn follow(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        if descriptor(&path).is_some() {
+            return Ok(path);
+        }
+        let Ok(target) = fs::read_link(&path) else { return Ok(path) };
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    // The operating system's error for too many links.
+    fs::metadata(&path).map(|_| path)
+}
+
+/// Returns the descriptor of this process that a path in `/dev/fd` or `/proc/self/fd` names.
+fn descriptor(path: &Path) -> Option<u32> {
+    let number = path.file_name()?.to_str()?.parse().ok()?;
+    let folder = path.parent()?.canonicalize().ok()?;
+    let is_here = |descriptors: &str| Path::new(descriptors).canonicalize().is_ok_and(|here| here == folder);
+    ["/dev/fd", "/proc/self/fd"].into_iter().any(is_here).then_some(number)
+}
+
+/// Opens a descriptor of this process for writing. The standard streams share their position with the result: what
+/// is printed later follows it. Any other file is appended to.
+fn open_descriptor(path: &Path, number: u32) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let duplicate = match number {
+            1 => Some(io::stdout().as_fd().try_clone_to_owned()?),
+            2 => Some(io::stderr().as_fd().try_clone_to_owned()?),
+            _ => None,
+        };
+        if let Some(duplicate) = duplicate {
+            return Ok(duplicate.into());
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = number;
+    File::options().append(true).open(path)
 }
 
 #[cfg(test)]
@@ -65,6 +123,49 @@ mod tests {
         fs::write(&path, "old").unwrap();
         Output::create(&path).unwrap().finish(b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_output_is_written_through_symbolic_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let [target, link, chain] = ["target", "link", "chain"].map(|name| folder.path().join(name));
+        // Relative to the link, not to the working directory.
+        std::os::unix::fs::symlink("target", &link).unwrap();
+        std::os::unix::fs::symlink(&link, &chain).unwrap();
+        for (path, contents) in [(&link, b"1"), (&chain, b"2")] {
+            Output::create(path).unwrap().finish(contents).unwrap();
+            assert_eq!(fs::read(&target).unwrap(), contents);
+            assert!(link.is_symlink() && chain.is_symlink() && !target.is_symlink());
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_endless_symbolic_link_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("link", &link).unwrap();
+        assert!(Output::create(&link).is_err());
+    }
+
+    /// Another program may have written to the file, or it may be opened by `>>`.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_open_file_named_by_its_descriptor_is_appended_to() {
+        use std::os::fd::AsRawFd;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "before ").unwrap();
+        let file = File::options().append(true).open(&path).unwrap();
+        for prefix in ["/proc/self/fd", "/dev/fd"] {
+            let stream = Path::new(prefix).join(file.as_raw_fd().to_string());
+            Output::create(&stream).unwrap().finish(b"result ").unwrap();
+        }
+        (&file).write_all(b"after").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"before result result after");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -211,6 +211,26 @@ fn written_files_are_reported_instead_of_the_screen() {
     assert!(lines[1].contains("--tables"), "{}", lines[1]);
 }
 
+/// The descriptor comes first: a rename fails there, but would replace `/dev/stdout`.
+#[cfg(target_os = "linux")]
+#[test]
+fn results_are_written_to_a_redirected_standard_output() {
+    let folder = tempfile::tempdir().unwrap();
+    for stream in ["/proc/self/fd/1", "/dev/stdout"] {
+        let path = folder.path().join("stdout");
+        let mut stdout = std::fs::File::create(&path).unwrap();
+        std::io::Write::write_all(&mut stdout, b"before\n").unwrap();
+        let arguments = ["study", "--quick", "--modes", "ecb", "--lengths", "64", "--json", stream];
+        let run = run::sealcomb_to(stdout.into(), std::process::Stdio::piped(), &arguments);
+        assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{stream}");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let json = text.strip_prefix("before\n").unwrap().split_once("JSON results: ").unwrap().0;
+        assert_eq!(serde_json::from_str::<Value>(json).unwrap()["schema"], "sealcomb-study/1");
+        assert!(std::fs::symlink_metadata("/dev/stdout").unwrap().is_symlink());
+    }
+    assert_eq!(entries(folder.path()), 1);
+}
+
 #[test]
 fn full_and_quick_exclude_each_other() {
     sealcomb(&["study", "--full", "--quick"]).assert_refused(&["--full", "--quick"]);

@@ -46,6 +46,22 @@ pub fn sealcomb_unread(arguments: &[&str]) -> Run {
     Run { status: status.code().unwrap(), stdout: String::new(), stderr: String::from_utf8(stderr).unwrap() }
 }
 
+/// Runs `sealcomb` with these arguments and streams. What is written to a stream that is not a pipe is not returned.
+pub fn sealcomb_to(stdout: Stdio, stderr: Stdio, arguments: &[&str]) -> Run {
+    let output = command().args(arguments).stdout(stdout).stderr(stderr).spawn().unwrap().wait_with_output();
+    run(&output.unwrap())
+}
+
+/// A device that refuses everything that is written to it, as a full disk does.
+pub fn full() -> Stdio {
+    std::fs::File::options().write(true).open("/dev/full").unwrap().into()
+}
+
+/// A pipe without a reader.
+pub fn unread() -> Stdio {
+    std::io::pipe().unwrap().1.into()
+}
+
 /// Writes a file with this content in its own directory.
 pub fn file(name: &str, content: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -66,10 +82,13 @@ fn command() -> Command {
 }
 
 fn finish(command: &mut Command) -> Run {
-    let Output { status, stdout, stderr } = command.output().unwrap();
+    run(&command.output().unwrap())
+}
+
+fn run(Output { status, stdout, stderr }: &Output) -> Run {
     Run {
         status: status.code().unwrap(),
-        stdout: String::from_utf8(stdout).unwrap(),
-        stderr: String::from_utf8(stderr).unwrap(),
+        stdout: String::from_utf8(stdout.clone()).unwrap(),
+        stderr: String::from_utf8(stderr.clone()).unwrap(),
     }
 }
