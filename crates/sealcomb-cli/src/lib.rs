@@ -17,6 +17,7 @@ mod vectors;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use sealcomb::Backend;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -103,8 +104,8 @@ pub fn main() -> ExitCode {
 /// Prints the output of `--help` or `--version`, or a one-line error for invalid arguments.
 fn explain(refusal: &clap::Error) -> ExitCode {
     if !refusal.use_stderr() {
-        print!("{refusal}");
-        return ExitCode::SUCCESS;
+        let printed = stdout::print(&refusal.to_string());
+        return printed.map_or_else(|error| complain(&format!("{error:#}")), |()| ExitCode::SUCCESS);
     }
     let text = refusal.to_string();
     let mut lines = text.lines().map(str::trim);
@@ -114,7 +115,8 @@ fn explain(refusal: &clap::Error) -> ExitCode {
     complain(reason.trim_start_matches("error: "))
 }
 
+/// Prints an error. If standard error is full or closed, only the exit status reports it.
 fn complain(reason: &str) -> ExitCode {
-    eprintln!("sealcomb: {reason}");
+    let _ = writeln!(io::stderr(), "sealcomb: {reason}");
     ExitCode::from(2)
 }

@@ -105,6 +105,31 @@ fn a_closed_standard_output_is_not_an_error() {
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn help_reports_a_full_standard_output() {
+    use run::{full, sealcomb_to, unread};
+    for command in [&["--help"] as &[&str], &["--version"], &["esp", "seal", "--help"], &["list"]] {
+        let run = sealcomb_to(full(), std::process::Stdio::piped(), command);
+        run.assert_refused(&["cannot write to standard output"]);
+        let run = sealcomb_to(unread(), std::process::Stdio::piped(), command);
+        assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{command:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_error_that_cannot_be_printed_still_gives_its_exit_status() {
+    use run::{full, sealcomb_to, unread};
+    let commands: [&[&str]; 3] =
+        [&["--no-such-option"], &["vectors", "no-such-file"], &["esp", "seal", "a", "b", "--sa", "c"]];
+    for command in commands {
+        for stderr in [full(), unread()] {
+            assert_eq!(sealcomb_to(std::process::Stdio::piped(), stderr, command).status, 2, "{command:?}");
+        }
+    }
+}
+
 #[test]
 fn help_contains_examples_and_exit_statuses() {
     let run = sealcomb(&["--help"]);

@@ -11,7 +11,7 @@ pub(crate) mod writer;
 
 use std::fmt::Display;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -74,8 +74,9 @@ pub(crate) fn conclude(
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+/// Prints a warning. A standard error that is full or closed changes nothing.
 pub(crate) fn warn(what: impl Display) {
-    eprintln!("sealcomb: warning: {what}");
+    let _ = writeln!(io::stderr(), "sealcomb: warning: {what}");
 }
 
 /// Opens a capture, with a progress bar on standard error if that is a terminal. A pcap file whose link type
