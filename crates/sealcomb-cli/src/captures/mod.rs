@@ -37,7 +37,8 @@ pub(crate) fn take_sequences(
     Sequences::open(state, file, keys, waiting)
 }
 
-/// Renames the output to its final name, prints the report and the warnings, and returns the exit status.
+/// Renames the output to its final name, prints the report and the warnings, and returns the exit status. Once the
+/// output has its name, nothing is an error: status 2 would mean that there is no output.
 pub(crate) fn conclude(
     (input, output): (&Path, &Path),
     capture: &Capture<impl Read>,
@@ -70,8 +71,11 @@ pub(crate) fn conclude(
             failures.into_iter().chain(truncation.map(|_| "the capture is truncated".into())).collect();
         lines.push(format!("exit status 1: {}", reasons.join(", ")));
     }
-    stdout::print(&(lines.join("\n") + "\n"))?;
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let printed = stdout::print(&(lines.join("\n") + "\n"));
+    if let Err(error) = &printed {
+        warn(format!("the report is lost: {error:#}; {} is complete", output.display()));
+    }
+    Ok(if failed || printed.is_err() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Prints a warning. A standard error that is full or closed changes nothing.

@@ -79,7 +79,8 @@ Packet lengths:
 Exit status:
   0  every packet protected by an SA was sealed
   1  nothing was sealed; or packets were clipped by the capture, too long for the tunnel, of an
-     unsupported link type, or had malformed headers; or the capture is truncated
+     unsupported link type, or had malformed headers; or the capture is truncated; or the report
+     could not be printed
   2  bad input; no output was written
   Packets that are not IP or not protected by any SA are skipped and do not affect the status.
 
@@ -108,7 +109,7 @@ Exit status:
        ESP inside another tunnel (GRE, IP in IP, VXLAN and others), or on TCP port 4500 (RFC 9329);
        too short for ESP, forged, replayed, malformed, of an unknown SPI, or outside their SA's
        selector;
-     or the capture is truncated
+     or the capture is truncated; or the report could not be printed
   2  bad input; no output was written
   Packets that are not IP, not ESP, or IKE or NAT keepalives are skipped, and dummy packets are
   dropped. Neither affects the status.

@@ -73,7 +73,8 @@ Frame check sequences:
 Exit status:
   0  every frame protected by an SA was sealed
   1  nothing was sealed; or frames were clipped by the capture, shorter than an Ethernet header,
-     too long, not Ethernet, or their SAs had no packet numbers left; or the capture is truncated
+     too long, not Ethernet, or their SAs had no packet numbers left; or the capture is truncated;
+     or the report could not be printed
   2  bad input; no output was written
   EAPOL frames (key agreement) and frames that no SA protects are skipped and do not affect the
   status.
@@ -99,7 +100,7 @@ Exit status:
   0  every MACsec frame was opened
   1  nothing was opened; or frames were clipped by the capture, not Ethernet, not valid (wrong ICV),
      late or replayed, had a bad SecTAG, an unknown SCI or an AN without an SA; or the capture is
-     truncated
+     truncated; or the report could not be printed
   2  bad input; no output was written
   Frames that are not MACsec are skipped and do not affect the status.
 

@@ -10,3 +10,5 @@ mod links;
 mod macsec;
 mod packets;
 mod run;
+#[cfg(target_os = "linux")]
+mod streams;

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::files::{Frame, pcap};
 
-const ESP: &str = "keys-are-public = true
+pub(crate) const ESP: &str = "keys-are-public = true
 [[sa]]
 spi = 0x1001
 source = \"203.0.113.1\"
@@ -83,13 +83,7 @@ impl Outcome {
 
 /// Runs `sealcomb COMMAND DIRECTION` on a capture of `count` packets. The report must account for all of them.
 pub(crate) fn on_capture(words: [&str; 2], sa: &str, capture: &[u8], count: usize) -> Outcome {
-    let folder = TempDir::new().unwrap();
-    let [input, output, sa_file] = ["in", "out.pcap", "sa.toml"].map(|name| folder.path().join(name));
-    fs::write(&input, capture).unwrap();
-    fs::write(&sa_file, sa).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sealcomb"));
-    command.args(words).args([&input, &output]).arg("--sa").arg(&sa_file);
-    command.env_remove("SEALCOMB_BACKEND").env("XDG_STATE_HOME", folder.path().join("state"));
+    let (_folder, mut command, output) = prepare(words, sa, capture);
     let run = command.output().unwrap();
     let (link, packets) = if output.exists() { read(&output) } else { (0, Vec::new()) };
     let outcome = Outcome {
@@ -103,6 +97,32 @@ pub(crate) fn on_capture(words: [&str; 2], sa: &str, capture: &[u8], count: usiz
         assert_eq!(outcome.total(), count, "{}", outcome.stdout);
     }
     outcome
+}
+
+/// Runs `sealcomb COMMAND DIRECTION` on a capture with other streams. Returns the exit status, what it printed to
+/// standard error if that is a pipe, and the packets of its output.
+#[cfg(target_os = "linux")]
+pub(crate) fn to_streams(
+    words: [&str; 2],
+    sa: &str,
+    capture: &[u8],
+    [stdout, stderr]: [std::process::Stdio; 2],
+) -> (i32, String, Vec<Vec<u8>>) {
+    let (_folder, mut command, output) = prepare(words, sa, capture);
+    let run = command.stdout(stdout).stderr(stderr).spawn().unwrap().wait_with_output().unwrap();
+    (run.status.code().unwrap(), String::from_utf8(run.stderr).unwrap(), read(&output).1)
+}
+
+/// Writes the input and the SA file. Returns their folder, the command and the path of its output.
+fn prepare(words: [&str; 2], sa: &str, capture: &[u8]) -> (TempDir, Command, PathBuf) {
+    let folder = TempDir::new().unwrap();
+    let [input, output, sa_file] = ["in", "out.pcap", "sa.toml"].map(|name| folder.path().join(name));
+    fs::write(&input, capture).unwrap();
+    fs::write(&sa_file, sa).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sealcomb"));
+    command.args(words).args([&input, &output]).arg("--sa").arg(&sa_file);
+    command.env_remove("SEALCOMB_BACKEND").env("XDG_STATE_HOME", folder.path().join("state"));
+    (folder, command, output)
 }
 
 /// Reads a pcap file that the command wrote. None of its packets is clipped.
