@@ -207,3 +207,35 @@ def test_values_of_another_width_are_an_error_with_their_row():
     ):
         open_column(sealed, RANDOM, as_type="int64")
     assert open_column(sealed, RANDOM, as_type="bigint", forged="null").null_count == 2
+
+
+# ---- columns that cannot be sealed
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.DictionaryArray.from_arrays(pa.array([0, None]), pa.array([{"a": b"1"}])),
+        pa.DictionaryArray.from_arrays(pa.array([0]), pa.array([[b"1"]])),
+        pa.RunEndEncodedArray.from_arrays(pa.array([2], pa.int32()), pa.array([[b"1"]])),
+        pa.StructArray.from_arrays(
+            [pa.DictionaryArray.from_arrays(pa.array([0]), pa.array([{"a": b"1", "b": b"2"}]))], ["x"]
+        ),
+    ],
+    ids=["dictionary of structs", "dictionary of lists", "runs of lists", "struct of dictionaries"],
+)
+def test_nested_values_in_dictionaries_and_runs_are_refused(column):
+    for work in (seal_column, open_column, reseal_column):
+        with pytest.raises(TypeError, match="nested values in a dictionary or in runs: decode them first"):
+            work(column, RANDOM)
+    assert inspect_column(column) is None
+
+
+@pytest.mark.parametrize("chunks", [[], [pa.array([], pa.binary())]], ids=["no chunk", "an empty chunk"])
+def test_row_ids_of_no_chunks_fit_a_column_of_no_rows(chunks):
+    ids = pa.chunked_array([], pa.int64())
+    for column in (pa.chunked_array(chunks, pa.binary()), pa.array([], pa.binary()), pa.array([[b"a"]])[:0]):
+        for work in (seal_column, open_column, reseal_column):
+            assert len(work(column, RANDOM, row_ids=ids)) == 0
+    with pytest.raises(ValueError, match="0 row_ids for 1 rows"):
+        seal_column(pa.array(["a"]), RANDOM, row_ids=ids)

@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, BinaryArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, new_empty_array};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 use arrow_select::concat::concat;
@@ -126,7 +126,8 @@ fn aligned(ids: &[ArrayRef], lengths: &[usize]) -> Result<Vec<ArrayRef>, Error> 
         return Ok(ids.to_vec());
     }
     let ids = match ids {
-        [] => return Ok(Vec::new()),
+        // All chunks are empty.
+        [] => return Ok(vec![new_empty_array(&DataType::Binary); lengths.len()]),
         [one] => one.clone(),
         several => concat(&several.iter().map(AsRef::as_ref).collect::<Vec<_>>())?,
     };

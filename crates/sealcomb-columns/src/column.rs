@@ -165,6 +165,7 @@ fn leaves(field: &Field, chunks: &[ArrayRef], row_ids: Option<&[ArrayRef]>) -> R
 
 impl Parts {
     fn new(column: &Column, row_ids: Option<&[ArrayRef]>) -> Result<Self, Error> {
+        nested::check_leaves(&column.field)?;
         let chunks = column.chunks.iter().map(nested::plain).collect::<Result<Vec<_>, _>>()?;
         let leaves = leaves(&column.field, &chunks, row_ids)?;
         Ok(Self { chunks, leaves })
@@ -607,7 +608,10 @@ impl ResealedLeaf<'_> {
 /// # Errors
 /// [`Error::Invalid`] if the column is not valid Arrow.
 pub fn inspect(column: &Column) -> Result<Option<BTreeMap<u32, usize>>, Error> {
-    let parts = Parts::new(column, None)?;
+    let parts = match Parts::new(column, None) {
+        Err(Error::Type(_)) => return Ok(None),
+        parts => parts?,
+    };
     let Ok(is_sealed) = sealed_leaves(&parts.leaves) else { return Ok(None) };
     let mut counts = BTreeMap::new();
     for leaf in parts.leaves.iter().filter(|leaf| is_sealed(leaf)) {

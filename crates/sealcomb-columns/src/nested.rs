@@ -56,11 +56,26 @@ fn visit<'a>(field: &'a Field, path: &mut Vec<&'a str>, found: &mut Vec<(String,
     }
 }
 
+/// Checks that the leaves of a field are single values, also in dictionaries and runs.
+///
+/// # Errors
+/// [`Error::Type`] if they are not.
+pub(crate) fn check_leaves(field: &Field) -> Result<(), Error> {
+    let is_nested = |(_, leaf): &(String, Field)| leaf.data_type().is_nested();
+    match leaves(field).iter().find(|leaf| is_nested(leaf)) {
+        None => Ok(()),
+        Some((_, leaf)) => Err(Error::Type(format!(
+            "{} has nested values in a dictionary or in runs: decode them first",
+            leaf.data_type()
+        ))),
+    }
+}
+
 /// Returns the array without values that no row refers to, with lists for list views, and with plain values for
 /// dictionaries and runs.
 pub(crate) fn plain(array: &ArrayRef) -> Result<ArrayRef, Error> {
     Ok(match array.data_type() {
-        DataType::Dictionary(_, values) => cast(array, values)?,
+        DataType::Dictionary(_, values) => plain(&cast(array, values)?)?,
         DataType::RunEndEncoded(_, values) => plain(&cast(array, values.data_type())?)?,
         DataType::ListView(field) => plain(&cast(array, &DataType::List(field.clone()))?)?,
         DataType::LargeListView(field) => plain(&cast(array, &DataType::LargeList(field.clone()))?)?,
