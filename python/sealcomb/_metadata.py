@@ -21,6 +21,8 @@ from sealcomb._nested import leaf_at
 ORIGIN_KEY = b"sealcomb:column"
 # The type of a sealed leaf and the version of its encoding, in the field's metadata: docs/columns-format.md.
 TYPE_KEY, VERSION_KEY, VERSION = b"sealcomb.type", b"sealcomb.version", b"1"
+# Prefix of the keys that preserve an extension type while `seal_column` seals a leaf.
+EXTENSION_KEYS = b"sealcomb.extension."
 # Marks a column in Spark's metadata that `sealcomb.spark` opens as a string.
 STRING_MARK = "sealcomb.string"
 
@@ -286,8 +288,8 @@ def named_type(field: pa.Field) -> str | None:
 
 def unsealed_metadata(field: pa.Field) -> Metadata:
     """Returns the metadata of a sealed field without the entries that sealing added."""
-    ours = (TYPE_KEY, VERSION_KEY, ORIGIN_KEY)
-    return {key: value for key, value in (field.metadata or {}).items() if key not in ours}
+    ours = (TYPE_KEY, VERSION_KEY, ORIGIN_KEY, EXTENSION_KEYS)
+    return {key: value for key, value in (field.metadata or {}).items() if not key.startswith(ours)}
 
 
 def packed_field(field: pa.Field) -> str:

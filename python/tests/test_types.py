@@ -209,6 +209,58 @@ def test_values_of_another_width_are_an_error_with_their_row():
     assert open_column(sealed, RANDOM, as_type="bigint", forged="null").null_count == 2
 
 
+# ---- extension types, whose metadata describes a type that sealed values do not have
+
+EXTENSIONS = {
+    "uuid": (pa.array([b"0" * 16, None, b"1" * 16], pa.uuid()), "fixed_size_binary[16]"),
+    "json": (pa.array(["{}", None, "[1]"], pa.json_()), "string"),
+    "bool8": (pa.array([1, None, 0], pa.bool8()), "int8"),
+    "opaque": (pa.array([1, None, 2], pa.opaque(pa.int64(), "type", "vendor")), "int64"),
+    "period": (pa.array(pd.Series(pd.period_range("2026-01", periods=3, freq="M"))), "int64"),
+}
+each_extension = pytest.mark.parametrize("name", EXTENSIONS)
+
+
+@each_extension
+def test_columns_of_extension_types_are_sealed_as_their_storage(name):
+    column, kind = EXTENSIONS[name]
+    chunked = pa.chunked_array([column, column.slice(1)])
+    for given, storage in (
+        (column, column.storage),
+        (column.slice(1), column.storage.slice(1)),
+        (chunked, pa.chunked_array([chunk.storage for chunk in chunked.chunks])),
+    ):
+        sealed = seal_column(given, EQUAL, context="c")
+        assert sealed.type == pa.binary()
+        assert sealed.equals(seal_column(storage, EQUAL, context="c"))
+        assert open_column(sealed, EQUAL, context="c", as_type=kind).equals(storage)
+        assert reseal_column(sealed, EQUAL, context="c").equals(sealed)
+
+
+@each_extension
+def test_fields_of_extension_types_open_as_they_were(name):
+    column, _ = EXTENSIONS[name]
+    parent = pa.StructArray.from_arrays([column, pa.ListArray.from_arrays([0, 1, 2, 3], column)], ["a", "b"])
+    for given in (parent, pa.chunked_array([parent, parent.slice(2)])):
+        sealed = seal_column(given, RANDOM)
+        assert [sealed.type["a"].type, sealed.type["b"].type.value_type] == [pa.binary()] * 2
+        opened = open_column(reseal_column(sealed, RANDOM), RANDOM)
+        assert opened.type == given.type
+        assert opened.equals(given)
+        assert open_column(sealed, RANDOM, as_type="binary").type["a"].type == pa.binary()
+
+
+def test_the_elements_of_nested_extension_types_are_sealed():
+    tensors = pa.ExtensionArray.from_storage(
+        pa.fixed_shape_tensor(pa.int32(), [2]), pa.array([[1, 2], None], pa.list_(pa.int32(), 2))
+    )
+    intervals = pa.array(pd.Series(pd.interval_range(0, 2)))
+    for column in (tensors, intervals):
+        sealed = seal_column(column, RANDOM)
+        assert not isinstance(sealed.type, pa.BaseExtensionType)
+        assert open_column(sealed, RANDOM).to_pylist() == column.storage.to_pylist()
+
+
 # ---- columns that cannot be sealed
 
 

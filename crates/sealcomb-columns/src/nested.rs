@@ -20,6 +20,7 @@ use arrow_select::take::take;
 
 use crate::binding::Ids;
 use crate::error::Error;
+use crate::types::without_extension;
 
 /// Returns the paths of a field's leaves, in order. The path of a field that is not nested is empty.
 pub fn leaf_paths(field: &Field) -> Vec<String> {
@@ -365,7 +366,8 @@ pub(crate) fn put_together(
     })
 }
 
-/// Returns a field with other leaf fields, given in the order of [`leaves`]. A leaf keeps its name.
+/// Returns a field with other leaf fields, given in the order of [`leaves`]. A leaf keeps its name. A nested field whose
+/// type changes loses its extension type.
 pub(crate) fn with_leaves(field: &Field, leaves: &mut impl Iterator<Item = Field>) -> Field {
     let mut child = |field: &FieldRef| Arc::new(with_leaves(field, leaves));
     let data_type = match field.data_type() {
@@ -379,5 +381,9 @@ pub(crate) fn with_leaves(field: &Field, leaves: &mut impl Iterator<Item = Field
         DataType::Map(entries, sorted) => DataType::Map(child(entries), *sorted),
         _ => return leaves.next().expect("there are as many leaves as the field has"),
     };
-    field.clone().with_data_type(data_type)
+    if data_type == *field.data_type() {
+        return field.clone();
+    }
+    let metadata = without_extension(field.metadata().clone());
+    field.clone().with_data_type(data_type).with_metadata(metadata)
 }

@@ -5,6 +5,7 @@
 //! deterministic keyset, equal values stay equal in every representation. Floats are their bits: `-0.0` differs from
 //! `0.0`, and a NaN equals another one only if their bits do.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::builder::BooleanBufferBuilder;
@@ -42,20 +43,43 @@ pub fn sealed_type(field: &Field) -> Result<Option<DataType>, Error> {
     }
 }
 
+/// The prefixes of the metadata of an extension type, and of the keys that preserve it while the field is sealed.
+const EXTENSION: &str = "ARROW:extension:";
+const SEALED_EXTENSION: &str = "sealcomb.extension.";
+
+type Metadata = HashMap<String, String>;
+
+/// Moves entries of metadata to keys with another prefix, or removes them if there is none.
+fn with_prefix(metadata: Metadata, from: &str, to: Option<&str>) -> Metadata {
+    let moved = metadata.into_iter().filter_map(|(key, value)| match (key.strip_prefix(from), to) {
+        (None, _) => Some((key, value)),
+        (Some(rest), Some(to)) => Some((format!("{to}{rest}"), value)),
+        (Some(_), None) => None,
+    });
+    moved.collect()
+}
+
+/// Returns metadata without that of an extension type, which describes the type that a nested field had before.
+pub(crate) fn without_extension(metadata: Metadata) -> Metadata {
+    with_prefix(metadata, EXTENSION, None)
+}
+
 /// Returns the field of a field's sealed values, which have the type `sealed`. Its metadata contains the field's type.
+/// If that is an extension type, its metadata is kept under other keys, because `sealed` is not its storage.
 ///
 /// # Panics
 /// If the field is nested.
 pub fn sealed_field(field: &Field, sealed: DataType) -> Field {
-    let mut metadata = field.metadata().clone();
+    let mut metadata = with_prefix(field.metadata().clone(), EXTENSION, Some(SEALED_EXTENSION));
     metadata.insert(TYPE_KEY.to_owned(), type_name(field.data_type()));
     metadata.insert(VERSION_KEY.to_owned(), VERSION.to_owned());
     Field::new(field.name(), sealed, field.is_nullable()).with_metadata(metadata)
 }
 
-/// Returns the field of the opened values of a sealed field.
+/// Returns the field of the opened values of a sealed field. It has the former extension type if its storage is the same.
 pub(crate) fn opened_field(field: &Field, opened: DataType) -> Field {
-    let mut metadata = field.metadata().clone();
+    let same = field.metadata().get(TYPE_KEY) == Some(&type_name(&opened));
+    let mut metadata = with_prefix(field.metadata().clone(), SEALED_EXTENSION, same.then_some(EXTENSION));
     metadata.remove(TYPE_KEY);
     metadata.remove(VERSION_KEY);
     Field::new(field.name(), opened, field.is_nullable()).with_metadata(metadata)
