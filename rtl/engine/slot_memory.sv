@@ -1,6 +1,7 @@
 // One word for every key slot: one write port, one read port. Latency of a read: one clock.
 //
-//   PARITY  1: with every byte of a word a parity bit is stored, which is 1 if the byte has an odd number of ones
+//   PARITY  1: with every byte of a word, and with the bits that are left, a parity bit is stored, which is 1 if they have
+//           an odd number of ones
 //   bad     with read_data: the word is not what was written, of which an odd number of bits in one byte changed; with
 //           PARITY=0 never
 module slot_memory #(
@@ -17,7 +18,7 @@ module slot_memory #(
     output logic                 bad
 );
 
-    localparam int BYTES = WIDTH / 8;
+    localparam int BYTES = (WIDTH + 7) / 8;
     localparam int STORED = WIDTH + (PARITY == 1 ? BYTES : 0);
 
     logic [WIDTH+BYTES-1:0] entry;  // the word, and its parity above
@@ -25,7 +26,8 @@ module slot_memory #(
 
     assign entry[WIDTH-1:0] = write_data;
     for (genvar i = 0; i < BYTES; i = i + 1) begin : g_byte
-        assign entry[WIDTH+i] = ^write_data[8*i+:8];
+        localparam int BITS = i == BYTES - 1 ? WIDTH - 8 * i : 8;
+        assign entry[WIDTH+i] = ^write_data[8*i+:BITS];
     end
 
     logic unused_parity;
@@ -50,7 +52,8 @@ module slot_memory #(
         logic [BYTES-1:0] differs;
         always_ff @(posedge clk) parity <= stored[WIDTH+:BYTES];
         for (genvar i = 0; i < BYTES; i = i + 1) begin : g_check
-            assign differs[i] = ^read_data[8*i+:8] ^ parity[i];
+            localparam int BITS = i == BYTES - 1 ? WIDTH - 8 * i : 8;
+            assign differs[i] = ^read_data[8*i+:BITS] ^ parity[i];
         end
         assign bad = differs != '0;
     end else begin : g_no_parity

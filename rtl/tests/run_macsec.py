@@ -50,7 +50,7 @@ VARIANTS = {
     "driver_either": {"SUITE": 5, "CHANNELS": 4},
     "gcm_aes256_split": {"SUITE": 4, "CHANNELS": 4, "SPLIT": 1},
     "ocb3_aes": {"SUITE": 1, "CHANNELS": 4},
-    "parity": {"SUITE": 0, "CHANNELS": 4, "PARITY": 1},
+    "parity": {"SUITE": 5, "CHANNELS": 4, "PARITY": 1},
     "64_channels": {"SUITE": 0, "CHANNELS": 64},
 }
 

@@ -16,6 +16,7 @@ from macsec_bench import Association, some_frame
 from many_frames_test import many_frames  # noqa: F401
 
 CHANNEL = 2
+KEY_BITS = 257
 DEPTH = 256  # beats of a frame store
 TABLES = {
     "transmit": ("numbers", "readable_numbers", "associations"),
@@ -39,12 +40,22 @@ BY_SLOT = [
 STORES = ("transmit.store", "receive.store", "receive.release_frames.verified")
 
 
-def damage(rng: random.Random, dut: HierarchyObject, memory: str, entries: range | tuple[int, ...]) -> None:
-    """Changes a bit of each of these entries."""
-    words = functools.reduce(getattr, memory.split("."), dut).memory
+def memory_of(dut: HierarchyObject, memory: str) -> HierarchyObject:
+    return functools.reduce(getattr, memory.split("."), dut).memory
+
+
+def damage(
+    rng: random.Random,
+    dut: HierarchyObject,
+    memory: str,
+    entries: range | tuple[int, ...],
+    bit: int | None = None,
+) -> None:
+    """Changes a bit of each of these entries, by default any."""
+    words = memory_of(dut, memory)
     for at in entries:
         word = words[at]
-        word.value = int(word.value) ^ 1 << rng.randrange(len(word))
+        word.value = int(word.value) ^ 1 << (rng.randrange(len(word)) if bit is None else bit)
 
 
 class Loop:
@@ -113,6 +124,25 @@ async def damaged_words_are_reported(dut: HierarchyObject) -> None:
         await driver.well("damaged", byref(said))
         assert not said.value
         assert not await loop.damaged(), memory
+
+
+@cocotb.test()
+async def every_bit_of_a_key_has_parity(dut: HierarchyObject) -> None:
+    """The last bit, which tells the size of the key, shares its parity bit with no whole byte."""
+    rng = random.Random(cocotb.RANDOM_SEED)
+    loop = Loop(dut, rng)
+    for side in TABLES:
+        memory = f"{side}.engine.g_gcm.engine.lanes.keys.ram"
+        stored = len(memory_of(dut, memory)[0])
+        assert stored == KEY_BITS + (KEY_BITS + 7) // 8
+        for bit in (0, 255, 256, 257, stored - 1):
+            await loop.begin()
+            await loop.passes()
+            assert not await loop.damaged(), (memory, bit)
+            damage(rng, dut, memory, (loop.association.slot,), bit)
+            loop.send()
+            await ClockCycles(dut.clk, 400)
+            assert await loop.damaged(), (memory, bit)
 
 
 @cocotb.test()
