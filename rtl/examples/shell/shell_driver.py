@@ -28,8 +28,8 @@ ADDRESSES = {register["name"]: register["address"] for register in TABLE["regist
 }
 OKAY, SLVERR = 0, 2
 RECEIVE = 1 << 8  # in `select` and `load`
-IN_USE = 1 << 2  # in `status`
-SET_CHANNEL, SET_SA = 1, 2  # in `command`
+ZEROIZING, IN_USE = 1 << 1, 1 << 2  # in `status`
+SET_CHANNEL, SET_SA, ZEROIZE = 1, 2, 8  # in `command`
 
 
 @dataclass(frozen=True)

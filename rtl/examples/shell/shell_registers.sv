@@ -8,8 +8,8 @@
 //   0x11c        rx_refused: frames without SecTAG other than EAPOL and LLDP, and not marked bad by the MAC
 //   0x120        rx_too_long: EAPOL and LLDP frames that did not fit
 //
-// A key cannot be read back, and is cleared here once macsec100g has taken it, and by rst. A load requires that all words
-// of the key were written since the last load. Invalid accesses, and addresses without a register, have no effect and are
+// A key cannot be read back, and is cleared here once macsec100g has taken it, by its command `zeroize`, and by rst. A load
+// requires that all words of the key were written since then. Invalid accesses, and addresses without a register, have no effect and are
 // answered with SLVERR (2). No address is an alias. One write and one read are processed at a time.
 //
 //   core_*   to and from the registers of macsec100g; addresses, data and strobes are those of s_axil
@@ -65,6 +65,8 @@ module shell_registers #(
     localparam logic [1:0] SLVERR = 2'd2;
     localparam logic [15:0] CORE = 16'd0;
     localparam logic [15:0] OWN = 16'd1;
+    localparam logic [5:0] CORE_COMMAND = 6'd3;
+    localparam int ZEROIZE = 3;  // bit of the command
     localparam logic [5:0] LOAD = 6'd4;
     localparam logic [5:0] STATUS = 6'd5;
     localparam logic [5:0] COUNTS = 6'd6;
@@ -105,14 +107,17 @@ module shell_registers #(
 
     logic [3:0] words;  // words written since the last load
     logic own_write;
+    logic zeroizes;
 
+    assign zeroizes = write && write_core && write_at == CORE_COMMAND && s_axil_wstrb[0]
+        && s_axil_wdata[ZEROIZE];
     assign own_write = write && s_axil_awaddr[23:8] == OWN && s_axil_wstrb == '1 && !m_key_tvalid;
     assign write_key = own_write && write_at < LOAD;
     assign write_load = own_write && write_at == LOAD && words == '1
         && s_axil_wdata[31:9] == '0 && 8'(s_axil_wdata[SLOT_BITS-1:0]) == s_axil_wdata[7:0];
 
     always_ff @(posedge clk) begin
-        if (rst || (m_key_tvalid && m_key_tready)) begin
+        if (rst || zeroizes || (m_key_tvalid && m_key_tready)) begin
             m_key_tvalid <= 1'b0;
             m_key_key <= '0;
             words <= '0;

@@ -7,7 +7,7 @@ import random
 import cocotb
 from cocotb.handle import HierarchyObject
 from cocotbext.axi import AxiStreamFrame
-from shell_driver import ADDRESSES, OKAY, RECEIVE, SLVERR, Association, Shell
+from shell_driver import ADDRESSES, OKAY, RECEIVE, SLVERR, ZEROIZE, ZEROIZING, Association, Shell
 
 logging.getLogger("scapy").setLevel(logging.ERROR)  # it warns about missing interfaces, which are not needed
 from scapy.contrib.macsec import MACsecSA  # noqa: E402
@@ -141,3 +141,29 @@ async def keys_go_in_whole_and_never_out(dut: HierarchyObject) -> None:
         assert (await shell.registers.read(address, 4)).resp == SLVERR
     assert await shell.read("select") == 5
     assert await shell.read("identity") == 0x4D41_4353
+
+
+@cocotb.test()
+async def zeroization_clears_keys_that_wait(dut: HierarchyObject) -> None:
+    rng = random.Random(cocotb.RANDOM_SEED)
+    shell = await started(dut)
+    key = rng.randbytes(16)
+
+    async def write_words(*places: int) -> None:
+        for at in places:
+            assert (await shell.registers.write(ADDRESSES["key"] + at, key[at : at + 4])).resp == OKAY
+
+    # A key whose last word is not written yet.
+    await write_words(0, 4, 8)
+    await shell.write("command", ZEROIZE)
+    assert int(dut.registers.m_key_key.value) == 0
+    await write_words(12)
+    assert (await shell.registers.write(ADDRESSES["load"], bytes(4))).resp == SLVERR
+    # A whole one, which waits while the core overwrites its keys.
+    await write_words(0, 4, 8, 12)
+    await shell.write("load", 0)
+    assert await shell.read("status") & ZEROIZING
+    assert await shell.read("key_status") == 1
+    await shell.write("command", ZEROIZE)
+    assert await shell.read("key_status") == 0
+    assert int(dut.registers.m_key_key.value) == 0
