@@ -112,9 +112,11 @@ impl Config {
         let file: File = toml::from_str(&text).with_context(|| path.display().to_string())?;
         let folder = path.parent().unwrap_or(Path::new("."));
         let read = |name: &Path| fs::read(folder.join(name)).with_context(|| name.display().to_string());
-        let stream = Zeroizing::new(read(&file.stream)?);
-        let stream =
-            Zeroizing::new(hex::decode(stream.trim_ascii()).context("`stream`: the file is not valid hex")?);
+        let digits = Zeroizing::new(read(&file.stream)?);
+        let digits = digits.trim_ascii();
+        // `hex::decode` would leave parts of the secret in the memory that its vector outgrows.
+        let mut stream = Zeroizing::new(vec![0; digits.len() / 2]);
+        hex::decode_to_slice(digits, &mut stream).context("`stream`: the file is not valid hex")?;
         ensure!(
             stream.len() >= 32,
             "`stream`: the file has {} bytes; at least 32 are required",

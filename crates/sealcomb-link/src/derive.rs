@@ -209,6 +209,13 @@ mod tests {
         assert_ne!(root.control(Role::Master), root.control(Role::Slave));
     }
 
+    /// Holds only with the feature `zeroize` of `sha2`. HKDF consists of HMACs, and these of states of the hash.
+    #[test]
+    fn states_of_the_hash_are_zeroized() {
+        fn check<T: zeroize::ZeroizeOnDrop>() {}
+        check::<Sha256>();
+    }
+
     /// The vectors are written by the Python peer.
     #[test]
     fn the_derivation_is_that_of_the_golden_exchange() {

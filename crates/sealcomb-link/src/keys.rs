@@ -289,6 +289,14 @@ fn with_identity(builder: ClientBuilder, ClientTls { ca, cert, key }: &ClientTls
         .https_only(true))
 }
 
+/// Decodes a secret from hexadecimal digits; `None` if there are other characters or an odd number of digits.
+pub(crate) fn from_hex(digits: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    // `hex::decode` would leave parts of the secret in the memory that its vector outgrows.
+    let mut secret = Zeroizing::new(vec![0; digits.len() / 2]);
+    hex::decode_to_slice(digits, &mut secret).ok()?;
+    Some(secret)
+}
+
 /// Checks the ID and the size of a key from a source that names keys freely.
 ///
 /// # Errors
@@ -537,6 +545,16 @@ mod tests {
     }
 
     const KEY: &str = "c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IHNlYyE=";
+
+    #[test]
+    fn secrets_are_read_from_pairs_of_hexadecimal_digits_only() {
+        for (digits, expected) in [("", &[][..]), ("0aFf", &[10, 255]), ("00", &[0])] {
+            assert_eq!(from_hex(digits.as_bytes()).as_deref().map(Vec::as_slice), Some(expected));
+        }
+        for wrong in ["0", "0af", "0g", "0x00", " 00", "\u{e9}"] {
+            assert!(from_hex(wrong.as_bytes()).is_none(), "{wrong}");
+        }
+    }
 
     #[tokio::test]
     async fn keys_of_the_requested_size_are_accepted() {

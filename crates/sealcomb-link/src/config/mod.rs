@@ -47,6 +47,7 @@ use sealcomb_esp::Layout;
 use toml::de::DeTable;
 use zeroize::Zeroizing;
 
+use crate::keys::from_hex;
 use fields::{Errors, Fields};
 use peers::{Layers, PeerConfig};
 
@@ -589,8 +590,7 @@ impl Reader<'_> {
         const MIN_BYTES: usize = 32;
         let at = fields.at();
         let text = self.file(fields, name)?;
-        let secret = hex::decode(text.trim_ascii()).ok().map(Zeroizing::new);
-        let secret = secret.filter(|secret| secret.len() >= MIN_BYTES);
+        let secret = from_hex(text.trim_ascii()).filter(|secret| secret.len() >= MIN_BYTES);
         if secret.is_none() {
             self.errors.add(
                 at,

@@ -24,7 +24,7 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 use zeroize::Zeroizing;
 
-use super::{Answer, SourceError, checked, failed, malformed};
+use super::{Answer, SourceError, checked, failed, from_hex, malformed};
 use crate::config::Program;
 use crate::control::SourceKey;
 
@@ -144,7 +144,7 @@ impl KeyProgram {
             }
         };
         let Some(Printed { id, key }) = printed else { return self.malformed(EXPECTED) };
-        let Ok(key) = hex::decode(key).map(Zeroizing::new) else {
+        let Some(key) = from_hex(key.as_bytes()) else {
             return self.malformed("printed a key that is not hexadecimal");
         };
         if id.starts_with('-') {

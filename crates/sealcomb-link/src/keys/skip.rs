@@ -14,7 +14,7 @@ use reqwest::{Client, StatusCode, Url};
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
-use super::{Answer, checked, describe, failed, http_client, malformed, read_body};
+use super::{Answer, checked, describe, failed, from_hex, http_client, malformed, read_body};
 use crate::config::Skip;
 use crate::control::SourceKey;
 use crate::control::version::printable;
@@ -118,7 +118,7 @@ impl KeyProvider {
 
     fn read(&self, body: &[u8]) -> Answer<SourceKey> {
         let Delivered { id, key } = parse("key", body)?;
-        let Ok(key) = hex::decode(key).map(Zeroizing::new) else {
+        let Some(key) = from_hex(key.as_bytes()) else {
             return malformed("a key in the response is not hexadecimal");
         };
         if !is_hex(id) {
