@@ -53,7 +53,7 @@ REFUSED = {
         "STAGES=3",
         "TAG_BESIDE=2",
         "PARITY=2",
-        "SLOTS=4",
+        "SLOTS=6",
     ),
     "gcm512_serpent": ("DIRECTION=3", "STAGES=1", "SLOTS=24"),
     "ocb512_aes": ("KEY_BITS=257", "DIRECTION=5", "AUX=2", "SBOX=3", "TAG_BESIDE=2", "PARITY=-1", "SLOTS=12"),

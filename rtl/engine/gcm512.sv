@@ -11,7 +11,7 @@
 //   STAGES     registers of GHASH's multipliers
 //   TAG_BESIDE 0: a received tag is a beat of the stream; 1: it comes beside it and costs no clock
 //   PARITY     1: keys are stored with parity, and a packet whose key is damaged is in error
-//   SLOTS      key slots, a power of two of 8 or more
+//   SLOTS      key slots, a power of two of 2 or more
 //
 // No clock is lost between packets, whatever their slots: the round keys walk beside the blocks, GHASH reads
 // its powers by slot. The block E(J_0) that covers the tag and the block of lengths go into places of the
@@ -117,8 +117,8 @@ module gcm512 #(
     if (PARITY < 0 || PARITY > 1) begin : g_parity_refused
         parity_must_be_0_or_1 refused ();
     end
-    if (SLOTS < 8 || SLOTS != 2 ** $clog2(SLOTS)) begin : g_slots_refused
-        slots_must_be_a_power_of_two_of_8_or_more refused ();
+    if (SLOTS < 2 || SLOTS != 2 ** $clog2(SLOTS)) begin : g_slots_refused
+        slots_must_be_a_power_of_two refused ();
     end
 
     localparam int ROUNDS = CIPHER == 1 ? 32 : CIPHER >= 2 ? 14 : 10;

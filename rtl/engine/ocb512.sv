@@ -10,7 +10,7 @@
 //   AUX        1: a fifth encryption core makes Ktop, tags and slots' constants beside the lanes.
 //              0: these calls go through lane 0, each in place of a beat. Not for DIRECTION 1.
 //   SBOX       of AES: 0 tables in LUTs, 1 block RAM, 2 Boyar-Peralta circuits
-//   SLOTS      key slots, a power of two of 8 or more
+//   SLOTS      key slots, a power of two of 2 or more
 //   TAG_BESIDE 0: a received tag is a beat of the stream; 1: it comes beside it and costs no clock
 //   PARITY     1: keys are stored with parity, and a packet whose key is damaged is in error
 //
@@ -114,8 +114,8 @@ module ocb512 #(
     if (PARITY < 0 || PARITY > 1) begin : g_parity_refused
         parity_must_be_0_or_1 refused ();
     end
-    if (SLOTS < 8 || SLOTS != 2 ** $clog2(SLOTS)) begin : g_slots_refused
-        slots_must_be_a_power_of_two_of_8_or_more refused ();
+    if (SLOTS < 2 || SLOTS != 2 ** $clog2(SLOTS)) begin : g_slots_refused
+        slots_must_be_a_power_of_two refused ();
     end
 
     localparam int ROUNDS = CIPHER == 1 ? 32 : CIPHER == 2 ? 14 : 10;
