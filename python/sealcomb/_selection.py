@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -94,8 +95,11 @@ class Selection:
     def _all(self, source: Source, verb: str) -> Iterable[tuple[tuple[str, Path], str]]:
         """Yields all leaves of a CSV file, and otherwise those that are sealed or, to seal, that are not."""
         schema = source.schema
+        # At once, since looking up each name would take quadratic time.
+        for name, count in Counter(schema.names).items():
+            if count > 1:
+                check_name(str(source.path), schema, name)
         for field in schema:
-            check_name(str(source.path), schema, field.name)
             for path, leaf in leaves(field):
                 named = TYPE_KEY in (leaf.metadata or {}) or origin_of(schema, field.name, path) is not None
                 if source.text or named == (verb != "seal"):

@@ -9,8 +9,8 @@
 //   0x120        rx_too_long: EAPOL and LLDP frames that did not fit
 //
 // A key cannot be read back, and is cleared here once macsec100g has taken it, by its command `zeroize`, and by rst. A load
-// requires that all words of the key were written since then. Invalid accesses, and addresses without a register, have no effect and are
-// answered with SLVERR (2). No address is an alias. One write and one read are processed at a time.
+// requires that all words of the key were written since then. Invalid accesses, and addresses without a register, have
+// no effect and are answered with SLVERR (2). No address is an alias. One write and one read are processed at a time.
 //
 //   core_*   to and from the registers of macsec100g; addresses, data and strobes are those of s_axil
 //   events   high for one clock per counted frame; bit 0 is the first counter
