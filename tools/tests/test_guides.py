@@ -1,4 +1,4 @@
-"""The guides for new modes and backends must name files and code that exist, and every file to change."""
+"""The guides for new modes and backends, and ARCHITECTURE's map, must name what exists, and all of it."""
 
 import re
 import subprocess
@@ -102,6 +102,16 @@ class Operations(unittest.TestCase):
         self.assertEqual(listed - set(methods), set(), "these are not methods of `Isa` or `Probe`")
         required = {name for name, end in methods.items() if end == ";"}
         self.assertEqual(required - listed, set(), "the guide lacks these methods, which have no default")
+
+
+class Map(unittest.TestCase):
+    def test_the_map_has_every_crate_and_folder_once(self):
+        section = (ROOT / "ARCHITECTURE.md").read_text().split("## Crates and folders")[1]
+        listed = re.findall(r"^(\S+?)/? ", section.split("```")[1], re.MULTILINE)
+        answer = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+        folders = {Path(name).parts[:-1] for name in answer.stdout.splitlines() if "/" in name}
+        expected = {"/".join(parts[: 1 + (parts[0] == "crates")]) for parts in folders} | {"dev"}
+        self.assertEqual(sorted(listed), sorted(expected))
 
 
 if __name__ == "__main__":
