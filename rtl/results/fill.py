@@ -346,7 +346,7 @@ def parts() -> list[str]:
             "(`front`, padding, masks that are ready for the next packet, COPA's `schedule`); the paper's",
             "cores handle one packet of whole blocks. The other logic also handles backpressure (`out`,",
             "`fifo`, `results`, credits). The paper's flip-flop counts lack the state that a mode keeps",
-            "outside its pipes (mask, chain, checksum, tag: 128 bits each): two of its cores have fewer",
+            "outside its pipes (mask, chain, checksum, tag: 128 bits each): three of its cores have fewer",
             "flip-flops than their ciphers alone.",
         ),
         *paragraph(
