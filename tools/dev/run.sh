@@ -9,8 +9,8 @@ readonly SKIPPED=$NOTES/skipped
 word test "[--since REV]" "run_suite test" \
     "Install what is missing and run every check except the hardware tests. The last line is \`all checks passed\`."
 word ci "" "run_suite ci" \
-    "Run what continuous integration runs: the steps of \`test\`, a short fuzzing run, and the hardware tests, with samples \
-of MACsec's cipher suites and of the faults planted in proofs."
+    "Run what continuous integration runs: the steps of \`test\` except the link in network namespaces, a short fuzzing \
+run, and samples of the planted faults and of the hardware tests."
 word long "" "run_suite long" \
     "Run the slow checks: every test in the release profile, the packed crate's tests, valgrind, Miri, yanked crates, ten \
 minutes of fuzzing per target, and the constant-time trace of all schedules."

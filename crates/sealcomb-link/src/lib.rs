@@ -1,4 +1,4 @@
-//! `sealcomb-link`: a user-space IPsec ESP tunnel that rekeys up to ten times per second.
+//! `sealcomb-link`: a user-space IPsec ESP tunnel that rekeys up to 20 times per second.
 //!
 //! The rekey state machine ([`control`]) and the key derivation ([`mod@derive`]) are independent of I/O. The data
 //! path ([`path`]) gets its keys from [`associations`] only. An end may have several peers, each with its own state
@@ -46,7 +46,11 @@ Examples:
   sealcomb-link run /etc/sealcomb/link.toml
   sealcomb-link status /etc/sealcomb/link.toml
 
-Exit status: 0 on success, 1 if the link failed or is not running, 2 if the configuration is invalid.
+Exit status:
+  0  success
+  1  a command failed, the link is not running, or the key source does not answer
+  2  the configuration or the arguments are invalid
+
 RUST_LOG=debug also logs every rekey and refusal. Keys are never logged.";
 
 /// User-space IPsec ESP tunnel with continuous rekeying
