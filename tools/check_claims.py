@@ -72,7 +72,9 @@ def check(root: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--root", type=Path, default=ROOT)
     found = list(check(parser.parse_args().root))
     for problem in found:

@@ -57,7 +57,9 @@ def faults(message: str) -> Iterator[str]:
 
 def main() -> int:
     """Check the commits since the latest release tag."""
-    parser = argparse.ArgumentParser(usage=__doc__.split("\n")[2].removeprefix("usage: "))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--root", type=Path, default=ROOT)
     parser.add_argument("--since", help="a commit to start after, instead of the latest release tag")
     arguments = parser.parse_args()

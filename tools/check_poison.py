@@ -154,7 +154,9 @@ def run(program: list[str], report: Path) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--report", type=Path)
     parser.add_argument("program", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()

@@ -239,7 +239,9 @@ def files(root: Path, paths: list[Path]) -> list[Path]:
 
 def main() -> int:
     """Check the tree, or the paths given."""
-    parser = argparse.ArgumentParser(usage=__doc__.split("\n")[2].removeprefix("usage: "))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--root", type=Path, default=HERE.parent)
     parser.add_argument("--count", action="store_true", help="print the number of findings per file")
     parser.add_argument("paths", nargs="*", type=Path, help="files or folders, from the root (default: all)")

@@ -103,7 +103,9 @@ def python(root: Path) -> Iterator[tuple[Path, str]]:
 
 def main() -> int:
     """Check the whole tree."""
-    parser = argparse.ArgumentParser(usage=__doc__.split("\n")[2].removeprefix("usage: "))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--root", type=Path, default=ROOT)
     root = parser.parse_args().root.resolve()
     findings = [*manifests(root), *rust(root), *python(root)]

@@ -231,7 +231,9 @@ def plant(scratch: Scratch, root: Path, fault: Fault, passed: set[tuple[str, ...
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sample", type=int)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("names", nargs="*")
