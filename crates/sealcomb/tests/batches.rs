@@ -408,7 +408,7 @@ fn equivalence_under_every_schedule(algorithm: &'static Algorithm) {
 }
 
 #[test]
-fn every_algorithm_obeys_the_law_under_every_schedule() {
+fn batches_of_every_algorithm_equal_single_calls_under_every_schedule() {
     for algorithm in ALGORITHMS {
         equivalence_under_every_schedule(algorithm);
     }
