@@ -587,8 +587,8 @@ enum sealcomb_status sealcomb_backend_selected(const char **name);
  *
  * Memory: no heap allocation if all jobs of an algorithm share one key, regardless of the number and size of the
  * jobs. Three cases allocate: several keys of one algorithm, a job whose `aad_parts` exceed 4096 bytes in total, and
- * GCM-SIV on the backend `portable`. The call uses at most 64 KiB of stack with the algorithms of a build without
- * optional features.
+ * GCM-SIV and XAES-256-GCM on the backend `portable`. The call uses at most 64 KiB of stack with the algorithms of a
+ * build without optional features.
  *
  * Threads: calls may run concurrently and share keys, but not jobs or output buffers.
  *
