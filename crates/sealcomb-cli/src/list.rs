@@ -11,6 +11,11 @@ use std::collections::HashSet;
 const WIDTH: u16 = 118;
 
 pub(crate) const EXAMPLES: &str = "\
+Properties of the algorithms:
+  parallel  the blocks of a message can be processed in parallel: always, only when opening, or never
+  E⁻¹-free  opening does not use the inverse of the block cipher
+  online    sealing outputs ciphertext before the end of the message is known
+
 Examples:
   sealcomb list              print all lists
   sealcomb list --markdown   print the algorithms with their specifications, for a document";
