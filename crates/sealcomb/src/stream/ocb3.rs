@@ -53,9 +53,8 @@ enum Body {
     Start,
     /// One piece, of `bytes` bytes, and its tag as a message without additional data.
     One { bytes: usize, tag: Block },
-    /// The number of whole blocks, `Offset_i` and `Checksum_i` after them, and the number of bytes after the last
-    /// whole block.
-    Several { blocks: u64, offset: Block, checksum: Block, ragged: usize },
+    /// The number of whole blocks, `Offset_i` and `Checksum_i` after them, and the size of the last piece in bytes.
+    Several { blocks: u64, offset: Block, checksum: Block, bytes: usize },
 }
 
 impl Ocb3 {
@@ -77,10 +76,9 @@ impl Ocb3 {
     /// Refuses a piece that follows a partial block.
     pub(super) fn check(&self) -> Result<(), Error> {
         match self.body {
-            Body::One { bytes, .. } if !bytes.is_multiple_of(BLOCK) => {
+            Body::One { bytes, .. } | Body::Several { bytes, .. } if !bytes.is_multiple_of(BLOCK) => {
                 Err(Error::NotWholeBlocks { got: bytes })
             }
-            Body::Several { ragged, .. } if ragged > 0 => Err(Error::NotWholeBlocks { got: ragged }),
             _ => Ok(()),
         }
     }
@@ -96,16 +94,15 @@ impl Ocb3 {
             return;
         }
         self.switch_to_several(key);
-        let Self { body: Body::Several { blocks, offset, checksum, ragged }, l, .. } = self else { return };
-        let bytes = data.len();
-        let (mut whole, last) = data.split_at(bytes / BLOCK * BLOCK);
+        let Self { body: Body::Several { blocks, offset, checksum, bytes }, l, .. } = self else { return };
+        *bytes = data.len();
+        let (mut whole, last) = data.split_at(*bytes / BLOCK * BLOCK);
         while !whole.is_empty() {
             let taken = whole.len().min(BLOCK * CHUNK);
             let (chunk, after) = whole.split_at(taken);
             crypt_blocks(key, opens, l, blocks, offset, checksum, chunk);
             whole = after;
         }
-        *ragged = last.len();
         if !last.is_empty() {
             xor(offset, table(key).asterisk());
             crypt_last(key, opens, offset, checksum, last);
@@ -126,7 +123,7 @@ impl Ocb3 {
             ecb_in_place(key, true, &mut tag);
             checksum = add(add(tag, offset), *table(key).dollar());
         }
-        self.body = Body::Several { blocks, offset, checksum, ragged: 0 };
+        self.body = Body::Several { blocks, offset, checksum, bytes: 0 };
     }
 
     /// Returns `Offset_i` after `i` blocks.
