@@ -37,6 +37,17 @@ fn a_job_is_refused_exactly_as_the_catalog_says() {
     }
 }
 
+#[test]
+fn sizes_that_no_buffer_has_do_not_overflow() {
+    for algorithm in ALGORITHMS {
+        for bytes in [usize::MAX - 16, usize::MAX - 15, usize::MAX - 1, usize::MAX] {
+            assert!(algorithm.padded_bytes(bytes) >= bytes, "{} {bytes}", algorithm.id);
+            assert!(algorithm.ciphertext_bytes(bytes) >= bytes, "{} {bytes}", algorithm.id);
+            assert!(algorithm.max_message_bytes(bytes).is_ok_and(|max| max <= bytes) || algorithm.expands());
+        }
+    }
+}
+
 /// A mode is online if the beginning of the ciphertext does not depend on what follows. CCM is the exception: its
 /// first authenticated block contains the message's length.
 #[test]

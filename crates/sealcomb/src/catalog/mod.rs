@@ -272,7 +272,7 @@ impl Algorithm {
 
     /// Returns `bytes` rounded up to a message size that the mode takes.
     pub fn padded_bytes(&self, bytes: usize) -> usize {
-        let whole = if self.whole_blocks { bytes.next_multiple_of(16) } else { bytes };
+        let whole = if self.whole_blocks { bytes.div_ceil(16).saturating_mul(16) } else { bytes };
         whole.max(self.min_message_bytes)
     }
 
