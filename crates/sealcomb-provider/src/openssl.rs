@@ -108,21 +108,31 @@ impl Param {
         unsafe { CStr::from_ptr(self.key) }.to_bytes()
     }
 
-    /// Returns the value of an integer parameter; `None` if it is not an integer, or negative.
+    /// Returns the value of an integer parameter of any size; `None` if it is not an integer, negative, or too large.
     pub(crate) fn get_number(&self) -> Option<usize> {
-        if self.data.is_null() {
+        if !self.is_number() {
             return None;
         }
-        // SAFETY: OpenSSL guarantees `data_size` bytes of data, of any alignment.
-        unsafe {
-            match (self.kind, self.data_size) {
-                (INTEGER, 4) => usize::try_from(self.data.cast::<i32>().read_unaligned()).ok(),
-                (INTEGER, 8) => usize::try_from(self.data.cast::<i64>().read_unaligned()).ok(),
-                (UNSIGNED_INTEGER, 4) => Some(self.data.cast::<u32>().read_unaligned() as usize),
-                (UNSIGNED_INTEGER, 8) => usize::try_from(self.data.cast::<u64>().read_unaligned()).ok(),
-                _ => None,
-            }
+        // SAFETY: OpenSSL guarantees `data_size` bytes of data.
+        let bytes = unsafe { bytes(self.data.cast(), self.data_size) }?;
+        let highest = bytes.len().checked_sub(1)?;
+        if self.kind == INTEGER && bytes[self.byte_of(highest)] >= 0x80 {
+            return None;
         }
+        let mut number = 0_usize;
+        for place in (0..=highest).rev() {
+            number = number.checked_mul(0x100)? | usize::from(bytes[self.byte_of(place)]);
+        }
+        Some(number)
+    }
+
+    fn is_number(&self) -> bool {
+        matches!(self.kind, INTEGER | UNSIGNED_INTEGER)
+    }
+
+    /// Returns the index of an integer's byte by its significance, from 0.
+    fn byte_of(&self, place: usize) -> usize {
+        if cfg!(target_endian = "little") { place } else { self.data_size - 1 - place }
     }
 
     /// Returns the value of an octet string; `None` without data (an empty string has data), or if the length is
@@ -193,23 +203,26 @@ impl Param {
         true
     }
 
-    /// Sets an integer, or only its size without data. Returns whether the parameter is an integer that can hold it.
+    /// Sets an integer of any size, or only the size without data. Returns whether the parameter is an integer that can
+    /// hold the number.
     pub(crate) fn set_number(&mut self, number: usize) -> bool {
-        if !matches!(self.kind, INTEGER | UNSIGNED_INTEGER) {
+        if !self.is_number() {
             return false;
         }
         self.return_size = size_of::<usize>();
         if self.data.is_null() {
             return true;
         }
+        let bits = (8 * self.data_size).saturating_sub(usize::from(self.kind == INTEGER));
+        if bits < usize::BITS as usize && number >> bits > 0 {
+            return false;
+        }
         self.return_size = self.data_size;
-        // SAFETY: OpenSSL guarantees `data_size` bytes of data, of any alignment.
-        unsafe {
-            match (self.data_size, u32::try_from(number)) {
-                (4, Ok(number)) => self.data.cast::<u32>().write_unaligned(number),
-                (8, _) => self.data.cast::<u64>().write_unaligned(number as u64),
-                _ => return false,
-            }
+        let bytes = number.to_le_bytes();
+        for place in 0..self.data_size {
+            let byte = bytes.get(place).copied().unwrap_or(0);
+            // SAFETY: OpenSSL guarantees `data_size` bytes of data.
+            unsafe { self.data.cast::<u8>().add(self.byte_of(place)).write(byte) };
         }
         true
     }
@@ -237,15 +250,9 @@ impl Param {
         self.data_size > 0 && tag.get(..self.data_size).is_some_and(|tag| self.set_bytes(tag))
     }
 
-    /// Sets an IV, or a pointer to it in the context. Returns whether it fits.
+    /// Sets an IV, or a pointer to it in the context, or only its size without data. Returns whether it fits.
     pub(crate) fn set_iv(&mut self, iv: &[u8]) -> bool {
-        if self.data_size < iv.len() {
-            return false;
-        }
-        if self.kind != OCTET_PTR {
-            return self.set_bytes(iv);
-        }
-        self.set_pointer(iv)
+        self.set_pointer(iv) || self.set_bytes(iv)
     }
 
     /// Sets a pointer to bytes of the context. Returns whether the parameter takes one.

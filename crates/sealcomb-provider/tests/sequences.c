@@ -1035,6 +1035,64 @@ end:
     for (int p = 0; p < 2; p++) EVP_MAC_CTX_free(ctx[p]);
 }
 
+/* ---- Checks that are the same in each run. */
+
+/* Parameters are integers of any size, and octet strings whose size can be queried. */
+static void compare_parameters(void) {
+    static const struct { const char *cipher, *iv_length; } cases[] = {{"AES-128-GCM", "12"}, {"AES-256-OCB", "12"}, {"AES-192-CBC", NULL}, {"AES-256-CTR", NULL}, {"AES-128-XTS", NULL}};
+    static const char *const numbers[] = {OSSL_CIPHER_PARAM_KEYLEN, OSSL_CIPHER_PARAM_IVLEN, OSSL_CIPHER_PARAM_AEAD_TAGLEN};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        EVP_CIPHER_CTX *ctx[2];
+        for (int p = 0; p < 2; p++) {
+            EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, cases[i].cipher, p == OURS ? "provider=sealcomb" : "provider=default");
+            ctx[p] = EVP_CIPHER_CTX_new();
+            if (!EVP_CipherInit_ex2(ctx[p], cipher, keys[0], keys[1], 1, NULL)) fail("cannot create a context");
+            EVP_CIPHER_free(cipher);
+        }
+        note("%s\n", cases[i].cipher);
+        for (unsigned kind = OSSL_PARAM_INTEGER; kind <= OSSL_PARAM_UNSIGNED_INTEGER; kind++) {
+            for (size_t bytes = 1; bytes <= 20; bytes++) {
+                for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+                    unsigned char value[2][24];
+                    int r[2];
+                    note("  get %s as an integer of kind %u and %zu bytes\n", numbers[n], kind, bytes);
+                    memset(value, 0x5a, sizeof value);
+                    for (int p = 0; p < 2; p++) {
+                        OSSL_PARAM params[] = {{numbers[n], kind, value[p], bytes, 0}, OSSL_PARAM_construct_end()};
+                        r[p] = EVP_CIPHER_CTX_get_params(ctx[p], params);
+                    }
+                    (void)outcome("get an integer", r[0], r[1], NONE);
+                    if (memcmp(value[0], value[1], sizeof value[0]) != 0) fail("the values differ");
+                }
+                for (int length = 0; length < 4 && cases[i].iv_length != NULL; length++) {
+                    unsigned char value[24];
+                    int r[2], n[2];
+                    note("  set the IV length as an integer of kind %u and %zu bytes\n", kind, bytes);
+                    memset(value, length == 3 ? 0xff : 0, sizeof value);
+                    value[0] = (unsigned char)(length == 3 ? 0xff : 12 + length);
+                    if (length == 2 && bytes > 1) value[bytes - 1] = 1;
+                    for (int p = 0; p < 2; p++) {
+                        OSSL_PARAM params[] = {{OSSL_CIPHER_PARAM_IVLEN, kind, value, bytes, 0}, OSSL_PARAM_construct_end()};
+                        r[p] = EVP_CIPHER_CTX_set_params(ctx[p], params);
+                        n[p] = EVP_CIPHER_CTX_get_iv_length(ctx[p]);
+                    }
+                    (void)outcome("set an integer", r[0], r[1], NONE);
+                    if (n[0] != n[1]) fail("IV lengths: %d and %d", n[0], n[1]);
+                }
+            }
+        }
+        for (int p = 0; p < 2; p++) {
+            OSSL_PARAM params[] = {{OSSL_CIPHER_PARAM_IV, OSSL_PARAM_OCTET_STRING, NULL, 0, 0}, OSSL_PARAM_construct_end()};
+            /* OpenSSL's AEADs do not return the size. */
+            int r = EVP_CIPHER_CTX_get_params(ctx[p], params);
+            if ((p == OURS || cases[i].iv_length == NULL) && (!r || params[0].return_size != (size_t)EVP_CIPHER_CTX_get_iv_length(ctx[p]))) {
+                fail("%s: no size of the IV", cases[i].cipher);
+            }
+            EVP_CIPHER_CTX_free(ctx[p]);
+        }
+    }
+}
+
 static void sequence(void) {
     written = 0;
     journal[0] = '\0';
@@ -1069,6 +1127,8 @@ int main(int count, char **arguments) {
         if (xts[n][THEIRS] == NULL || xts[n][OURS] == NULL) fail("cannot fetch XTS");
     }
     plain_fetch();
+    for (int i = 0; i < 3; i++) fill(keys[i], sizeof keys[i]);
+    compare_parameters();
     if (count > 2) {
         loud = 1;
         number = strtoull(arguments[2], NULL, 10);
