@@ -164,6 +164,18 @@ impl Cipher for Ocb {
         }
         verified.then_some(count)
     }
+
+    /// Returns the number of bytes written, as the other bytes of a partial block are buffered.
+    unsafe fn cipher(&mut self, buffers: Buffers) -> Option<usize> {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            if buffers.input.is_null() {
+                self.finish(buffers.output, buffers.room)
+            } else {
+                self.update(buffers)
+            }
+        }
+    }
 }
 
 impl Mode for Ocb {
