@@ -31,9 +31,9 @@ impl Cmac {
     fn set_cipher(&mut self, name: &[u8]) -> Option<()> {
         // CMAC uses only the block cipher, which OpenSSL names by its CBC mode.
         let key_bytes = match name.to_ascii_uppercase().as_slice() {
-            b"AES-128-CBC" | b"AES128" => 16,
-            b"AES-192-CBC" | b"AES192" => 24,
-            b"AES-256-CBC" | b"AES256" => 32,
+            b"AES-128-CBC" | b"AES128" | b"2.16.840.1.101.3.4.1.2" => 16,
+            b"AES-192-CBC" | b"AES192" | b"2.16.840.1.101.3.4.1.22" => 24,
+            b"AES-256-CBC" | b"AES256" | b"2.16.840.1.101.3.4.1.42" => 32,
             _ => return None,
         };
         self.key_bytes = Some(key_bytes);

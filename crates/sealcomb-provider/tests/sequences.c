@@ -934,8 +934,11 @@ static void xts_sequence(void) {
 
 static void mac_sequence(void) {
     static const char *const ciphers[2][3] = {{"AES-128-CBC", "AES-192-CBC", "AES-256-CBC"}, {"AES-128-GCM", "AES-192-GCM", "AES-256-GCM"}};
+    /* Other names, which OpenSSL accepts as well. */
+    static const char *const aliases[2][3] = {{"aes128", "2.16.840.1.101.3.4.1.22", "2.16.840.1.101.3.4.1.42"}, {"2.16.840.1.101.3.4.1.6", "id-aes192-GCM", "aes-256-gcm"}};
     static unsigned char data[MAX_BYTES];
     int gmac = below(2), n = below(3), has_key = 0, ended = 0, ready = 0;
+    const char *name = below(4) ? ciphers[gmac][n] : aliases[gmac][n];
     static EVP_MAC *macs[2][2];
     static char ours[] = "provider=sealcomb", theirs[] = "provider=default";
     EVP_MAC_CTX *ctx[2];
@@ -945,7 +948,7 @@ static void mac_sequence(void) {
         }
         ctx[p] = EVP_MAC_CTX_new(macs[gmac][p]);
     }
-    note("%s with %s\n", gmac ? "GMAC" : "CMAC", ciphers[gmac][n]);
+    note("%s with %s\n", gmac ? "GMAC" : "CMAC", name);
     for (int i = 0, calls = 2 + below(CALLS); i < calls; i++) {
         unsigned char key[32], iv[16], tag[2][16];
         size_t bytes[2] = {77, 77}, count;
@@ -960,7 +963,7 @@ static void mac_sequence(void) {
             note("  init, key of %zu bytes\n", count);
             for (int p = 0; p < 2; p++) {
                 OSSL_PARAM params[5], *param = params;
-                *param++ = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_CIPHER, (char *)(uintptr_t)ciphers[gmac][n], 0);
+                *param++ = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_CIPHER, (char *)(uintptr_t)name, 0);
                 if (gmac) *param++ = OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_IV, iv, iv_count);
                 if (gmac) *param++ = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_PROPERTIES, p == OURS ? ours : theirs, 0);
                 *param = OSSL_PARAM_construct_end();
