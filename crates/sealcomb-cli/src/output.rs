@@ -71,7 +71,7 @@ impl Output {
 
 /// Returns the path that symbolic links lead to, which need not exist. Does not follow the link of a descriptor: it
 /// names the file, but not the position in it.
-fn follow(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
         if descriptor(&path).is_some() {
@@ -85,7 +85,7 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Returns the descriptor of this process that a path in `/dev/fd` or `/proc/self/fd` names.
-fn descriptor(path: &Path) -> Option<u32> {
+pub(crate) fn descriptor(path: &Path) -> Option<u32> {
     let number = path.file_name()?.to_str()?.parse().ok()?;
     let folder = path.parent()?.canonicalize().ok()?;
     let is_here = |descriptors: &str| Path::new(descriptors).canonicalize().is_ok_and(|here| here == folder);

@@ -15,6 +15,8 @@ use pcap_file::pcapng::blocks::interface_description::{
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use tempfile::NamedTempFile;
 
+use crate::output;
+
 /// Who may read a capture that is written.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Readers {
@@ -106,9 +108,9 @@ impl Writer {
     pub(crate) fn create(path: &Path, link: DataLink, nanoseconds: bool, readers: Readers) -> Result<Self> {
         let name = || path.display().to_string();
         let is_pcapng = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pcapng"));
-        // Replaces the target of a symbolic link, not the link.
-        let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        if path.exists() && !path.is_file() {
+        // Replaces the target of a symbolic link, not the link. The file of a descriptor may be open elsewhere.
+        let path = &output::follow(path).map_err(|error| unwritable(&error)).with_context(name)?;
+        if output::descriptor(path).is_some() || path.exists() && !path.is_file() {
             bail!("{}: not a regular file", name());
         }
         let directory = match path.parent() {

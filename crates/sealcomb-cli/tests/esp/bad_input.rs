@@ -67,6 +67,19 @@ fn an_unwritable_output_is_refused() {
     }
 }
 
+/// The report is printed there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_descriptor_is_no_output() {
+    let bench = Bench::with_sa(&gcm());
+    let file = fs::File::create(bench.path("stdout")).unwrap();
+    let run = bench.command("seal", &mixed(), Path::new("/dev/stdout")).stdout(file).output().unwrap();
+    let line = String::from_utf8(run.stderr).unwrap();
+    assert_eq!(run.status.code(), Some(2), "{line}");
+    assert!(line.contains("/dev/stdout: not a regular file"), "{line}");
+    assert_eq!(fs::read(bench.path("stdout")).unwrap(), b"");
+}
+
 #[test]
 fn a_failure_leaves_an_earlier_output_unchanged() {
     let bench = Bench::with_sa(&gcm());

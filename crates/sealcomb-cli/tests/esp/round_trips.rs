@@ -9,7 +9,7 @@ use pcap_file::pcapng::{Block, PcapNgReader};
 use sealcomb::Backend;
 
 use crate::bench::Bench;
-use crate::captures::{PACKETS, Packet, folder, inner_packets, mixed, write};
+use crate::captures::{PACKETS, Packet, folder, inner_packets, mixed, read, write};
 use crate::suites::{CMAC, HMAC, IPV4, IPV6, association, cbc, gcm, narrow_gcm};
 
 /// Seals the capture, checks the format of the ESP packets, and opens them.
@@ -160,6 +160,21 @@ fn the_link_type_does_not_change_the_packets() {
         write(&input, link, &packets);
         fs::remove_dir_all(bench.state()).unwrap();
         assert!(bench.seal(&input, &[]).0 == expected, "{link:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_output_is_written_through_symbolic_links() {
+    let bench = Bench::with_sa(&gcm());
+    let [link, target] = ["link.pcap", "target.pcap"].map(|name| bench.path(name));
+    std::os::unix::fs::symlink("target.pcap", &link).unwrap();
+    // First the link is dangling.
+    for _ in 0..2 {
+        bench.run("seal", &mixed(), &link, &[]).assert_well();
+        assert!(link.is_symlink() && !target.is_symlink());
+        assert_eq!(read(&target).len(), PACKETS);
+        fs::write(&target, "").unwrap();
     }
 }
 
