@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use sealcomb_numbers::Fingerprint;
 
 use folder::Folder;
@@ -26,12 +26,12 @@ use folder::Folder;
 /// if it is killed.
 const RESERVED: u64 = 1 << 16;
 
-/// What users can do if numbers cannot be stored.
-const ADVICE: &str = "sealcomb stores the last number of each key in a directory, so that no number repeats; choose \
+/// What users can do if numbers cannot be stored in a directory that another one replaces.
+const REPLACE: &str = "sealcomb stores the last number of each key in a directory, so that no number repeats; choose \
     another directory with --state DIR, or number the packets yourself with --start-sequence N (macsec: --start-pn N)";
 
-/// What users can do if stored numbers cannot be read. Another directory does not help.
-const READ_ADVICE: &str = "sealcomb continues after the numbers stored there, so that no number repeats; make it \
+/// What users can do if numbers cannot be read or stored and another directory does not help.
+const REPAIR: &str = "sealcomb continues after the numbers stored there, so that no number repeats; make it \
     readable and writable by you only, or number the packets yourself with --start-sequence N (macsec: --start-pn N)";
 
 /// The range of numbers that a run has used under a key.
@@ -141,13 +141,13 @@ fn merge(last: &mut BTreeMap<Fingerprint, u64>, other: &BTreeMap<Fingerprint, u6
 fn folders(named: Option<&Path>) -> Result<(Vec<Folder>, Vec<Folder>)> {
     let of_user = folder::of_user();
     let Some(named) = named else {
-        let path = of_user.ok_or_else(|| anyhow!("no home directory found: {ADVICE}"))?;
-        return Ok((vec![Folder::prepare(&path)?], vec![]));
+        let path = of_user.ok_or_else(|| anyhow!("no home directory found: {REPLACE}"))?;
+        return Ok((vec![Folder::prepare(&path, false)?], vec![]));
     };
-    let mut writable = vec![Folder::prepare(named)?];
+    let mut writable = vec![Folder::prepare(named, true)?];
     let mut unwritable = Vec::new();
     if let Some(path) = of_user {
-        match Folder::prepare(&path) {
+        match Folder::prepare(&path, false) {
             Ok(folder) if folder.path() == writable[0].path() => {}
             Ok(folder) if folder.is_writable() => writable.push(folder),
             Ok(folder) => unwritable.push(folder),
@@ -163,7 +163,7 @@ fn folders(named: Option<&Path>) -> Result<(Vec<Folder>, Vec<Folder>)> {
 #[cfg(unix)]
 fn refuse_keys_of_others(path: &Path) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
-    let metadata = std::fs::metadata(path).map_err(|error| not_stored(path, &error))?;
+    let metadata = std::fs::metadata(path).with_context(|| path.display().to_string())?;
     let user = nix::unistd::geteuid().as_raw();
     if metadata.is_file() && metadata.uid() != user {
         bail!(
@@ -191,10 +191,10 @@ fn next_to(keys: &Path) -> Option<PathBuf> {
     Some(path.into())
 }
 
-fn not_stored(path: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
-    anyhow!("{}: cannot store sequence numbers ({why}): {ADVICE}", path.display())
+fn not_stored(path: &Path, why: &dyn std::fmt::Display, advice: &str) -> anyhow::Error {
+    anyhow!("{}: cannot store sequence numbers ({why}): {advice}", path.display())
 }
 
 fn not_read(path: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
-    anyhow!("{}: cannot read sequence numbers ({why}): {READ_ADVICE}", path.display())
+    anyhow!("{}: cannot read sequence numbers ({why}): {REPAIR}", path.display())
 }

@@ -156,7 +156,10 @@ fn invalid_state_files_are_refused() {
         let lock = paths.find(|path| path.extension().is_some_and(|e| e == "lock")).unwrap();
         fs::remove_file(&lock).unwrap();
         assert!(Command::new("mkfifo").arg(&lock).status().unwrap().success());
-        refused(&mut world, &[".lock: cannot store sequence numbers"]);
+        refused(
+            &mut world,
+            &[".lock: cannot store sequence numbers", "make it readable and writable by you only"],
+        );
         fs::remove_file(&lock).unwrap();
         seal_after(&mut world, owner, &sa, &State::Xdg, 3);
     }
@@ -344,9 +347,14 @@ fn a_full_disk_is_refused_and_loses_no_number() {
         let mut world = World::new();
         let sa = world.write_sa("sa.toml", &[owner], 0);
         seal_after(&mut world, owner, &sa, &State::Xdg, 0);
-        let (command, output) = world.command(owner.protocol, &sa, &State::Xdg, "/dev/stdin".as_ref());
-        let outcome = world.run(on_a_full_disk(&command), &output, &[owner], 1);
-        outcome.assert_refused(&[".json: cannot store sequence numbers", "--state DIR"]);
+        // Numbers are stored in the user's state directory even with a named one.
+        for state in [State::Xdg, State::Named(world.path("a"))] {
+            let (command, output) = world.command(owner.protocol, &sa, &state, "/dev/stdin".as_ref());
+            let outcome = world.run(on_a_full_disk(&command), &output, &[owner], 1);
+            outcome.assert_refused(&[".json: cannot store sequence numbers", "--start-sequence N"]);
+            let is_named = matches!(state, State::Named(_));
+            assert_eq!(outcome.stderr.contains("--state DIR"), is_named, "{}", outcome.stderr);
+        }
         seal_after(&mut world, owner, &sa, &State::Xdg, 3);
     }
 }

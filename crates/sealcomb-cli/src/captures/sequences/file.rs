@@ -10,7 +10,7 @@ use sealcomb_numbers::Fingerprint;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-use super::{not_read, not_stored};
+use super::not_read;
 
 const ABOUT: &str = "The last sequence or packet number used under each key, by fingerprint of the key. sealcomb \
     continues after it. If this file is lost or replaced by an older copy, nonces repeat, which reveals plaintexts: \
@@ -68,17 +68,14 @@ pub(super) fn read_one(path: &Path, key: Fingerprint) -> Result<Option<u64>> {
 
 /// Replaces the state file of one key. Its content is on disk when this returns; its directory entry is on disk only
 /// after [`sync_folder`].
-pub(super) fn replace(path: &Path, folder: &Path, key: Fingerprint, number: u64) -> Result<()> {
+pub(super) fn replace(path: &Path, folder: &Path, key: Fingerprint, number: u64) -> io::Result<()> {
     let contents = Contents { about: ABOUT.into(), last: BTreeMap::from([(hex::encode(key.0), number)]) };
     let text = serde_json::to_string_pretty(&contents)? + "\n";
-    let written = || -> io::Result<()> {
-        let mut file = NamedTempFile::with_prefix_in(".sealcomb-", folder)?;
-        file.write_all(text.as_bytes())?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        Ok(())
-    };
-    written().map_err(|error| not_stored(path, &error.kind()))
+    let mut file = NamedTempFile::with_prefix_in(".sealcomb-", folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
 }
 
 /// Returns the reason why another user can change a file or directory; `None` if no other user can.

@@ -1,6 +1,7 @@
 //! Directories that contain the last numbers of keys, one file per key.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use sealcomb_numbers::Fingerprint;
 
-use super::{file, not_read, not_stored};
+use super::{REPAIR, REPLACE, file, not_read, not_stored};
 
 /// Returns the user's state directory: `sealcomb` in `$XDG_STATE_HOME` or in `~/.local/state`.
 pub(super) fn of_user() -> Option<PathBuf> {
@@ -22,14 +23,19 @@ pub(super) fn of_user() -> Option<PathBuf> {
 pub(super) struct Folder {
     /// Canonical, without symbolic links.
     path: PathBuf,
+    /// Whether the user named it with `--state`. If not, it is the user's state directory.
+    is_named: bool,
     /// The content of the files. While this run holds its locks, no other run changes them.
     last: BTreeMap<Fingerprint, u64>,
 }
 
 impl Folder {
     /// Opens the directory. If it does not exist, creates it with mode 700.
-    pub(super) fn prepare(path: &Path) -> Result<Self> {
-        let refused = if is_missing(path) { not_stored } else { not_read };
+    pub(super) fn prepare(path: &Path, is_named: bool) -> Result<Self> {
+        let is_missing = is_missing(path);
+        let refused = |path: &Path, why: &dyn Display| {
+            if is_missing { not_stored(path, why, REPLACE) } else { not_read(path, why) }
+        };
         let fault = |error: io::Error| refused(path, &error.kind());
         if path.is_file() {
             bail!(
@@ -50,7 +56,7 @@ impl Folder {
         if let Some(why) = file::distrust(&metadata) {
             return Err(refused(&path, &why));
         }
-        Ok(Self { path, last: BTreeMap::new() })
+        Ok(Self { path, is_named, last: BTreeMap::new() })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -60,6 +66,13 @@ impl Folder {
     /// Returns whether files can be created in the directory.
     pub(super) fn is_writable(&self) -> bool {
         tempfile::tempfile_in(&self.path).is_ok()
+    }
+
+    /// Returns the error for a file that cannot be written. A named directory does not replace the user's state
+    /// directory as long as that is writable.
+    fn not_stored(&self, path: &Path, error: &io::Error) -> anyhow::Error {
+        let advice = if self.is_named || !self.is_writable() { REPLACE } else { REPAIR };
+        not_stored(path, &error.kind(), advice)
     }
 
     /// Reads the files of these keys.
@@ -89,12 +102,17 @@ impl Folder {
             let path = self.file(*key);
             // Detects concurrent runs on file systems without working locks, such as some network file systems.
             if file::read_one(&path, *key)? != self.last.get(key).copied() {
-                return Err(not_stored(&path, &"another process changed it during this run"));
+                bail!(
+                    "{}: another process changed it during this run, which had locked it; seal again when no other \
+                     process uses the key",
+                    path.display()
+                );
             }
-            file::replace(&path, &self.path, *key, *number)?;
+            file::replace(&path, &self.path, *key, *number)
+                .map_err(|error| self.not_stored(&path, &error))?;
             self.last.insert(*key, *number);
         }
-        file::sync_folder(&self.path).map_err(|error| not_stored(&self.path, &error.kind()))
+        file::sync_folder(&self.path).map_err(|error| self.not_stored(&self.path, &error))
     }
 
     fn file(&self, key: Fingerprint) -> PathBuf {
@@ -138,13 +156,13 @@ pub(super) fn lock(
     waiting: impl FnOnce(&Path),
 ) -> Result<Vec<File>> {
     let mut waiting = Some(waiting);
-    let names: BTreeSet<PathBuf> = folders
-        .iter()
-        .flat_map(|folder| keys.iter().map(|key| folder.path.join(format!("{:02x}.lock", key.0[0]))))
-        .collect();
+    let mut names = BTreeMap::new();
+    for folder in folders {
+        names.extend(keys.iter().map(|key| (folder.path.join(format!("{:02x}.lock", key.0[0])), folder)));
+    }
     names
         .iter()
-        .map(|name| lock_one(name, &mut waiting).map_err(|error| not_stored(name, &error.kind())))
+        .map(|(name, folder)| lock_one(name, &mut waiting).map_err(|error| folder.not_stored(name, &error)))
         .collect()
 }
 
