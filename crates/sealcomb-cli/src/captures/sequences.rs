@@ -64,6 +64,8 @@ pub(crate) struct Sequences {
     folders: Vec<Folder>,
     /// The last number of each key that is used or reserved.
     last: BTreeMap<Fingerprint, u64>,
+    /// The last number of each key that earlier runs used or reserved.
+    before: BTreeMap<Fingerprint, u64>,
     /// Released on drop.
     _locks: Vec<File>,
 }
@@ -94,7 +96,7 @@ impl Sequences {
             merge(&mut last, &file::read_earlier(&earlier)?);
         }
         last.retain(|key, _| keys.contains(key));
-        Ok(Self { folders, last, _locks: locks })
+        Ok(Self { folders, before: last.clone(), last, _locks: locks })
     }
 
     /// Returns the last number that was used or reserved under a key; `None` if there is none.
@@ -115,7 +117,11 @@ impl Sequences {
 
     /// Releases the reserved numbers that this run has not used.
     pub(crate) fn settle(&mut self, used: impl Iterator<Item = Used>) -> Result<()> {
-        self.write(used.map(|Used { fingerprint, last, .. }| (fingerprint, last)).collect())
+        let mut last = self.before.clone();
+        last.extend(used.map(|Used { fingerprint, last, .. }| (fingerprint, last)));
+        // 0 if no number was ever used: all packets of a burst can be too long for the tunnel.
+        let settled = self.last.keys().map(|key| (*key, last.get(key).copied().unwrap_or(0)));
+        self.write(settled.filter(|(key, number)| self.last(*key) != Some(*number)).collect())
     }
 
     /// Writes the numbers to all directories. They are on disk when this returns.

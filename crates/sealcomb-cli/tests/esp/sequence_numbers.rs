@@ -5,9 +5,10 @@ use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use crate::bench::Bench;
-use crate::captures::{PACKETS, Packet, inner_packets, mixed, read};
+use crate::captures::{PACKETS, Packet, inner_packets, mixed, read, write};
 use crate::suites::{CMAC, HMAC, IPV4, association, gcm};
 
 /// The sequence number of a packet in an IPv4 tunnel.
@@ -149,6 +150,20 @@ fn start_sequence_takes_effect_and_stores_no_state() {
 }
 
 #[test]
+fn a_run_that_seals_nothing_uses_no_numbers() {
+    let bench = Bench::with_sa(&gcm());
+    let huge = bench.path("huge.pcap");
+    let mut packet = vec![0; usize::from(u16::MAX)];
+    packet[..20].copy_from_slice(&[0x45, 0, 0xff, 0xff, 0, 0, 0, 0, 9, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2]);
+    write(&huge, pcap_file::DataLink::RAW, &[(Duration::ZERO, packet)]);
+    for first in [1, 3099] {
+        let (sealed, run) = bench.try_seal(&huge, &[]);
+        assert_eq!((sealed.len(), run.status), (0, 1), "{}", run.stderr);
+        assert_eq!(numbers(&bench.seal(&mixed(), &[]).0), (first, first + 3097));
+    }
+}
+
+#[test]
 fn the_last_32_bit_number_is_used_once() {
     // The capture's 3098 packets end at 2^32 - 1.
     let bench = Bench::with_sa(&(gcm() + "sequence = 4294964198"));
@@ -209,7 +224,7 @@ fn await_state(bench: &Bench) {
         if !bench.state_files().is_empty() {
             return;
         }
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        std::thread::sleep(Duration::from_millis(10));
     }
     panic!("no number was reserved");
 }
