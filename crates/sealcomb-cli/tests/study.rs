@@ -232,6 +232,16 @@ fn results_are_written_to_a_redirected_standard_output() {
 }
 
 #[test]
+fn results_and_report_are_two_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("study");
+    let path = path.to_str().unwrap();
+    let arguments = ["study", "--quick", "--modes", "ecb", "--json", path, "--report", path];
+    sealcomb(&arguments).assert_refused(&["--json", "--report", "same file"]);
+    assert_eq!(entries(folder.path()), 0);
+}
+
+#[test]
 fn full_and_quick_exclude_each_other() {
     sealcomb(&["study", "--full", "--quick"]).assert_refused(&["--full", "--quick"]);
 }

@@ -27,7 +27,7 @@ mod workload;
 use crate::machine;
 use crate::output::Output;
 use crate::stdout;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use bench::Bench;
 pub(crate) use counting::{CountArgs, run as count_instructions};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -85,6 +85,9 @@ pub(crate) struct StudyArgs {
 /// Runs the study, writes the requested files, and prints the requested tables and the paths of the files. Prints the
 /// summary screen if neither tables nor files were requested.
 pub(crate) fn run(args: &StudyArgs) -> Result<()> {
+    if args.json.is_some() && args.json == args.report {
+        bail!("--json and --report name the same file; expected two");
+    }
     let json = args.json.as_deref().map(Output::create).transpose()?;
     let report = args.report.as_deref().map(Output::create).transpose()?;
     let plan = Plan::new(args)?;
