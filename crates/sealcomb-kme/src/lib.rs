@@ -13,6 +13,7 @@ pub mod skip;
 pub mod stream;
 pub mod tls;
 
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -76,7 +77,8 @@ pub fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("sealcomb-kme: {error:#}");
+            // If standard error is full or closed, only the exit status reports the error.
+            let _ = writeln!(io::stderr(), "sealcomb-kme: {error:#}");
             ExitCode::FAILURE
         }
     }
@@ -88,7 +90,8 @@ fn run(config: Config) -> Result<()> {
         let listener = TcpListener::bind(config.listen)
             .await
             .with_context(|| format!("cannot listen on {}", config.listen))?;
-        println!("{} on {}", config.id, listener.local_addr()?);
+        // If standard output is full or closed, nobody reads this.
+        let _ = writeln!(io::stdout(), "{} on {}", config.id, listener.local_addr()?);
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
             served = serve(config, listener) => served,

@@ -23,3 +23,11 @@ fn a_missing_configuration_is_named() {
     assert!(!output.status.success());
     assert!(message.contains("/no/such/kme.toml"), "{message}");
 }
+
+#[test]
+fn an_error_that_cannot_be_printed_still_gives_its_exit_status() {
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("the device opens");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sealcomb-kme"));
+    let status = command.args(["run", "/no/such/kme.toml"]).stderr(full).status();
+    assert_eq!(status.expect("the command starts").code(), Some(1));
+}

@@ -10,6 +10,7 @@ use crate::config::peers::PeerConfig;
 use crate::config::{Config, Keys};
 use crate::findings::Findings;
 use crate::keys::{KeyProgram, KeyProvider, KmeClient, KmeStatus};
+use crate::streams::{complain, print};
 
 /// Options of the command.
 #[derive(Clone, Copy)]
@@ -29,10 +30,10 @@ pub(crate) fn check(config: &Config, path: &Path, options: Options) -> Result<Ex
     }
     let name = path.display();
     for error in &errors {
-        eprintln!("sealcomb-link: {name}: {error}");
+        complain(format_args!("{name}: {error}"));
     }
     for warning in &warnings {
-        eprintln!("sealcomb-link: {name}: warning: {warning}");
+        complain(format_args!("{name}: warning: {warning}"));
     }
     if !errors.is_empty() {
         return Ok(ExitCode::from(2));
@@ -42,7 +43,8 @@ pub(crate) fn check(config: &Config, path: &Path, options: Options) -> Result<Ex
             ask_source(config, peer).with_context(|| format!("{name}: {}the key source", peer.prefix()))?;
         }
     }
-    println!("{name}: no errors, {} warnings; inner MTU {} bytes", warnings.len(), config.inner_mtu());
+    let (count, mtu) = (warnings.len(), config.inner_mtu());
+    print(format_args!("{name}: no errors, {count} warnings; inner MTU {mtu} bytes"))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -51,21 +53,21 @@ fn ask_source(config: &Config, peer: &PeerConfig) -> Result<()> {
     let prefix = peer.prefix();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match &peer.keys {
-        Keys::File(_) => println!("{prefix}no KME to ask: the key source is a file"),
+        Keys::File(_) => print(format_args!("{prefix}no KME to ask: the key source is a file"))?,
         Keys::Etsi014(etsi014) => {
             let status: KmeStatus = runtime.block_on(KmeClient::new(etsi014)?.status())?;
-            println!("{prefix}{}", status.describe());
+            print(format_args!("{prefix}{}", status.describe()))?;
             status.check(etsi014)?;
         }
         Keys::Skip(skip) => {
             let client = KeyProvider::new(skip)?;
             let capabilities = runtime.block_on(client.capabilities())?;
-            println!("{prefix}{}", capabilities.describe());
+            print(format_args!("{prefix}{}", capabilities.describe()))?;
             capabilities.check(skip)?;
         }
         Keys::Command(program) => {
             runtime.block_on(KeyProgram::new(program).status(user(config)?.as_ref()))?;
-            println!("{prefix}the command {} answers", program.path.display());
+            print(format_args!("{prefix}the command {} answers", program.path.display()))?;
         }
     }
     Ok(())

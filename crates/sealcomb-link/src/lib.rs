@@ -28,6 +28,7 @@ mod problems;
 mod run;
 mod status;
 mod status_tls;
+mod streams;
 mod supply;
 mod threads;
 
@@ -106,7 +107,7 @@ pub fn command() -> clap::Command {
 /// Parses the command line and runs the command.
 pub fn main() -> ExitCode {
     execute(&Cli::parse().command).unwrap_or_else(|error| {
-        eprintln!("sealcomb-link: {error:#}");
+        streams::complain(format_args!("{error:#}"));
         ExitCode::FAILURE
     })
 }
@@ -143,7 +144,7 @@ fn execute(command: &Command) -> Result<ExitCode> {
 /// Prints the errors of a configuration. Returns the exit status.
 fn invalid(errors: &[String]) -> ExitCode {
     for error in errors {
-        eprintln!("sealcomb-link: {error}");
+        streams::complain(error);
     }
     ExitCode::from(2)
 }

@@ -34,7 +34,13 @@ const BLOCKING_THREADS: usize = 16;
 pub(crate) fn run(config: &Config, path: &Path, warnings: &[String]) -> Result<()> {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_target(false).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_target(false)
+        .with_writer(std::io::stderr)
+        // Lines that cannot be written are dropped: reporting them on the same stream would panic.
+        .log_internal_errors(false)
+        .init();
     for warning in warnings {
         tracing::warn!("configuration: {warning}");
     }

@@ -26,6 +26,7 @@ use crate::keys;
 use crate::listener::LimitedListener;
 use crate::path::tunnels::Tunnel;
 use crate::status_tls::{self, TlsListener};
+use crate::streams::print;
 
 /// Locks a mutex. Poisoning is ignored: every critical section leaves the data consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -567,12 +568,8 @@ pub(crate) fn query(config: &Config, json: bool) -> Result<()> {
             };
             format!("no answer from the link at {listen}; check that it is running{reloaded}")
         })?;
-    if json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
-        print!("{}", table(&report)?);
-    }
-    Ok(())
+    let text = if json { serde_json::to_string_pretty(&report)? } else { table(&report)? };
+    print(text.trim_end())
 }
 
 async fn fetch(

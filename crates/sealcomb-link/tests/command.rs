@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn link(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_sealcomb-link")).args(arguments).output().expect("the command starts")
@@ -85,6 +85,32 @@ fn run_refuses_what_check_refuses() {
     let output = link(&["run", path.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("the same key"));
+}
+
+#[test]
+fn a_stream_that_is_full_or_closed_changes_no_other_status_than_that_of_missing_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = configuration(folder.path(), |text| format!("listen = \"127.0.0.1:1\"\n{text}"));
+    let path = path.to_str().unwrap();
+    fs::set_permissions(folder.path().join("link.key"), fs::Permissions::from_mode(0o644)).unwrap();
+    let full = || Stdio::from(fs::File::options().write(true).open("/dev/full").unwrap());
+    let closed = || Stdio::from(std::io::pipe().unwrap().1);
+    let status = |arguments: &[&str], stdout: Stdio, stderr: Stdio| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sealcomb-link"));
+        command.args(arguments).stdout(stdout).stderr(stderr).status().unwrap().code()
+    };
+    for (arguments, expected) in [
+        (&["check", path][..], 0),
+        (&["check", "--strict", path], 2),
+        (&["run", "/no/such/link.toml"], 2),
+        (&["status", path], 1),
+        (&["keygen", "/no/such/folder/control.key"], 1),
+    ] {
+        assert_eq!(status(arguments, Stdio::null(), full()), Some(expected), "{arguments:?}");
+        assert_eq!(status(arguments, Stdio::null(), closed()), Some(expected), "{arguments:?}");
+    }
+    assert_eq!(status(&["check", path], full(), Stdio::null()), Some(1));
+    assert_eq!(status(&["check", path], closed(), Stdio::null()), Some(0));
 }
 
 /// Runs a tool of systemd. Returns `None` with a message if it is not installed.

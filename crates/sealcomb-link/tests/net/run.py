@@ -1469,6 +1469,18 @@ class Operation(OnALink):
             link.kill(signal.SIGTERM)
             self.assertEqual(link.process.returncode, 0)
 
+    def test_a_log_that_cannot_be_written_stops_nothing(self) -> None:
+        texts = [net.config(i, FILE_KEYS, tables=FAST) for i in (0, 1)]
+        full = ["sh", "-c", 'exec "$@" 2>/dev/full', "sh"]
+        a, b = self.link(0, texts[0], full).start(), self.link(1, texts[1]).start()
+        self.wait_for(a, b)
+        a.process.send_signal(signal.SIGHUP)
+        self.transfer(100_000, TUNNEL_V4[1])
+        b.kill(signal.SIGTERM)
+        until("death", lambda: not a.status()["met"])
+        a.kill(signal.SIGTERM)
+        self.assertEqual(a.process.returncode, 0)
+
     def test_a_reload_names_fields_that_require_a_restart(self) -> None:
         a, _ = self.links(tables=FAST)
         a.config.write_text(net.config(0, FILE_KEYS, suite="aes128-gcm", extra="window = 64", tables=FAST))
