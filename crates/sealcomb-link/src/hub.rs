@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::clock::{ClockTrouble, Clocks};
@@ -38,9 +38,9 @@ const TICK: Duration = Duration::from_millis(5);
 const TURNS: usize = 128;
 /// Maximum number of messages that are processed before the next turn of the other peers.
 const MESSAGES: usize = 256;
-/// Maximum number of keys that are tried per tick, on messages whose sender is unknown, unless one message requires
-/// more.
-const TRIALS: usize = 2048;
+/// Maximum number of keys that are tried per tick on messages whose sender is unknown, unless two messages require
+/// more: of the peers at their sources, and as many of all peers.
+const TRIALS: usize = 1024;
 /// Number of boot IDs that are remembered per peer: the current one, and that after a restart.
 const BOOTS: usize = 2;
 
@@ -61,7 +61,7 @@ pub(crate) struct Hub {
     serial: u64,
     /// The number of the peer that gets the next turn.
     next: usize,
-    /// The number of keys that may still be tried until the next tick.
+    /// The number of keys that may still be tried until the next tick, of any peers.
     trials: usize,
     log: Lines,
     news: mpsc::Sender<PeerNews>,
@@ -116,16 +116,16 @@ impl Hub {
         self.publish();
     }
 
-    /// Runs until SIGTERM or SIGINT.
+    /// Runs until SIGTERM or SIGINT. `hang_up` receives SIGHUP.
     ///
     /// # Errors
     /// The reason why a thread or task has ended.
     pub(crate) async fn run(
         mut self,
         mut news: mpsc::Receiver<PeerNews>,
+        mut hang_up: Signal,
         threads: &mut Threads,
     ) -> Result<()> {
-        let mut hang_up = signal(SignalKind::hangup())?;
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut tick = tokio::time::interval(TICK);

@@ -32,13 +32,14 @@ mod streams;
 mod supply;
 mod threads;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 use config::Config;
 use findings::Findings;
+use run::Start;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -113,32 +114,39 @@ pub fn main() -> ExitCode {
 }
 
 fn execute(command: &Command) -> Result<ExitCode> {
-    let path = match command {
+    match command {
         Command::Keygen { user, files } => {
             keygen::create(files, user.as_deref())?;
-            return Ok(ExitCode::SUCCESS);
+            Ok(ExitCode::SUCCESS)
         }
-        Command::Run { config } | Command::Check { config, .. } | Command::Status { config, .. } => config,
-    };
-    let config = match Config::read(path) {
-        Ok(config) => config,
-        Err(errors) => return Ok(invalid(&errors)),
-    };
-    match command {
-        Command::Run { .. } => {
-            let Findings { errors, warnings } = Findings::of(&config, path);
-            if !errors.is_empty() {
-                return Ok(invalid(&errors));
-            }
-            run::run(&config, path, &warnings)?;
+        Command::Run { config: path } => {
+            let start = Start::new()?;
+            with_config(path, |config| {
+                let Findings { errors, warnings } = Findings::of(config, path);
+                if !errors.is_empty() {
+                    return Ok(invalid(&errors));
+                }
+                run::run(start, config, path, &warnings)?;
+                Ok(ExitCode::SUCCESS)
+            })
         }
-        Command::Check { strict, online, .. } => {
-            return check::check(&config, path, check::Options { strict: *strict, online: *online });
+        Command::Check { config: path, strict, online } => {
+            let options = check::Options { strict: *strict, online: *online };
+            with_config(path, |config| check::check(config, path, options))
         }
-        Command::Status { json, .. } => status::query(&config, *json)?,
-        Command::Keygen { .. } => {}
+        Command::Status { config: path, json } => with_config(path, |config| {
+            status::query(config, *json)?;
+            Ok(ExitCode::SUCCESS)
+        }),
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a configuration and passes it on, or prints its errors. Returns the exit status.
+fn with_config(path: &Path, work: impl FnOnce(&Config) -> Result<ExitCode>) -> Result<ExitCode> {
+    match Config::read(path) {
+        Ok(config) => work(&config),
+        Err(errors) => Ok(invalid(&errors)),
+    }
 }
 
 /// Prints the errors of a configuration. Returns the exit status.

@@ -8,6 +8,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use ipnet::IpNet;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
@@ -30,8 +32,32 @@ use crate::threads::{Threads, guard};
 /// sources.
 const BLOCKING_THREADS: usize = 16;
 
+/// The beginning of a run, before the configuration is read. From now on, SIGHUP no longer ends the process: it
+/// reloads the configuration as soon as the link runs.
+pub(crate) struct Start {
+    runtime: Runtime,
+    hang_up: Signal,
+}
+
+impl Start {
+    /// # Errors
+    /// An error of the operating system.
+    pub(crate) fn new() -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(BLOCKING_THREADS)
+            .build()?;
+        let hang_up = {
+            let _entered = runtime.enter();
+            signal(SignalKind::hangup())?
+        };
+        Ok(Self { runtime, hang_up })
+    }
+}
+
 /// Runs one end of a link until SIGTERM or SIGINT, or until one of its threads or tasks fails.
-pub(crate) fn run(config: &Config, path: &Path, warnings: &[String]) -> Result<()> {
+pub(crate) fn run(start: Start, config: &Config, path: &Path, warnings: &[String]) -> Result<()> {
+    let Start { runtime, hang_up } = start;
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     tracing_subscriber::fmt()
@@ -75,10 +101,6 @@ pub(crate) fn run(config: &Config, path: &Path, warnings: &[String]) -> Result<(
         privileges::drop_to(user)?;
     }
 
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .max_blocking_threads(BLOCKING_THREADS)
-        .build()?;
     let stop = Arc::new(AtomicBool::new(false));
     let mut threads = Threads::new(stop.clone());
     let counters: Vec<Arc<Counters>> = sockets.iter().map(|_| Arc::default()).collect();
@@ -103,7 +125,7 @@ pub(crate) fn run(config: &Config, path: &Path, warnings: &[String]) -> Result<(
             if let Some(listener) = listener {
                 start_status(&threads, listener, config, status, path)?;
             }
-            hub.run(news, &mut threads).await
+            hub.run(news, hang_up, &mut threads).await
         })
     });
     runtime.shutdown_background();
@@ -128,7 +150,8 @@ fn start_status(
     let settings = match config.listen_tls.clone() {
         Some(tls) => {
             let (sender, settings) = watch::channel(tls.server()?);
-            threads.start_task("certificate", status_tls::reload(path.to_owned(), tls, sender));
+            let hang_up = signal(SignalKind::hangup())?;
+            threads.start_task("certificate", status_tls::reload(path.to_owned(), tls, hang_up, sender));
             Some(settings)
         }
         None => None,

@@ -12,7 +12,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, ServerConfig, SignatureScheme};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::Signal;
 use tokio::sync::{mpsc, watch};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -67,14 +67,14 @@ impl Listener for TlsListener {
     }
 }
 
-/// Reads the certificate of the configuration in `path` again at each SIGHUP. Connections keep theirs. Returns only on
-/// error, when the server is gone.
+/// Reads the certificate of the configuration in `path` again at each SIGHUP, which `hang_up` receives. Connections
+/// keep theirs. Returns only on error, when the server is gone.
 pub(crate) async fn reload(
     path: PathBuf,
     mut current: ListenTls,
+    mut hang_up: Signal,
     settings: watch::Sender<Arc<ServerConfig>>,
 ) -> Result<()> {
-    let mut hang_up = signal(SignalKind::hangup())?;
     while !settings.is_closed() {
         hang_up.recv().await;
         // The control task reports an invalid configuration, and a server that gets or loses its certificate.

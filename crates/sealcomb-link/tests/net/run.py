@@ -1469,6 +1469,15 @@ class Operation(OnALink):
             link.kill(signal.SIGTERM)
             self.assertEqual(link.process.returncode, 0)
 
+    def test_sighup_during_the_start_reloads(self) -> None:
+        text = net.config(0, FILE_KEYS, tables=FAST).replace("[keys]", 'up = ["sleep 1"]\n[keys]')
+        a = self.link(0, text).start()
+        until("the device", lambda: "seal" in self.a.run("ip", "link"))
+        a.process.send_signal(signal.SIGHUP)
+        self.link(1, net.config(1, FILE_KEYS, tables=FAST)).start()
+        self.wait_for(a)
+        until("a reload", lambda: "reloaded" in a.log.read_text())
+
     def test_a_log_that_cannot_be_written_stops_nothing(self) -> None:
         texts = [net.config(i, FILE_KEYS, tables=FAST) for i in (0, 1)]
         full = ["sh", "-c", 'exec "$@" 2>/dev/full', "sh"]
