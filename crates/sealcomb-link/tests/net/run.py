@@ -1490,6 +1490,19 @@ class Operation(OnALink):
         a.kill(signal.SIGTERM)
         self.assertEqual(a.process.returncode, 0)
 
+    def test_the_status_of_a_stopped_process_is_an_error(self) -> None:
+        a, _ = self.links()
+        a.process.send_signal(signal.SIGSTOP)
+        try:
+            done = subprocess.run(
+                self.a.command(str(a.binary), "status", str(a.config)),
+                capture_output=True, text=True, check=False, timeout=60,
+            )  # fmt: skip
+        finally:
+            a.process.send_signal(signal.SIGCONT)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no answer from the link", done.stderr)
+
     def test_a_reload_names_fields_that_require_a_restart(self) -> None:
         a, _ = self.links(tables=FAST)
         a.config.write_text(net.config(0, FILE_KEYS, suite="aes128-gcm", extra="window = 64", tables=FAST))
