@@ -1,4 +1,4 @@
-//! Routes through the tunnel, and the commands that an operator configures for its start and end.
+//! Addresses and routes of the tunnel, and the commands that an operator configures for its start and end.
 //!
 //! All of them need root, which the link gives up once it is set up. A shell that keeps root therefore runs the
 //! commands for the end: it waits until the link closes its standard input, which happens even if the link is killed.
@@ -11,6 +11,18 @@ use ipnet::IpNet;
 
 use crate::config::Tun;
 
+/// Adds the IPv4 addresses that follow the first one, which the device was created with, as were all IPv6 addresses.
+///
+/// # Errors
+/// The command `ip` is missing or refuses an address.
+pub(crate) fn add_addresses(tun: &Tun) -> Result<()> {
+    for address in tun.addresses.iter().filter(|net| matches!(net, IpNet::V4(_))).skip(1) {
+        let words = ["-4", "address", "replace", &address.to_string(), "dev", &tun.name].map(str::to_owned);
+        ip(&words).with_context(|| format!("cannot add the address {address}"))?;
+    }
+    Ok(())
+}
+
 /// Adds the configured routes. They vanish with the device.
 ///
 /// # Errors
@@ -18,16 +30,16 @@ use crate::config::Tun;
 pub(crate) fn add_routes(tun: &Tun) -> Result<()> {
     for route in &tun.routes {
         let words = route_words(route, tun);
-        let output = Command::new("ip").args(&words).output().context(
-            "cannot run `ip`, which adds the `routes` in [tun]; install iproute2 or remove `routes`",
-        )?;
-        ensure!(
-            output.status.success(),
-            "cannot add the route {route}: ip {}: {}",
-            words.join(" "),
-            String::from_utf8_lossy(&output.stderr).trim()
-        );
+        ip(&words).with_context(|| format!("cannot add the route {route}"))?;
     }
+    Ok(())
+}
+
+/// Runs `ip` with these arguments.
+fn ip(words: &[String]) -> Result<()> {
+    let output = Command::new("ip").args(words).output().context("cannot run `ip`; install iproute2")?;
+    let message = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "ip {}: {}", words.join(" "), message.trim());
     Ok(())
 }
 

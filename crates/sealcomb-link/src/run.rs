@@ -92,6 +92,7 @@ pub(crate) fn run(start: Start, config: &Config, path: &Path, warnings: &[String
         }
         None => None,
     };
+    hooks::add_addresses(&config.tun)?;
     hooks::add_routes(&config.tun)?;
     let name_servers = NameServers::set(&config.tun);
     // Dropped last, when the link has ended.
@@ -195,11 +196,15 @@ fn open_devices(config: &Config) -> Result<Vec<SyncDevice>> {
         .mtu(u16::try_from(config.inner_mtu())?)
         .multi_queue(config.workers > 1)
         .offload(true);
+    let mut has_v4 = false;
     for address in &config.tun.addresses {
         builder = match address {
+            // The builder takes only one; `hooks` adds the others.
+            IpNet::V4(_) if has_v4 => builder,
             IpNet::V4(net) => builder.ipv4(net.addr(), net.prefix_len(), None),
             IpNet::V6(net) => builder.ipv6(net.addr(), net.prefix_len()),
         };
+        has_v4 |= matches!(address, IpNet::V4(_));
     }
     let first = builder.build_sync().with_context(|| format!("cannot create the TUN device {name}"))?;
     // Absorbs bursts while the workers are busy.

@@ -1295,6 +1295,22 @@ class Operation(OnALink):
         a.kill(signal.SIGTERM)
         self.assertEqual(marks.read_text(), "up seal 0\ndown seal 0\n" * 2)
 
+    def test_the_device_has_all_configured_addresses(self) -> None:
+        text = net.config(0, FILE_KEYS, tables=FAST)
+        more = ["10.98.0.1/24", "10.99.0.7/24", "fd98::1/64", "10.97.0.1/32"]
+        a = self.link(0, text.replace('/64"]', '/64", ' + json.dumps(more)[1:])).start()
+        b = self.link(1, net.config(1, FILE_KEYS, tables=FAST)).start()
+        self.wait_for(a, b)
+        for version in ("-4", "-6"):
+            listed = json.loads(self.a.run("ip", version, "-j", "address", "show", "dev", "seal", "scope", "global"))
+            entries = [entry for link in listed for entry in link.get("addr_info", ()) if entry]
+            found = [f"{entry['local']}/{entry['prefixlen']}" for entry in entries]
+            own = [*(f"{TUNNEL_V4[0]}/24", f"{TUNNEL_V6[0]}/64"), *more]
+            expected = [address for address in own if (":" in address) == (version == "-6")]
+            self.assertEqual(sorted(found), sorted(expected))
+        # The first address is the source of packets.
+        self.assertIn(f"src {TUNNEL_V4[0]} ", self.a.run("ip", "route", "get", TUNNEL_V4[1]))
+
     def test_status_on_another_address_requires_the_token(self) -> None:
         binary = str(OPTIONS.binaries / "sealcomb-link")
         subprocess.run([binary, "keygen", str(self.folder / "token.key")], check=True)
