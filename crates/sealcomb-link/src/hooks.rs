@@ -11,6 +11,15 @@ use ipnet::IpNet;
 
 use crate::config::Tun;
 
+/// Limits the segments of a coalesced packet of the device to this number: the kernel divides longer ones itself.
+/// Without the command `ip`, connections with short segments lose packets.
+pub(crate) fn limit_segments(tun: &Tun, max: usize) {
+    let words = ["link", "set", "dev", &tun.name, "gso_max_segs", &max.to_string()].map(str::to_owned);
+    if let Err(error) = ip(&words) {
+        tracing::warn!("segments not limited: {error:#}");
+    }
+}
+
 /// Adds the IPv4 addresses that follow the first one, which the device was created with, as were all IPv6 addresses.
 ///
 /// # Errors

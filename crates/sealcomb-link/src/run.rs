@@ -22,7 +22,7 @@ use crate::keying::{Environment, with_port_offset};
 use crate::keys::Source;
 use crate::path::tunnels::Tunnels;
 use crate::path::udp::Udp;
-use crate::path::{Shared, Worker};
+use crate::path::{MAX_SEGMENTS, Shared, Worker};
 use crate::privileges;
 use crate::status::{self, StatusState};
 use crate::status_tls;
@@ -92,6 +92,7 @@ pub(crate) fn run(start: Start, config: &Config, path: &Path, warnings: &[String
         }
         None => None,
     };
+    hooks::limit_segments(&config.tun, MAX_SEGMENTS);
     hooks::add_addresses(&config.tun)?;
     hooks::add_routes(&config.tun)?;
     let name_servers = NameServers::set(&config.tun);

@@ -39,6 +39,7 @@ pub use activity::Activity;
 use inbound::Inbound;
 pub use keepalive::send_nat_keepalive;
 use mail::Mail;
+pub(crate) use outbound::MAX_SEGMENTS;
 use outbound::Outbound;
 use tunnels::Tunnels;
 use udp::Udp;

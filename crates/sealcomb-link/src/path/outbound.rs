@@ -30,8 +30,10 @@ use crate::counters::add;
 
 /// Maximum number of packets that are sealed together.
 const BATCH: usize = 128;
-/// Number of packet buffers. The last read may exceed the batch by 64 KiB in segments of at least 536 bytes.
-const BUFFERS: usize = BATCH + 128;
+/// Maximum number of segments into which the device divides a packet of 64 KiB.
+pub(crate) const MAX_SEGMENTS: usize = 128;
+/// Number of packet buffers. The last read may exceed the batch.
+const BUFFERS: usize = BATCH + MAX_SEGMENTS;
 
 /// The outbound half of a packet thread.
 pub(super) struct Outbound {

@@ -1,7 +1,9 @@
 """Generate and observe traffic for tests of a link.
 
 usage: traffic.py echo                       echo TCP connections on port 5001
-       traffic.py transfer ADDRESS BYTES     send random bytes to `echo` and check that they are returned unchanged
+       traffic.py transfer ADDRESS BYTES [SEGMENT]
+                                             send random bytes to `echo` and check that they are returned unchanged,
+                                             in TCP segments of at most SEGMENT bytes
        traffic.py sink SECONDS [COUNT]       receive numbered datagrams on port 5002, and stop after COUNT of them;
                                              print counts as JSON
        traffic.py source ADDRESS COUNT RATE  send numbered datagrams, RATE per second
@@ -41,9 +43,13 @@ def echo() -> None:
             threading.Thread(target=serve, args=(server.accept()[0],), daemon=True).start()
 
 
-def transfer(address: str, count: str) -> None:
+def transfer(address: str, count: str, segment: str = "") -> None:
     data = os.urandom(int(count))
-    with socket.create_connection((address, TCP_PORT), timeout=100) as connection:
+    with socket.socket(family(address), socket.SOCK_STREAM) as connection:
+        if segment:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, int(segment))
+        connection.settimeout(100)
+        connection.connect((address, TCP_PORT))
 
         def send() -> None:
             connection.sendall(data)
