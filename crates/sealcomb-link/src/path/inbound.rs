@@ -99,6 +99,9 @@ impl Inbound {
         let mut admitted: ArrayVec<Admitted<'_>, BATCH> = ArrayVec::new();
         for (buffer, meta) in received.iter_mut().zip(&meta[..count]) {
             let ecn = meta.ecn.map_or(0, |ecn| ecn as u8);
+            if meta.len == 0 {
+                batch.classify(&mut [], meta.addr, ecn);
+            }
             for datagram in buffer[..meta.len].chunks_mut(meta.stride.max(1)) {
                 admitted.extend(batch.classify(datagram, meta.addr, ecn));
                 if admitted.is_full() {

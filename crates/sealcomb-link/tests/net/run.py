@@ -238,6 +238,18 @@ class Data(OnALink):
         self.assert_nothing_lost(a, b)
         self.assert_nothing_lost(b, a)
 
+    def test_datagrams_without_content_are_counted(self) -> None:
+        a, _ = self.links()
+        before = a.counters()
+        send = "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n" + (
+            "for word in (b'', b'x', b'xyz', b'', bytes(3), bytes(4)) * 5: s.sendto(word, ('192.0.2.1', 4500))"
+        )
+        self.b.run(PYTHON, "-c", send)
+        new = lambda name: a.counters()[name] - before[name]  # noqa: E731
+        until("malformed datagrams", lambda: new("in_dropped_malformed") == 25)
+        self.assertGreaterEqual(new("in_control"), 5)
+        self.assertEqual(a.status()["unaccounted_in"], 0)
+
     def test_a_smaller_path_mtu_than_configured_is_discovered(self) -> None:
         for version in (4, 6):
             with self.subTest(version), net.routed_hosts(1400) as self.hosts:
