@@ -179,7 +179,8 @@ impl Udp {
     }
 
     fn send_together(&self, datagrams: &[Datagram<'_>], to: Option<&SockaddrStorage>) -> Result<(), Errno> {
-        /// The kernel may first report errors of earlier datagrams, and a full queue drains over time.
+        /// The kernel may first report an error of an earlier datagram, which anybody can cause by ICMP, and a full
+        /// queue drains over time.
         const TRIES: usize = 8;
         let parts: ArrayVec<IoSlice<'_>, SEGMENTS> =
             datagrams.iter().map(|datagram| IoSlice::new(datagram.bytes)).collect();
@@ -198,15 +199,15 @@ impl Udp {
             });
         }
         let mut outcome = Err(Errno::EAGAIN);
-        for turn in 0..TRIES {
-            let fd = self.socket.as_raw_fd();
-            outcome = sendmsg(fd, &parts, &control, MsgFlags::MSG_DONTWAIT, to);
+        for _ in 0..TRIES {
+            let before = outcome;
+            outcome = sendmsg(self.socket.as_raw_fd(), &parts, &control, MsgFlags::MSG_DONTWAIT, to);
             match outcome {
                 Ok(_) => return Ok(()),
                 Err(Errno::EAGAIN) => self.wait_until_writable(),
                 Err(Errno::ECONNREFUSED | Errno::EINTR) => {}
-                Err(Errno::EMSGSIZE) if turn == 0 => {}
-                Err(error) => return Err(error),
+                Err(error) if before == Err(error) => return Err(error),
+                Err(_) => {}
             }
         }
         outcome.map(|_| ())

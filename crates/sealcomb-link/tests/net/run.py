@@ -656,6 +656,26 @@ class Faults(OnALink):
         self.assertGreater(a.status()["control_ignored"] + b.status()["control_ignored"], 0)
         self.assertEqual(self.datagrams(self.a, self.b, 1000, 2000)["numbers"], 1000)
 
+    def test_forged_icmp_errors_lose_no_packets(self) -> None:
+        a, b = self.links(tables=FAST)
+        forge = (
+            "from scapy.all import IP, ICMP, UDP, L3RawSocket, raw; import time\n"
+            "quoted = raw(IP(src='192.0.2.1', dst='192.0.2.2') / UDP(sport=4500, dport=4500, len=100, chksum=1))\n"
+            "s, end = L3RawSocket(), time.monotonic() + 4\n"
+            "codes = [code for code in range(14) if code != 4]\n"
+            "errors = [IP(src='192.0.2.2', dst='192.0.2.1') / ICMP(type=3, code=code) / quoted for code in codes]\n"
+            "errors = [IP(raw(error)) for error in errors]\n"
+            "while time.monotonic() < end:\n"
+            "    for error in errors: s.send(error)\n"
+            "    time.sleep(0.005)\n"
+        )
+        process = self.b.start(PYTHON, "-c", forge, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(self.datagrams(self.a, self.b, 12_000, 2000)["numbers"], 12_000)
+        self.assertEqual(process.wait(60), 0, process.stderr.read())
+        self.assertGreater(int(self.a.run("nstat", "-asz", "IcmpInDestUnreachs").split()[-2]), 1000)
+        self.assertEqual(a.counters()["out_dropped_unsent"], 0)
+        self.assert_nothing_lost(a, b)
+
     def test_a_killed_end_recovers_after_a_restart(self) -> None:
         a, b = self.links(tables=FAST)
         sniffer = self.sniffer()
