@@ -65,7 +65,8 @@ impl Sent {
 }
 
 impl Udp {
-    /// Opens the socket to the peer, connected if its address is known, and the socket for other addresses.
+    /// Opens the socket to the peer, connected if its address is known and there is a route to it, and the socket for
+    /// other addresses.
     ///
     /// # Errors
     /// An error of the operating system; `AddrInUse` if any process uses the port.
@@ -75,7 +76,8 @@ impl Udp {
         let open = || -> io::Result<Self> { Self::open(local) };
         let (main, stray) = (open()?, open()?);
         if let Some(peer) = peer {
-            main.socket.connect(peer)?;
+            // Without a route, such as before an interface is up, the control task connects it later.
+            let _ = main.socket.connect(peer);
         }
         Ok((main, stray))
     }

@@ -759,6 +759,17 @@ class Faults(OnALink):
             until("the log", lambda link=link: "peer back" in link.log.read_text())
         self.assertEqual(self.datagrams(self.a, self.b, 200, 2000)["numbers"], 200)
 
+    def test_a_link_starts_before_there_is_a_route_to_its_peer(self) -> None:
+        quick = '[liveness]\ninterval = "200ms"\ndead = "1s"\n'
+        self.a.run("ip", "link", "set", "wire", "down")
+        text = net.config(0, FILE_KEYS, tables=quick).replace("192.0.2.1:4500", "0.0.0.0:4500")
+        a = self.link(0, text).start()
+        b = self.link(1, net.config(1, FILE_KEYS, tables=quick)).start()
+        until("the start", lambda: "started" in a.log.read_text())
+        self.a.run("ip", "link", "set", "wire", "up")
+        self.wait_for(a, b)
+        self.assertEqual(self.datagrams(self.a, self.b, 200, 2000)["numbers"], 200)
+
     def test_nat_keepalives_are_sent_from_each_socket_while_there_is_no_traffic(self) -> None:
         tables = '[rekey]\nevery = "1h"\n[liveness]\ninterval = "10s"\ndead = "60s"\nnat-keepalive = "300ms"\n'
         a, b = self.links(tables=tables, extra="workers = 2")
