@@ -163,7 +163,11 @@ impl InboundSa {
         }
         let window = lock(&self.window);
         match Sequence::received(sent, self.extended, &window) {
-            Some(sequence) if sequence.number() > self.last => Admission::Expired,
+            Some(sequence) if sequence.number() > self.last => {
+                // The window extends an old number to one that is nearly 2^32 above its left edge.
+                let is_old = self.extended && sequence.number() - window.lowest() >= 1 << 31;
+                if is_old { Admission::Replayed } else { Admission::Expired }
+            }
             Some(sequence) if window.admits(sequence.number()) => Admission::New(sequence),
             _ => Admission::Replayed,
         }
@@ -382,6 +386,25 @@ mod tests {
             assert!(!inbound.accept(last), "a copy in the same batch");
             assert!(matches!(inbound.admit(1000, now), Admission::Replayed));
             assert_eq!(inbound.packets(), 1);
+        }
+    }
+
+    #[test]
+    fn a_number_older_than_the_window_is_a_replay_and_one_beyond_the_last_is_not() {
+        for esn in [false, true] {
+            let config = config("packets = 20000", esn);
+            let now = Instant::now();
+            let inbound = InboundSa::new(association(&config, 1, 300), &config, now);
+            let Admission::New(highest) = inbound.admit(20_000, now) else { panic!("esn {esn}") };
+            assert!(inbound.accept(highest));
+            let left = 20_000 - 8192 + 1;
+            assert!(matches!(inbound.admit(left, now), Admission::New(_)), "esn {esn}");
+            for old in [left - 1, 1000, 1, 0] {
+                assert!(matches!(inbound.admit(old, now), Admission::Replayed), "esn {esn}: {old}");
+            }
+            for beyond in [20_001, 1 << 31] {
+                assert!(matches!(inbound.admit(beyond, now), Admission::Expired), "esn {esn}: {beyond}");
+            }
         }
     }
 
