@@ -173,7 +173,7 @@ impl Hub {
             self.senders.remove(&boot);
         }
         self.environment.mail.note_address(keying.address, None);
-        self.status.remove(&keying.tunnel);
+        self.status.remove(keying.tunnel);
     }
 
     /// Makes the peers known to the packet threads and to the status server.

@@ -95,7 +95,7 @@ pub(crate) struct StatusState {
     /// Control messages ignored because they belong to no peer.
     pub control_ignored: AtomicU64,
     peers: Mutex<Arc<Vec<PeerState>>>,
-    /// The tunnels of peers that were removed last, and the counts of those removed before.
+    /// The tunnels of removed peers that packet threads may still use, and the counts of the others.
     removed: Mutex<(Vec<Arc<Tunnel>>, Counts)>,
     /// The current problems of the link as a whole.
     troubles: Mutex<Vec<String>>,
@@ -278,14 +278,17 @@ impl StatusState {
     }
 
     /// Keeps the counts of a peer that was removed in the totals.
-    pub(crate) fn remove(&self, tunnel: &Arc<Tunnel>) {
-        /// The packet threads have finished with the tunnels removed before these.
-        const KEPT: usize = 64;
+    pub(crate) fn remove(&self, tunnel: Arc<Tunnel>) {
         let (tunnels, total) = &mut *lock(&self.removed);
-        tunnels.push(tunnel.clone());
-        for old in tunnels.drain(..tunnels.len().saturating_sub(KEPT)) {
-            old.strands.iter().for_each(|strand| strand.counters.add_to(total));
-        }
+        tunnels.retain_mut(|old| {
+            // A packet thread that has a tunnel in its batch adds to its counters.
+            let is_used = Arc::get_mut(old).is_none();
+            if !is_used {
+                old.strands.iter().for_each(|strand| strand.counters.add_to(total));
+            }
+            is_used
+        });
+        tunnels.push(tunnel);
     }
 
     /// Sets the current problems of the link as a whole.
@@ -765,11 +768,24 @@ mod tests {
         let state = state(peers());
         add(&state.workers[0].out_sent, 100);
         assert_eq!(state.report().counters["out_sent"], 106);
+        let mut used = Vec::new();
         for number in 0..200 {
-            let gone = peer(1, None);
-            state.remove(&gone.tunnel);
+            let PeerState { tunnel, .. } = peer(1, None);
+            used.push(tunnel.clone());
+            state.remove(tunnel);
             assert_eq!(state.report().counters["out_sent"], 107 + number);
         }
+        // Packet threads have not finished with their batches.
+        for tunnel in &used {
+            add(&tunnel.strands[0].counters.out_sent, 1);
+        }
+        assert_eq!(state.report().counters["out_sent"], 506);
+        drop(used);
+        state.remove(peer(1, None).tunnel);
+        assert_eq!(
+            (state.report().counters["out_sent"].as_u64(), lock(&state.removed).0.len()),
+            (Some(507), 1)
+        );
         let text = state.metrics();
         for line in [
             "sealcomb_link_out_sent_total 100",
