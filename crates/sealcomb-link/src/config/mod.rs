@@ -522,10 +522,12 @@ impl Reader<'_> {
     fn tun(&mut self, mut fields: Fields<'_>) -> Option<Tun> {
         /// `IFNAMSIZ`, less the terminating zero.
         const MAX_BYTES: usize = 15;
-        let name = fields.read("name", "an interface name of 1 to 15 characters", self.errors, |text| {
-            let is_name = (1..=MAX_BYTES).contains(&text.len())
-                && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/');
-            is_name.then(|| text.to_owned())
+        const WHAT: &str = "an interface name of 1 to 15 characters without `/`, `:` and `%`";
+        let name = fields.read("name", WHAT, self.errors, |text| {
+            // The kernel replaces `%d` with a number.
+            let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"/:%".contains(&byte);
+            let is_name = (1..=MAX_BYTES).contains(&text.len()) && text.bytes().all(is_plain);
+            (is_name && text != "." && text != "..").then(|| text.to_owned())
         });
         let name = fields.require("name", name, self.errors);
         let addresses = fields.list::<IpNet>(

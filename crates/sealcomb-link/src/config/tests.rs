@@ -105,6 +105,20 @@ fn a_hard_limit_must_exceed_its_soft_limit() {
 }
 
 #[test]
+fn an_interface_name_is_one_that_the_kernel_takes_as_it_is() {
+    for name in ["a", "seal-0_1.x", "...", "abcdefghijklmno"] {
+        assert_eq!(errors("seal0", name), [""; 0], "{name}");
+    }
+    for name in ["", ".", "..", "a/b", "a:1", "seal%d", "a b", "s\u{e9}al", "abcdefghijklmnop"] {
+        let lines = errors("seal0", name);
+        assert!(
+            lines.len() == 1 && lines[0].contains("`name` must be an interface name"),
+            "{name}: {lines:?}"
+        );
+    }
+}
+
+#[test]
 fn the_peer_may_be_an_address_a_name_or_absent() {
     let peer = |line: &str| {
         let text = GOOD.replacen("peer = \"192.0.2.2:4500\"\n", line, 1);
