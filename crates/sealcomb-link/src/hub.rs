@@ -24,6 +24,7 @@ use crate::clock::{ClockTrouble, Clocks};
 use crate::config::Config;
 use crate::config::peers::{MAX_PEERS, PeerConfig};
 use crate::control::message::{Id, sender};
+use crate::findings::Findings;
 use crate::keying::{Environment, Keying, PeerNews};
 use crate::keys::Source;
 use crate::log::Lines;
@@ -347,7 +348,12 @@ impl Hub {
 
     /// Applies the configuration file again.
     fn reload(&mut self, threads: &Threads) {
-        let new = match Config::read(&self.path) {
+        let new = Config::read(&self.path).and_then(|new| {
+            // What keeps the link from starting must not become its configuration either.
+            let Findings { errors, .. } = Findings::of(&new, &self.path);
+            if errors.is_empty() { Ok(new) } else { Err(errors) }
+        });
+        let new = match new {
             Ok(new) => new,
             Err(errors) => {
                 for error in errors {
@@ -599,6 +605,11 @@ mod tests {
         let serial = fixture.hub.keying(0).unwrap().serial;
         fixture.hub.pass_on((0, serial, file_keys(0x10, 4)));
         assert_eq!(wants(&mut fixture), 0);
+
+        // The link would not start with the control key as link key.
+        change(&mut fixture, "berlin.link.key", &"00".repeat(32));
+        assert_eq!((fixture.hub.keying(0).unwrap().serial, wants(&mut fixture)), (serial, 0));
+        fs::write(fixture.folder.path().join("berlin.link.key"), "10".repeat(32)).unwrap();
 
         let faster = fs::read_to_string(fixture.folder.path().join("link.toml")).unwrap()
             + "[peer.rekey]\nevery = \"200ms\"\n";
