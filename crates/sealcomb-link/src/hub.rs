@@ -64,6 +64,8 @@ pub(crate) struct Hub {
     next: usize,
     /// The number of keys that may still be tried until the next tick, of any peers.
     trials: usize,
+    /// The number of keys that may still be tried until the next tick, of peers at the source of a message.
+    trials_there: usize,
     log: Lines,
     news: mpsc::Sender<PeerNews>,
 }
@@ -103,6 +105,7 @@ impl Hub {
             serial: 0,
             next: 0,
             trials: TRIALS,
+            trials_there: TRIALS,
             log: Lines::new(String::new()),
             news,
         };
@@ -148,6 +151,7 @@ impl Hub {
             self.read_mail(&mail, now);
             if is_tick || self.environment.is_single {
                 self.trials = TRIALS.max(2 * self.peers.len());
+                self.trials_there = self.trials;
                 self.read_mail_of_strangers(&mail, now);
                 self.check_clocks(&mut clocks, now);
                 self.give_turns(now);
@@ -330,14 +334,20 @@ impl Hub {
         {
             return Some(only);
         }
-        // Several peers may be at one address, such as those of another end with several peers.
-        let at_source = there.iter().copied().filter(|_| there.len() > 1);
-        let candidates: Vec<usize> = at_source.chain(0..self.peers.len()).collect();
-        if self.trials < candidates.len() {
+        // Several peers may be at one address, such as those of another end with several peers. Messages from
+        // elsewhere must not use up what theirs need.
+        if there.len() > 1 && self.trials_there >= there.len() {
+            self.trials_there -= there.len();
+            let found = there.iter().copied().find(|slot| self.authenticates(*slot, datagram));
+            if found.is_some() {
+                return found;
+            }
+        }
+        if self.trials < self.peers.len() {
             return None;
         }
-        self.trials -= candidates.len();
-        let found = candidates.into_iter().find(|slot| self.authenticates(*slot, datagram));
+        self.trials -= self.peers.len();
+        let found = (0..self.peers.len()).find(|slot| self.authenticates(*slot, datagram));
         // The only peer at this address may have a wrong key, which its log explains.
         found.or(if let [only] = there[..] { Some(only) } else { None })
     }
@@ -585,6 +595,19 @@ mod tests {
         );
         fixture.hub.remove(0);
         assert_eq!(fixture.hub.senders, HashMap::from([(claimed, 1)]));
+    }
+
+    #[tokio::test]
+    async fn messages_from_elsewhere_do_not_keep_several_peers_at_one_address_from_being_heard() {
+        let mut fixture = Fixture::start();
+        let now = Instant::now();
+        fixture.hub.keying(0).unwrap().machine.set_address(address(1), now);
+        // As a flood of messages from unknown addresses leaves it at every tick.
+        fixture.hub.trials = 1;
+        assert_eq!(fixture.hello(1, Id([1; 16]), 1), Some(1));
+        fixture.hub.keying(0).unwrap().machine.set_address(address(0), now);
+        fixture.hub.keying(1).unwrap().machine.set_address(address(0), now);
+        assert_eq!(fixture.hello(0, Id([2; 16]), 1), Some(0));
     }
 
     fn file_keys(byte: u8, count: usize) -> News {
