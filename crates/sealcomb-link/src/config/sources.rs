@@ -110,8 +110,10 @@ impl<'r> Reader<'r> {
     }
 
     fn etsi014(&mut self, mut fields: Fields<'_>) -> Option<Etsi014> {
-        let url = fields.read("url", "a URL that begins with https://", self.errors, |text| {
-            let is_https = text.starts_with("https://") && Url::parse(text).is_ok();
+        const WHAT: &str = "a URL that begins with https://, without a query";
+        let url = fields.read("url", WHAT, self.errors, |text| {
+            let is_plain = |url: Url| url.query().is_none() && url.fragment().is_none();
+            let is_https = text.starts_with("https://") && Url::parse(text).is_ok_and(is_plain);
             is_https.then(|| text.trim_end_matches('/').to_owned())
         });
         let url = fields.require("url", url, self.errors);
@@ -119,7 +121,9 @@ impl<'r> Reader<'r> {
             let sae =
                 fields.read(name, "an SAE ID of letters, digits, `-`, `_` and `.`", self.errors, |text| {
                     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-                    (!text.is_empty() && text.chars().all(is_plain)).then(|| text.to_owned())
+                    // In a URL, `.` and `..` stand for other paths.
+                    let is_sae = !["", ".", ".."].contains(&text) && text.chars().all(is_plain);
+                    is_sae.then(|| text.to_owned())
                 });
             fields.require(name, sae, self.errors)
         });
@@ -269,6 +273,25 @@ mod tests {
         ] {
             let errors = skip(url, more).err().unwrap_or_default();
             assert!(errors.iter().any(|line| line.contains(expected)), "{url}: {errors:?}");
+        }
+    }
+
+    #[test]
+    fn a_kme_has_a_url_to_which_paths_can_be_added_and_saes_that_are_part_of_them() {
+        let kme = |url: &str, sae: &str| {
+            let names = format!("url = \"{url}\"\nsae = \"alice\"\npeer-sae = \"{sae}\"\n");
+            read(&format!("[keys.etsi014]\n{names}{FILES}")).err().unwrap_or_default()
+        };
+        for (url, sae) in [("https://kme.example:8443/", "bob"), ("https://kme.example/path", "b.o-b_..7")] {
+            assert_eq!(kme(url, sae), [""; 0], "{url} {sae}");
+        }
+        for url in ["http://kme.example", "https://", "https://kme.example?a=b", "https://kme.example/#a"] {
+            let errors = kme(url, "bob");
+            assert!(errors.len() == 1 && errors[0].contains("`url` must be"), "{url}: {errors:?}");
+        }
+        for sae in ["", ".", "..", "a/b", "a b", "b\u{f6}b"] {
+            let errors = kme("https://kme.example", sae);
+            assert!(errors.len() == 1 && errors[0].contains("`peer-sae` must be"), "{sae}: {errors:?}");
         }
     }
 
