@@ -12,6 +12,7 @@
 //! The program runs in `/` with the rights of the link, an environment that contains only `PATH`, and an empty standard
 //! input. Its standard error is that of the link. At its timeout, all processes of its group are killed.
 
+use std::borrow::Cow;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
@@ -38,8 +39,8 @@ pub struct KeyProgram(Program);
 /// The output in JSON. A key provider of SKIP calls the ID `keyId`.
 #[derive(Deserialize)]
 struct Printed<'a> {
-    #[serde(alias = "keyId")]
-    id: &'a str,
+    #[serde(alias = "keyId", borrow)]
+    id: Cow<'a, str>,
     key: &'a str,
 }
 
@@ -139,7 +140,7 @@ impl KeyProgram {
         } else {
             let mut words = text.split_ascii_whitespace();
             match (words.next(), words.next(), words.next()) {
-                (Some(id), Some(key), None) => Some(Printed { id, key }),
+                (Some(id), Some(key), None) => Some(Printed { id: id.into(), key }),
                 _ => None,
             }
         };
@@ -150,7 +151,7 @@ impl KeyProgram {
         if id.starts_with('-') {
             return self.malformed("printed a key ID that begins with `-`");
         }
-        checked(id, key, self.0.requests.size).map_err(|error| match error {
+        checked(&id, key, self.0.requests.size).map_err(|error| match error {
             SourceError::Malformed(why) => {
                 SourceError::Malformed(format!("the command {}: {why}", self.name()))
             }
@@ -256,6 +257,9 @@ mod tests {
             let json = format!("printf '\\n {{\"{name}\": \"k-2\",\\n \"key\": \"{KEY}\", \"more\": 1}}'");
             assert_eq!(script(&json, LONG).0.new_key().await.unwrap().id, "k-2");
         }
+        // Some libraries escape characters that need it not.
+        let json = format!("printf %s '{{\"id\": \"k\\/\\u0032\", \"key\": \"{KEY}\"}}'");
+        assert_eq!(script(&json, LONG).0.new_key().await.unwrap().id, "k/2");
     }
 
     #[tokio::test]
