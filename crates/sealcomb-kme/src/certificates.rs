@@ -1,11 +1,12 @@
 //! Creation of certificates for tests and demonstrations.
 
+use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown, fchown};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use nix::unistd::User;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
@@ -33,8 +34,14 @@ pub struct Request<'a> {
 /// belong to the owner.
 ///
 /// # Errors
-/// An invalid address, an unknown owner, or an error of the operating system.
+/// A name that is no file name or would overwrite another file of the request, an invalid address, an unknown owner,
+/// or an error of the operating system.
 pub fn write(folder: &Path, request: &Request<'_>) -> Result<()> {
+    let mut names = HashSet::from(["ca"]);
+    for name in request.entities.iter().chain(request.saes) {
+        ensure!(!name.is_empty() && !name.contains('/'), "`{name}` is no file name");
+        ensure!(names.insert(name), "`{name}` is the name of two certificates");
+    }
     let owner = match request.owner {
         Some(name) => Some(User::from_name(name)?.with_context(|| format!("there is no user {name}"))?),
         None => None,
@@ -169,6 +176,24 @@ mod tests {
         check(&folder, nobody);
         let metadata = fs::metadata(&folder).unwrap();
         assert_eq!((metadata.mode() & 0o7777, metadata.uid()), (0o700, nobody.as_raw()));
+    }
+
+    #[test]
+    fn certificates_of_one_name_are_refused_before_anything_is_created() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("etc");
+        for (entities, saes) in [
+            (&["a", "b"][..], &["a"][..]),
+            (&["a", "a"], &[]),
+            (&[], &["ca"]),
+            (&["../a"], &[]),
+            (&[""], &[]),
+        ] {
+            let [entities, saes] =
+                [entities, saes].map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+            let request = Request { entities: &entities, saes: &saes, ..Request::default() };
+            assert!(write(&folder, &request).is_err() && !folder.exists(), "{entities:?} {saes:?}");
+        }
     }
 
     #[test]
