@@ -225,6 +225,9 @@ pub fn parse_type(name: &str) -> Result<DataType, Error> {
 }
 
 fn with_parameters(name: &str, lower: &str) -> Option<DataType> {
+    if lower.starts_with("timestamp[") {
+        return timestamp(name["timestamp[".len()..].strip_suffix(']')?);
+    }
     if let Some(start) = lower.find('<') {
         let inner = name[start + 1..].strip_suffix('>')?;
         return match &lower[..start] {
@@ -245,8 +248,6 @@ fn with_parameters(name: &str, lower: &str) -> Option<DataType> {
     let unit = parse_unit(first);
     let kind = &lower[..start];
     Some(match (kind, second) {
-        ("timestamp", None) => DataType::Timestamp(unit?, None),
-        ("timestamp", Some(zone)) => DataType::Timestamp(unit?, Some(zone.strip_prefix("tz=")?.into())),
         ("time32", None) => match unit? {
             unit @ (TimeUnit::Second | TimeUnit::Millisecond) => DataType::Time32(unit),
             _ => return None,
@@ -262,6 +263,15 @@ fn with_parameters(name: &str, lower: &str) -> Option<DataType> {
         ("varchar" | "char" | "string", None) if first.parse::<u32>().is_ok() => DataType::Utf8,
         _ => decimal(kind, first.parse().ok()?, second.map_or(Some(0), |scale| scale.parse().ok())?)?,
     })
+}
+
+/// The parameters of a timestamp: `us`, or `us, tz=UTC`. A zone can be any text.
+fn timestamp(inner: &str) -> Option<DataType> {
+    let (unit, zone) = match inner.split_once(',') {
+        Some((unit, zone)) => (unit, Some(zone.trim().strip_prefix("tz=")?.into())),
+        None => (inner, None),
+    };
+    Some(DataType::Timestamp(parse_unit(unit.trim())?, zone))
 }
 
 fn decimal(kind: &str, precision: u8, scale: i8) -> Option<DataType> {
