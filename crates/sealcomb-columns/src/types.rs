@@ -14,7 +14,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, NullArray
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_cast::{CastOptions, cast, cast_with_options};
 use arrow_data::ArrayData;
-use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Field, IntervalUnit, TimeUnit};
 
 use crate::error::Error;
 use crate::values::Values;
@@ -416,5 +416,31 @@ pub(crate) fn restore(array: ArrayRef, data_type: &DataType, large: bool) -> Res
     if keeps || array.data_type() == data_type {
         return Ok(array);
     }
-    Ok(cast_with_options(&array, data_type, &CastOptions { safe: false, ..CastOptions::default() })?)
+    let DataType::Dictionary(keys, values) = data_type else { return Ok(cast_strictly(&array, data_type)?) };
+    Ok(dictionary_of(&array, keys, values)?)
+}
+
+fn cast_strictly(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+    cast_with_options(array, data_type, &CastOptions { safe: false, ..CastOptions::default() })
+}
+
+/// Returns an array as a dictionary. Values of which Arrow's cast makes no dictionaries are numbers meanwhile.
+fn dictionary_of(array: &ArrayRef, keys: &DataType, values: &DataType) -> Result<ArrayRef, ArrowError> {
+    let dictionary =
+        |values: &DataType| DataType::Dictionary(Box::new(keys.clone()), Box::new(values.clone()));
+    let number = match values {
+        DataType::Boolean => DataType::UInt8,
+        DataType::Interval(IntervalUnit::YearMonth) => DataType::Int32,
+        DataType::Duration(_) | DataType::Interval(IntervalUnit::DayTime) => DataType::Int64,
+        DataType::Interval(IntervalUnit::MonthDayNano) => DataType::Decimal128(38, 0),
+        _ => return cast_strictly(array, &dictionary(values)),
+    };
+    let as_type = |array: &ArrayRef, data_type: &DataType| match values {
+        DataType::Boolean => cast_strictly(array, data_type),
+        // The bytes stay.
+        _ => array.to_data().into_builder().data_type(data_type.clone()).build().map(make_array),
+    };
+    let packed = cast_strictly(&as_type(array, &number)?, &dictionary(&number))?;
+    let packed = packed.as_any_dictionary();
+    Ok(packed.with_values(as_type(packed.values(), values)?))
 }

@@ -408,3 +408,28 @@ fn a_nested_value_that_does_not_open_is_reported_with_its_row() {
         }
     }
 }
+
+#[test]
+fn dictionaries_and_runs_of_every_type_are_restored() {
+    let keyset = keyset("random");
+    for values in flat() {
+        let data_type = values.data_type();
+        if matches!(data_type, DataType::Null | DataType::Dictionary(..) | DataType::RunEndEncoded(..)) {
+            continue;
+        }
+        let pair = values.slice(0, 2); // a value and a null
+        let keys = Int8Array::from(vec![Some(0), None, Some(0)]);
+        let dictionary: ArrayRef = Arc::new(DictionaryArray::new(keys, pair.slice(0, 1)));
+        let runs: ArrayRef = Arc::new(RunArray::try_new(&Int32Array::from(vec![2, 5]), &pair).unwrap());
+        for array in [dictionary, runs] {
+            for array in [array.clone(), array.slice(1, 2), array.slice(0, 0)] {
+                let name = array.data_type().to_string();
+                let sealed = sealed(&column(array.clone()), &keyset);
+                let opened = opened(&sealed, &keyset, None).unwrap();
+                let plain = |array: &ArrayRef| cast(array, data_type).unwrap();
+                assert_eq!(opened.chunks[0].data_type(), array.data_type());
+                assert_eq!(&plain(&opened.chunks[0]), &plain(&array), "{name}");
+            }
+        }
+    }
+}
