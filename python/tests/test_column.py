@@ -315,6 +315,27 @@ def test_invalid_utf8_is_reported_by_row():
     assert open_column(sealed, RANDOM) == column
 
 
+def test_nulls_in_one_chunk_make_a_field_nullable_in_all():
+    fields = [pa.field("a", pa.int64(), nullable=False)]
+    whole = pa.StructArray.from_arrays([pa.array([1, 2])], fields=fields)
+    nulls = pa.StructArray.from_arrays([pa.array([3, 4])], fields=fields, mask=pa.array([True, False]))
+    for chunks in ([whole, nulls], [nulls, whole]):
+        column = pa.chunked_array(chunks)
+        sealed = seal_column(column, RANDOM)
+        assert sealed.to_pylist()[0] is None or sealed.chunk(0).null_count == 0
+        opened = open_column(sealed, RANDOM, as_type="int64")
+        assert opened.to_pylist() == column.to_pylist()
+    lists = pa.chunked_array(
+        [[[b"a"], [b"b"]], [[b"c"]]], pa.list_(pa.field("element", pa.binary(), nullable=False))
+    )
+    sealed = seal_column(lists, RANDOM, context="x")
+    values = sealed.to_pylist()
+    values[2] = [values[2][0][:-1] + bytes([values[2][0][-1] ^ 1])]
+    bad = pa.chunked_array([values[:2], values[2:]], sealed.type)
+    opened = open_column(bad, RANDOM, context="x", forged="null")
+    assert opened.to_pylist() == [[b"a"], [b"b"], [None]]
+
+
 def flip(sealed, row, byte=-1):
     """Returns the column with one bit of a value flipped."""
     values = sealed.to_pylist()

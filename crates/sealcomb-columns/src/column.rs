@@ -174,17 +174,22 @@ impl Parts {
     /// Puts the results of the leaves together.
     fn column(self, column: &Column, results: Vec<(Field, Vec<ArrayRef>)>) -> Result<Column, Error> {
         let (fields, arrays): (Vec<_>, Vec<_>) = results.into_iter().unzip();
-        let field = nested::with_leaves(&column.field, &mut fields.into_iter());
-        let mut arrays: Vec<_> = arrays.into_iter().map(Vec::into_iter).collect();
-        let chunks = self.chunks.iter().map(|chunk| {
-            let mut leaves = arrays.iter_mut().map(|chunks| chunks.next().expect("a result per chunk"));
-            nested::put_together(chunk, &field, &mut leaves)
-        });
-        let chunks = chunks.collect::<Result<Vec<_>, _>>()?;
-        let data_type = chunks.first().map_or(field.data_type(), |chunk| chunk.data_type()).clone();
-        let nullable = field.is_nullable() || chunks.iter().any(|chunk| chunk.null_count() > 0);
-        let field = Arc::new(field.with_data_type(data_type).with_nullable(nullable));
-        Ok(Column { field, chunks })
+        let mut field = nested::with_leaves(&column.field, &mut fields.into_iter());
+        let put_together = |field: &Field| -> Result<Vec<ArrayRef>, Error> {
+            let chunks = self.chunks.iter().enumerate().map(|(index, chunk)| {
+                nested::put_together(chunk, field, &mut arrays.iter().map(|chunks| chunks[index].clone()))
+            });
+            chunks.collect()
+        };
+        let mut chunks = put_together(&field)?;
+        // Nulls in a chunk make its fields nullable, and then those of every chunk.
+        for chunk in &chunks {
+            field = nested::nullable_like(&field, chunk.data_type(), chunk.null_count() > 0);
+        }
+        if chunks.iter().any(|chunk| chunk.data_type() != field.data_type()) {
+            chunks = put_together(&field)?;
+        }
+        Ok(Column { field: Arc::new(field), chunks })
     }
 }
 

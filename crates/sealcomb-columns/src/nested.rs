@@ -366,6 +366,36 @@ pub(crate) fn put_together(
     })
 }
 
+/// Returns a field that is nullable, or has nullable fields, where it or a type of the same shape is.
+pub(crate) fn nullable_like(field: &Field, other: &DataType, nullable: bool) -> Field {
+    let child = |field: &FieldRef, other: &FieldRef| {
+        Arc::new(nullable_like(field, other.data_type(), other.is_nullable()))
+    };
+    let data_type = match (field.data_type(), other) {
+        (DataType::Struct(fields), DataType::Struct(others)) => {
+            DataType::Struct(fields.iter().zip(others).map(|(field, other)| child(field, other)).collect())
+        }
+        (DataType::Union(fields, mode), DataType::Union(others, _)) => {
+            let fields = fields.iter().zip(others.iter());
+            DataType::Union(
+                fields.map(|((id, field), (_, other))| (id, child(field, other))).collect(),
+                *mode,
+            )
+        }
+        (DataType::List(field), DataType::List(other)) => DataType::List(child(field, other)),
+        (DataType::LargeList(field), DataType::LargeList(other)) => DataType::LargeList(child(field, other)),
+        (DataType::FixedSizeList(field, size), DataType::FixedSizeList(other, _)) => {
+            DataType::FixedSizeList(child(field, other), *size)
+        }
+        (DataType::Map(field, sorted), DataType::Map(other, _)) => {
+            DataType::Map(child(field, other), *sorted)
+        }
+        // A leaf, whose chunks have one type.
+        _ => other.clone(),
+    };
+    field.clone().with_data_type(data_type).with_nullable(field.is_nullable() || nullable)
+}
+
 /// Returns a field with other leaf fields, given in the order of [`leaves`]. A leaf keeps its name. A nested field whose
 /// type changes loses its extension type.
 pub(crate) fn with_leaves(field: &Field, leaves: &mut impl Iterator<Item = Field>) -> Field {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use arrow_array::builder::{FixedSizeListBuilder, Int16Builder, ListBuilder, MapBuilder, StringBuilder};
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::*;
-use arrow_buffer::{IntervalDayTime, IntervalMonthDayNano, NullBuffer, i256};
+use arrow_buffer::{IntervalDayTime, IntervalMonthDayNano, NullBuffer, OffsetBuffer, i256};
 use arrow_cast::cast;
+use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Field, FieldRef, TimeUnit, UnionFields};
 use sealcomb_columns::*;
 
@@ -314,6 +315,40 @@ fn a_byte_that_is_no_boolean_is_an_error() {
     let sealed = column(sealed(&column(array), &keyset).chunks[0].clone());
     let error = opened(&sealed, &keyset, Some(DataType::Boolean)).unwrap_err().to_string();
     assert!(error.starts_with("chunk 0, row 2: the value is not a bool"), "{error}");
+}
+
+/// The text of every row.
+fn text(chunks: &[ArrayRef]) -> Vec<String> {
+    let rows = chunks.iter().flat_map(|chunk| (0..chunk.len()).map(move |row| (chunk, row)));
+    rows.map(|(chunk, row)| array_value_to_string(chunk, row).unwrap()).collect()
+}
+
+#[test]
+fn chunks_have_one_type_even_if_only_some_have_nulls() {
+    let keyset = keyset("random");
+    let fields = vec![Field::new("number", DataType::Int32, false)].into();
+    let numbers: ArrayRef = Arc::new(Int32Array::from(vec![1, 2]));
+    let structs = |nulls| -> ArrayRef {
+        Arc::new(StructArray::new(Clone::clone(&fields), vec![numbers.clone()], nulls))
+    };
+    let list = |structs: ArrayRef| -> ArrayRef {
+        let field = Arc::new(Field::new("element", structs.data_type().clone(), true));
+        Arc::new(ListArray::new(field, OffsetBuffer::from_lengths([1, 1]), structs, None))
+    };
+    let whole = structs(None);
+    let with_null = structs(Some(NullBuffer::from(vec![true, false])));
+    for chunks in [[whole.clone(), with_null.clone()], [with_null.clone(), whole.clone()]] {
+        for chunks in [chunks.clone(), chunks.map(list)] {
+            let field = Arc::new(Field::new("column", chunks[0].data_type().clone(), true));
+            let column = Column { field, chunks: chunks.to_vec() };
+            let sealed = sealed(&column, &keyset);
+            let opened = opened(&sealed, &keyset, None).unwrap();
+            for result in [&sealed, &opened] {
+                assert!(result.chunks.iter().all(|chunk| chunk.data_type() == result.field.data_type()));
+            }
+            assert_eq!(text(&opened.chunks), text(&chunks));
+        }
+    }
 }
 
 #[test]
