@@ -40,6 +40,7 @@ from sealcomb.exceptions import (
     LimitReached,
     NotSealed,
     UnknownKey,
+    WrongType,
 )
 from sealcomb.keys import KeyProvider, keys_from_env, keys_from_file, keys_from_wrapped
 
@@ -66,6 +67,7 @@ __all__ = [
     "LimitReached",
     "NotSealed",
     "UnknownKey",
+    "WrongType",
     "algorithms",
     "inspect_column",
     "keys_from_env",

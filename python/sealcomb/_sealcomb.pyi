@@ -841,9 +841,10 @@ def open_column(
         ForgedRow: A value did not verify; `chunk` and `row` identify it. A subclass of `InvalidTag`.
         UnknownKey: The keyset has no usable key with the id in a value. A subclass of `KeysetError`.
         NotSealed: A value was truncated or never sealed. A subclass of `ValueError`.
+        WrongType: An opened value is not of the type. A subclass of `ValueError`.
         TypeError: `array` is not an Arrow array, or has an unsupported type.
-        ValueError: `array` or `row_ids` is not valid Arrow, `row_ids` has another length or nulls, the type
-            is unknown, or an opened value does not have it.
+        ValueError: `array` or `row_ids` is not valid Arrow, `row_ids` has another length or nulls, or the
+            type is unknown.
         KeyboardInterrupt: Ctrl-C was pressed during the call.
     """
 
@@ -862,8 +863,9 @@ def open_column_counted(
         The opened column, and the number of values that did not open.
 
     Raises:
+        WrongType: An opened value is text that is not UTF-8, or not of the type in spite of its size.
         TypeError: `array` is not an Arrow array, or has an unsupported type.
-        ValueError: An argument or an opened value is invalid; see `open_column`.
+        ValueError: An argument is invalid; see `open_column`.
         KeyboardInterrupt: Ctrl-C was pressed during the call.
     """
 

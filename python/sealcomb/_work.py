@@ -14,8 +14,10 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from sealcomb import (
     ForgedRow,
     Keyset,
+    LimitReached,
     NotSealed,
     UnknownKey,
+    WrongType,
     open_column,
     open_column_counted,
     reseal_column,
@@ -80,8 +82,10 @@ class Work:
         """
         try:
             result = self._transform(target, plain_values(array), ids, kind)
-        except (ForgedRow, NotSealed, UnknownKey) as error:
+        except (ForgedRow, NotSealed, UnknownKey, WrongType) as error:
             raise CommandError(self.where(target, place, error.reason, row(error.row))) from None
+        except LimitReached as error:
+            raise self.refuse(target, error) from None
         except (TypeError, ValueError) as error:
             raise CommandError(
                 self.where(target, place, str(error).partition("_column: ")[2] or str(error))

@@ -14,6 +14,7 @@ __all__ = [
     "LimitReached",
     "NotSealed",
     "UnknownKey",
+    "WrongType",
 ]
 
 try:
@@ -81,6 +82,10 @@ class ForgedRow(_Row, InvalidTag):
 
 class NotSealed(_Row, ValueError):  # noqa: N818
     """A value of a column is not a sealed value: it was truncated, or never sealed."""
+
+
+class WrongType(_Row, ValueError):  # noqa: N818
+    """A value of a column opened, but is not of the type that was asked for."""
 
 
 class UnknownKey(_Row, KeysetError):  # noqa: N818

@@ -44,6 +44,7 @@ from sealcomb import (
     KeysetError,
     NotSealed,
     UnknownKey,
+    WrongType,
     open_column,
     reseal_column,
     seal_column,
@@ -396,7 +397,7 @@ class SealcombColumns:
             for name, keyset in self.columns:
                 try:
                     array = self.transform(batch, name, keyset, contexts)
-                except (ForgedRow, NotSealed, UnknownKey) as error:
+                except (ForgedRow, NotSealed, UnknownKey, WrongType) as error:
                     error.add_note(f"column {name!r}, partition {_partition()}, row {first_row + error.row}")
                     raise
                 changed = changed.set_column(changed.schema.get_field_index(name), name, array)

@@ -13,6 +13,7 @@ import_exception!(sealcomb.exceptions, KeysetError);
 import_exception!(sealcomb.exceptions, LimitReached);
 import_exception!(sealcomb.exceptions, NotSealed);
 import_exception!(sealcomb.exceptions, UnknownKey);
+import_exception!(sealcomb.exceptions, WrongType);
 
 /// Converts an error of the library to a `ValueError` with the same message.
 pub(crate) fn misuse(error: impl std::fmt::Display) -> PyErr {
@@ -34,7 +35,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
                 Reason::Forged(_) => ForgedRow::new_err((message, chunk, row)),
                 Reason::UnknownKey(id) => UnknownKey::new_err((message, chunk, row, id)),
                 Reason::NotSealed(_) => NotSealed::new_err((message, chunk, row)),
-                Reason::Mistyped(_) => PyValueError::new_err(format!("chunk {chunk}, row {row}: {message}")),
+                Reason::Mistyped(_) | Reason::Malformed(_) => WrongType::new_err((message, chunk, row)),
             }
         }
         other => PyValueError::new_err(other.to_string()),

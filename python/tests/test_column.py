@@ -307,12 +307,36 @@ def test_invalid_utf8_is_reported_by_row():
     column = pa.chunked_array([[b"text"], [b"text", None, b"\xc3", b"\xa9"]])
     sealed = seal_column(column, RANDOM)
     with pytest.raises(
-        ValueError, match='chunk 1, row 2: the value is not UTF-8; use as_type="binary"'
+        sealcomb.WrongType, match='chunk 1, row 2: the value is not UTF-8; use as_type="binary"'
     ) as caught:
         open_column(sealed, RANDOM, as_type="utf8")
+    assert isinstance(caught.value, ValueError)
+    assert (caught.value.chunk, caught.value.row) == (1, 2)
     assert "\\xc3" not in str(caught.value)
     # Concatenated, the two values would be a valid letter.
     assert open_column(sealed, RANDOM) == column
+
+
+@pytest.mark.parametrize(
+    ("digits", "narrow", "wide"),
+    [
+        (9, "decimal32", pa.decimal128(38, 0)),
+        (18, "decimal64", pa.decimal128(38, 0)),
+        (37, "decimal128", pa.decimal128(38, 0)),
+        (75, "decimal256", pa.decimal256(76, 0)),
+    ],
+)
+def test_a_decimal_of_too_many_digits_is_reported_by_row_without_its_value(digits, narrow, wide):
+    column = pa.array([1, None, 10**digits - 1, -(10**digits)], wide)
+    sealed = seal_column(column, RANDOM)
+    assert open_column(sealed, RANDOM, as_type=str(wide)) == column
+    as_type = f"{narrow}({digits}, 0)"
+    fitting = open_column(sealed.slice(0, 3), RANDOM, as_type=as_type)
+    fitting.validate(full=True)
+    assert fitting.to_pylist() == column.to_pylist()[:3]
+    with pytest.raises(sealcomb.WrongType, match=r"chunk 0, row 3: .* not a decimal of") as caught:
+        open_column(sealed, RANDOM, as_type=as_type)
+    assert "000" not in str(caught.value)
 
 
 def test_nulls_in_one_chunk_make_a_field_nullable_in_all():
@@ -619,6 +643,7 @@ def test_gcm_keys_have_a_limit():
     [
         sealcomb.ForgedRow("reason", 1, 2),
         sealcomb.NotSealed("reason", 1, 2),
+        sealcomb.WrongType("reason", 1, 2),
         sealcomb.UnknownKey("reason", 1, 2, 3),
         sealcomb.ForgedMessages([1, 2]),
     ],

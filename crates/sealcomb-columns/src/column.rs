@@ -93,6 +93,12 @@ impl Leaf {
         Error::Invalid(format!("{}: {error}", self.place(chunk, start + index)))
     }
 
+    /// The error of a value that did not open.
+    fn unopened(&self, chunk: usize, value: usize, keyset: &Keyset, reason: Reason) -> Error {
+        let (row, path, message) = (self.row(chunk, value), self.path.clone(), message(keyset, reason));
+        Error::Unopened(UnopenedRow { chunk, row, path, reason, message })
+    }
+
     /// The error of sealing a batch that begins at a value of a chunk.
     fn seal_error(&self, chunk: usize, start: usize, error: SealError) -> Error {
         match error {
@@ -412,26 +418,16 @@ impl OpenedLeaf<'_> {
         slots: Slots<O>,
         nulls: Option<NullBuffer>,
     ) -> Result<ArrayRef, Error> {
-        let place = |row| self.leaf.place(chunk, row);
-        match &self.storage {
+        let array = match &self.storage {
             Storage::Bytes { .. } | Storage::Null => Ok(slots.binary(nulls)),
-            Storage::Text { .. } => slots.text(nulls).map_err(|row| {
-                let place = place(row);
-                Error::Invalid(format!(
-                    "{place}: the value is not UTF-8; use as_type=\"binary\" to get its bytes"
-                ))
-            }),
+            Storage::Text { .. } => slots.text(nulls).map_err(|row| (row, "UTF-8")),
             Storage::Fixed(_, stored) => {
                 let rows = self.chunks[chunk].len();
                 let (_, bytes) = slots.buffers();
-                types::fixed(stored, bytes, rows, nulls).map_err(|row| {
-                    let (place, name) = (place(row), types::type_name(stored));
-                    Error::Invalid(format!(
-                        "{place}: the value is not a {name}; use as_type=\"binary\" to get its bytes"
-                    ))
-                })
+                types::fixed(stored, bytes, rows, nulls)
             }
-        }
+        };
+        array.map_err(|(row, what)| self.leaf.unopened(chunk, row, self.keyset, Reason::Malformed(what)))
     }
 }
 
@@ -455,9 +451,7 @@ impl<'a> Unopened<'a> {
     fn record(&self, chunk: usize, length: usize, rows: &[(usize, Reason)]) -> Result<(), Error> {
         let Some(&(row, reason)) = rows.first() else { return Ok(()) };
         if self.forged == Forged::Raise {
-            let (path, message) = (self.leaf.path.clone(), message(self.keyset, reason));
-            let row = self.leaf.row(chunk, row);
-            return Err(Error::Unopened(UnopenedRow { chunk, row, path, reason, message }));
+            return Err(self.leaf.unopened(chunk, row, self.keyset, reason));
         }
         let mut chunks = self.chunks.lock().expect("nothing panics while recording rows");
         let opened = chunks[chunk].get_or_insert_with(|| {
@@ -499,6 +493,9 @@ fn message(keyset: &Keyset, reason: Reason) -> String {
             "the value holds {bytes} bytes, which values of the type never have; pass the type that was sealed as as_type, \
              or \"binary\""
         ),
+        Reason::Malformed(what) => {
+            format!("the value is not {what}; use as_type=\"binary\" to get its bytes")
+        }
     }
 }
 

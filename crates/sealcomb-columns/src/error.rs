@@ -55,6 +55,8 @@ pub enum Reason {
     NotSealed(usize),
     /// It holds this number of bytes, and a value of the requested type has another number.
     Mistyped(usize),
+    /// It opened, but is no value of the requested type: it is not this, such as `UTF-8` or `a bool`.
+    Malformed(&'static str),
 }
 
 impl fmt::Display for Error {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use arrow_array::builder::BooleanBufferBuilder;
 use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Decimal256Type, DecimalType};
 use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, NullArray, make_array};
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_cast::{CastOptions, cast, cast_with_options};
@@ -379,24 +380,37 @@ pub(crate) fn encode(array: &ArrayRef) -> Result<Values, Error> {
 /// Returns an array of the bytes of opened values of fixed width. Those of nulls are ignored.
 ///
 /// # Errors
-/// The first row that holds no value of the type.
+/// The first row that holds no value of the type, and what it does not hold.
 pub(crate) fn fixed(
     stored: &DataType,
     bytes: Buffer,
     rows: usize,
     nulls: Option<NullBuffer>,
-) -> Result<ArrayRef, usize> {
+) -> Result<ArrayRef, (usize, &'static str)> {
     if *stored == DataType::Boolean {
         let is_null = |row| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
         if let Some(row) = bytes.iter().enumerate().position(|(row, byte)| *byte > 1 && !is_null(row)) {
-            return Err(row);
+            return Err((row, "a bool"));
         }
         let mut bits = BooleanBufferBuilder::new(rows);
         bytes.iter().for_each(|byte| bits.append(*byte == 1));
         return Ok(Arc::new(BooleanArray::new(bits.finish(), nulls)));
     }
     let data = ArrayData::builder(stored.clone()).len(rows).add_buffer(bytes).nulls(nulls);
-    Ok(make_array(data.build().expect("the buffer is aligned and has the size of the rows")))
+    let array = make_array(data.build().expect("the buffer is aligned and has the size of the rows"));
+    let too_long = match stored {
+        DataType::Decimal128(precision, _) => too_long::<Decimal128Type>(&array, *precision),
+        DataType::Decimal256(precision, _) => too_long::<Decimal256Type>(&array, *precision),
+        _ => None,
+    };
+    too_long.map_or(Ok(array), |row| Err((row, "a decimal of the type's precision")))
+}
+
+/// Returns the first row of an array of decimals that has more digits than the precision.
+fn too_long<T: DecimalType>(array: &ArrayRef, precision: u8) -> Option<usize> {
+    let array = array.as_primitive::<T>();
+    let fits = |row| array.is_null(row) || T::is_valid_decimal_precision(array.value(row), precision);
+    (0..array.len()).find(|row| !fits(*row))
 }
 
 /// Converts opened values to the type that was asked for.

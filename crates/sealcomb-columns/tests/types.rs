@@ -313,8 +313,35 @@ fn a_byte_that_is_no_boolean_is_an_error() {
     let keyset = keyset("random");
     let array: ArrayRef = Arc::new(BinaryArray::from(vec![Some(&[1][..]), None, Some(&[2])]));
     let sealed = column(sealed(&column(array), &keyset).chunks[0].clone());
-    let error = opened(&sealed, &keyset, Some(DataType::Boolean)).unwrap_err().to_string();
-    assert!(error.starts_with("chunk 0, row 2: the value is not a bool"), "{error}");
+    let error = opened(&sealed, &keyset, Some(DataType::Boolean)).unwrap_err();
+    assert!(
+        matches!(error, Error::Unopened(UnopenedRow { row: 2, reason: Reason::Malformed("a bool"), .. })),
+        "{error}"
+    );
+    assert!(error.to_string().starts_with("chunk 0, row 2: the value is not a bool"), "{error}");
+}
+
+#[test]
+fn a_decimal_of_too_many_digits_is_an_error_without_the_value() {
+    let keyset = keyset("random");
+    let values: ArrayRef = Arc::new(Int64Array::from(vec![Some(999), None, Some(-1000)]));
+    for wide in [DataType::Decimal128(38, 0), DataType::Decimal256(76, 0)] {
+        let sealed = sealed(&column(cast(&values, &wide).unwrap()), &keyset);
+        let narrow = match wide {
+            DataType::Decimal256(..) => vec![DataType::Decimal256(3, 0)],
+            _ => vec![DataType::Decimal32(3, 0), DataType::Decimal64(3, 1), DataType::Decimal128(3, -1)],
+        };
+        for data_type in narrow {
+            let first = Column { chunks: vec![sealed.chunks[0].slice(0, 2)], ..sealed.clone() };
+            assert!(opened(&first, &keyset, Some(data_type.clone())).is_ok());
+            let error = opened(&sealed, &keyset, Some(data_type)).unwrap_err();
+            assert!(
+                matches!(error, Error::Unopened(UnopenedRow { row: 2, reason: Reason::Malformed(_), .. })),
+                "{error}"
+            );
+            assert!(!error.to_string().contains("000"), "{error}");
+        }
+    }
 }
 
 /// The text of every row.

@@ -289,14 +289,7 @@ impl Call {
             return Err(format!("row {row} of this batch: row_id is NULL; every row needs an id").into());
         }
         let result = self.run(values, ids.as_slice()).map_err(|error| Self::explain(error, ids.as_ref()))?;
-        let place = |index| {
-            if self.is_list() {
-                format!("value {index} of this batch's lists")
-            } else {
-                place(index, "", ids.as_ref())
-            }
-        };
-        write::array(&self.result, &result, batch.result()?, &place)
+        write::array(&self.result, &result, batch.result()?, &|row| place(row, "", ids.as_ref()))
     }
 
     fn run(&self, values: ArrayRef, ids: &[ArrayRef]) -> std::result::Result<ArrayRef, Error> {
@@ -326,10 +319,6 @@ impl Call {
         Ok(result.chunks.remove(0))
     }
 
-    fn is_list(&self) -> bool {
-        matches!(self.value, SqlType::List(_) | SqlType::Array(..) | SqlType::Map(_))
-    }
-
     fn explain(error: Error, ids: Option<&ArrayRef>) -> Failure {
         let message = match error {
             Error::Unopened(UnopenedRow { row, path, reason, message, .. }) => {
@@ -345,6 +334,9 @@ impl Call {
                     Reason::Mistyped(bytes) => format!(
                         "the value holds {bytes} bytes, which values of the type never have; pass the type that was \
                          sealed as as_type, or leave it out for the bytes"
+                    ),
+                    Reason::Malformed(what) => format!(
+                        "the value is not {what}; pass the type that was sealed as as_type, or leave it out for the bytes"
                     ),
                     Reason::UnknownKey(_) => message,
                 };

@@ -18,7 +18,7 @@ use crate::vector::{Plain, Vector};
 /// Writes an array to a flat vector of this type. `place` describes a value by its index, for errors.
 ///
 /// # Errors
-/// A value does not fit the type, such as an opened decimal of more digits.
+/// A value does not fit the type, such as an opened time of more than 24 hours.
 pub(crate) fn array(
     sql: &SqlType,
     array: &ArrayRef,
@@ -31,12 +31,8 @@ pub(crate) fn array(
         SqlType::Null => Ok(()),
         SqlType::Boolean => vector.write(array.as_boolean().values().iter().map(u8::from)),
         SqlType::Number(number) => numbers(number, array, vector),
-        SqlType::Decimal { width, scale } => {
-            let fits = |value: i128| value.unsigned_abs() < 10_u128.pow(u32::from(*width));
-            let values = array.as_primitive::<Decimal128Type>();
-            let digits = || format!("has more digits than DECIMAL({width}, {scale})");
-            check(values.values(), array, fits, digits, place)?;
-            let values = values.values().iter();
+        SqlType::Decimal { width, .. } => {
+            let values = array.as_primitive::<Decimal128Type>().values().iter();
             match width {
                 ..=4 => vector.write(values.map(|value| *value as i16)),
                 5..=9 => vector.write(values.map(|value| *value as i32)),
@@ -66,10 +62,10 @@ pub(crate) fn array(
             let list = array.as_list::<i64>();
             entries(list.offsets(), vector)?;
             let (start, length) = span(list.offsets());
-            self::array(element, &list.values().slice(start, length), vector.child(0)?, place)
+            self::array(element, &list.values().slice(start, length), vector.child(0)?, &element_place)
         }
         SqlType::Array(element, _) => {
-            self::array(element, array.as_fixed_size_list().values(), vector.child(0)?, place)
+            self::array(element, array.as_fixed_size_list().values(), vector.child(0)?, &element_place)
         }
         SqlType::Struct(fields) => children(fields.iter().map(|(_, child)| child), array, vector, place),
         SqlType::Union(members) => {
@@ -82,9 +78,14 @@ pub(crate) fn array(
             let (entries, child): (ArrayRef, _) =
                 (std::sync::Arc::new(map.entries().clone()), vector.child(0)?);
             child.set_rows(entries.len())?;
-            children(types.iter(), &entries, child, place)
+            children(types.iter(), &entries, child, &element_place)
         }
     }
+}
+
+/// Describes an element of lists by its index among those of all rows.
+fn element_place(index: usize) -> String {
+    format!("value {index} of this batch's lists")
 }
 
 /// DuckDB's bitmap of the rows that are not null is Arrow's.

@@ -46,7 +46,9 @@ impl Failure {
                     Reason::Forged(_) => jni_str!("io/sealcomb/spark/SealcombException$Forged"),
                     Reason::UnknownKey(_) => jni_str!("io/sealcomb/spark/SealcombException$UnknownKey"),
                     Reason::NotSealed(_) => jni_str!("io/sealcomb/spark/SealcombException$NotSealed"),
-                    Reason::Mistyped(_) => jni_str!("io/sealcomb/spark/SealcombException$Mistyped"),
+                    Reason::Mistyped(_) | Reason::Malformed(_) => {
+                        jni_str!("io/sealcomb/spark/SealcombException$Mistyped")
+                    }
                 };
                 let UnopenedRow { path, message, .. } = unopened;
                 let message = if path.is_empty() { message.clone() } else { format!("{path}: {message}") };
