@@ -111,7 +111,13 @@ final class Work implements Serializable {
         } catch (SealcombException.Forged error) {
             forged = error;
         }
-        ResultVector other = opened == null || opened.unopened() > 0 ? runOther(keys, column, ids) : null;
+        ResultVector other = null;
+        try {
+            other = opened == null || opened.unopened() > 0 ? run(keys, column, ids, otherContext) : null;
+        } catch (SealcombException.Forged error) {
+            // With the context that fits, the rows before the forged one open.
+            forged = forged == null || forged.row() < error.row() ? error : forged;
+        }
         if (other != null && (opened == null || other.unopened() < opened.unopened())) {
             if (opened != null) {
                 opened.close();
@@ -132,15 +138,6 @@ final class Work implements Serializable {
             fittingContext = context;
         }
         return opened;
-    }
-
-    /** Opens a batch with the other context. Returns null if a value does not open. */
-    private ResultVector runOther(Keyset keys, InputColumn column, InputColumn ids) {
-        try {
-            return run(keys, column, ids, otherContext);
-        } catch (SealcombException.Forged error) {
-            return null;
-        }
     }
 
     private ResultVector run(Keyset keys, InputColumn column, InputColumn ids, byte[] bound) {

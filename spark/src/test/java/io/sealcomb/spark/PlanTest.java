@@ -208,4 +208,20 @@ final class PlanTest {
                         .where("note IS NOT NULL")
                         .count());
     }
+
+    @Test
+    void withoutAContextAForgedValueIsNamedByItsRow() {
+        Map<String, String> note = Map.of("note", "notes");
+        Dataset<Row> people = SPARK.table("people").where("id < 5000").coalesce(1);
+        for (String context : List.of("", "{column}")) {
+            Dataset<Row> damaged = Sealcomb.seal(people, note, context, "id", null)
+                    .selectExpr("id", "if(id = 100, substring(note, 1, length(note) - 1), note) AS note");
+            for (Dataset<Row> opened : List.of(
+                    Sealcomb.open(damaged, note, null, "id", null),
+                    Sealcomb.reseal(damaged, note, null, "id", null))) {
+                String error = assertThrows(Exception.class, opened::collectAsList).toString();
+                assertTrue(error.contains("partition 0, row 100: the value did not verify"), error);
+            }
+        }
+    }
 }
