@@ -126,13 +126,14 @@ impl Many {
             return Ok(many);
         }
         let bytes: Item = object.extract()?;
-        if messages == 0 || !bytes.len().is_multiple_of(messages) {
+        // Without messages, there are no nonces.
+        if !bytes.len().is_multiple_of(messages) {
             return Err(PyValueError::new_err(format!(
                 "{} bytes of nonces cannot be divided among {messages} messages",
                 bytes.len()
             )));
         }
-        let width = bytes.len() / messages;
+        let width = bytes.len().checked_div(messages).unwrap_or_default();
         Ok(Self::Even { bytes, width, rows: messages })
     }
 

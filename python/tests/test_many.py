@@ -172,6 +172,7 @@ def test_nonces_can_be_one_flat_buffer():
 def test_empty_lists():
     for cipher in CIPHERS.values():
         assert cipher.encrypt_many([], []) == []
+        assert cipher.encrypt_many(b"", []) == []
         assert cipher.decrypt_many([], [], []) == []
     assert SIV.encrypt_many([]) == []
 
