@@ -105,7 +105,7 @@ def slices(piece: Piece) -> Iterator[Piece]:
     batch = piece.batch
     rows = max(1, min(PIECE_ROWS, batch.num_rows * PIECE_BYTES // max(1, batch.nbytes)))
     for first in range(0, max(1, batch.num_rows), rows):
-        yield replace(piece, first_row=first, batch=batch.slice(first, rows))
+        yield replace(piece, first_row=piece.first_row + first, batch=batch.slice(first, rows))
 
 
 def read_parquet(path: Path) -> Source:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import resource
@@ -18,7 +19,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from sealcomb import Keyset, _csv, _files, _work, columns, open_column
+from sealcomb import Keyset, _csv, _files, _work, columns, open_column, seal_column
 
 ROWS = 50_000
 FORMATS = ("parquet", "arrow", "arrows", "csv")
@@ -90,6 +91,15 @@ def load(path: Path) -> pa.Table:
             return pa.ipc.open_stream(str(path)).read_all()
         case _:
             return pa.csv.read_csv(path, parse_options=pa.csv.ParseOptions(newlines_in_values=True))
+
+
+def save(table: pa.Table, path: Path) -> None:
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+        return
+    make = pa.ipc.new_stream if path.suffix == ".arrows" else pa.ipc.new_file
+    with make(str(path), table.schema) as file:
+        file.write_table(table)
 
 
 def leftovers(folder: Path) -> list[Path]:
@@ -378,6 +388,41 @@ def test_a_forged_value_is_reported_by_file_group_column_and_row(
     assert "column 'note': 1 values did not open and are null" in shown
     assert load(opened)["note"][41_234].as_py() is None
     assert load(opened)["note"].null_count == 1
+
+
+@pytest.mark.parametrize("source", FORMATS)
+@pytest.mark.parametrize("target", FORMATS)
+@pytest.mark.parametrize("problem", ["forged", "of another type"])
+def test_a_row_is_counted_from_the_first_of_its_group(
+    problem: str,
+    target: str,
+    source: str,
+    tmp_path: Path,
+    keysets: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Also if the group is processed in pieces."""
+    monkeypatch.setattr(_files, "PIECE_ROWS", 1000)
+    keyset = Keyset.from_tink_json((keysets / "keys.json").read_text())
+    values: list[bytes] = [b"12345678"] * 3500
+    if problem == "of another type":
+        values[3210] = b"123"
+    sealed = seal_column(pa.array(values), keyset).to_pylist()
+    if problem == "forged":
+        sealed[3210] = sealed[3210][:-1] + bytes([sealed[3210][-1] ^ 1])
+    path = tmp_path / f"in.{source}"
+    if source == "csv":
+        path.write_bytes(b"x,y\n" + b"".join(base64.b64encode(value) + b",\n" for value in sealed))
+        monkeypatch.setattr(_csv, "BLOCK", 10_000)
+    else:
+        save(pa.table({"x": pa.array(sealed), "y": [""] * 3500}), path)
+    how = ("--keyset", keysets / "keys.json", "--column", "x", "--as-type", "int64", "--context", "")
+    status, shown = run(capsys, "open", path, tmp_path / f"out.{target}", *how)
+    assert status == BAD_INPUT
+    unit = {"parquet": "row group 0, ", "csv": ""}.get(source, "record batch 0, ")
+    reason = "the value did not verify" if problem == "forged" else "the value holds 3 bytes"
+    assert f"{path}: {unit}column 'x', row 3210: {reason}" in shown
 
 
 def test_another_context_row_or_column_does_not_open(
