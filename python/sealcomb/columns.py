@@ -92,6 +92,8 @@ exit status:
 """
 
 STREAM = Path("-")
+# An input file, and by column the number of values that did not open and are null in the output.
+Nulled = tuple[Path, Counter[str]]
 # Shows the progress of some work. The second argument is the share of the whole, from 0 to 1.
 Show = Callable[[Iterable[float], float], None]
 
@@ -152,12 +154,12 @@ def change(options: argparse.Namespace) -> int:
         )
     with progress_bar(options.verb) as show:
         if options.output == STREAM:
-            works = [change_to_output(job, options, show)]
+            done = [change_to_output(job, options, show)]
         elif options.input != STREAM and options.input.is_dir():
-            works = change_folder(job, options, show)
+            done = change_folder(job, options, show)
         else:
-            works = [change_file(job, options, options.input, options.output, show, 1.0)]
-    return report(works, options.output)
+            done = [change_file(job, options, options.input, options.output, show, 1.0)]
+    return report(done, options.output)
 
 
 def check_options(options: argparse.Namespace) -> None:
@@ -195,19 +197,19 @@ def given_type(text: str, keyset: Keyset) -> tuple[str, pa.DataType]:
     return column, kind
 
 
-def report(works: list[Work], out: Path) -> int:
+def report(done: list[Nulled], out: Path) -> int:
     """Prints how many values did not open. Returns the exit status."""
-    for work in works:
-        for name, count in work.nulled.items():
+    for path, nulled in done:
+        for name, count in nulled.items():
             if count:
                 print(
-                    f"{work.source.path}: column {name!r}: {count} values did not open and are null in {out}",
+                    f"{path}: column {name!r}: {count} values did not open and are null in {out}",
                     file=sys.stderr,
                 )
-    return SOME_FORGED if any(work.nulled.total() for work in works) else 0
+    return SOME_FORGED if any(nulled.total() for _, nulled in done) else 0
 
 
-def change_to_output(job: Job, options: argparse.Namespace, show: Show) -> Work:
+def change_to_output(job: Job, options: argparse.Namespace, show: Show) -> Nulled:
     """Writes to standard output, piece by piece. If this fails, a part has been written."""
     source = opened(options.input)
     suffix = f".{options.to}" if options.to else ".csv" if source.text else ".arrows"
@@ -221,7 +223,7 @@ def change_to_output(job: Job, options: argparse.Namespace, show: Show) -> Work:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         reason = error.strerror or error
         raise CommandError(f"standard output: cannot be written: {reason}", status=BAD_FILE) from None
-    return work
+    return source.path, work.nulled
 
 
 def opened(path: Path) -> Source:
@@ -230,7 +232,7 @@ def opened(path: Path) -> Source:
 
 def change_file(  # noqa: PLR0913, PLR0917
     job: Job, options: argparse.Namespace, path: Path, output: Path, show: Show, share: float
-) -> Work:
+) -> Nulled:
     """Writes one file, completely or not at all."""
     out = Path(os.path.realpath(output))
     check_suffix(out)
@@ -241,7 +243,8 @@ def change_file(  # noqa: PLR0913, PLR0917
             show(write_output(file), share)
     except OSError as error:
         raise CommandError(f"{out}: cannot be written: {error.strerror or error}", status=BAD_FILE) from None
-    return work
+    # Not the work: it keeps the input open.
+    return work.source.path, work.nulled
 
 
 # ---- folders
@@ -249,20 +252,34 @@ def change_file(  # noqa: PLR0913, PLR0917
 
 def files_below(folder: Path) -> list[Path]:
     """Returns the data files of a folder, relative to it."""
+
+    def fail(error: OSError) -> NoReturn:
+        raise error
+
     found = []
-    for path in sorted(folder.rglob("*")):
-        below = path.relative_to(folder)
-        if path.is_file() and not any(part.startswith((".", "_")) for part in below.parts):
-            check_suffix(path)
-            found.append(below)
+    for parent, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = filter(is_data, folders)
+        for path in (Path(parent, name) for name in [*folders, *filter(is_data, names)]):
+            if path.is_dir():
+                if path.is_symlink():
+                    raise CommandError(f"{path}: links to folders are not followed", status=BAD_FILE)
+            elif path.is_file():
+                check_suffix(path)
+                found.append(path.relative_to(folder))
+            else:
+                raise CommandError(f"{path}: neither a file nor a folder", status=BAD_FILE)
     if not found:
         raise CommandError(
             f"{folder}: the folder contains no file with one of the suffixes {', '.join(READERS)}"
         )
-    return found
+    return sorted(found)
 
 
-def change_folder(job: Job, options: argparse.Namespace, show: Show) -> list[Work]:
+def is_data(name: str) -> bool:
+    return not name.startswith((".", "_"))
+
+
+def change_folder(job: Job, options: argparse.Namespace, show: Show) -> list[Nulled]:
     """Writes a file for each file of a folder. All checks on columns precede the first output."""
     folder, out = options.input, Path(os.path.realpath(options.output))
     if out.is_relative_to(os.path.realpath(folder)):
@@ -273,17 +290,17 @@ def change_folder(job: Job, options: argparse.Namespace, show: Show) -> list[Wor
         if (out / file).exists() and not options.force:
             raise CommandError(f"{out / file}: exists; use --force to replace it", status=BAD_FILE)
     total = sum(max(1, (folder / file).stat().st_size) for file in files)
-    works: list[Work] = []
+    finished: list[Nulled] = []
     with new_folders() as create:
         for file in files:
             create(out / file.parent, folder / file.parent, job.verb)
             share = max(1, (folder / file).stat().st_size) / total
             try:
-                works.append(change_file(job, options, folder / file, out / file, show, share))
+                finished.append(change_file(job, options, folder / file, out / file, show, share))
             except CommandError as error:
-                done = f"; {len(works)} of {len(files)} files are complete in {out}" if works else ""
+                done = f"; {len(finished)} of {len(files)} files are complete in {out}" if finished else ""
                 raise CommandError(f"{error}{done}", error.status) from None
-    return works
+    return finished
 
 
 @contextlib.contextmanager

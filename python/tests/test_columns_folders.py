@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import resource
 import stat
 import subprocess
 import sys
@@ -90,6 +92,68 @@ def test_what_cannot_be_sealed_is_found_before_the_first_file_is_written(
     (tmp_path / "empty").mkdir()
     status, shown = run(capsys, "seal", tmp_path / "empty", out, "--keyset", keys, *HOW)
     assert (status, "no file" in shown, out.exists()) == (BAD_INPUT, True, False)
+
+
+def test_what_is_neither_left_out_nor_read_is_an_error(
+    sales: Path, keys: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "sealed"
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "part-0.parquet").touch()
+    for name, target, problem in (
+        ("year=2026", tmp_path / "elsewhere", "links to folders are not followed"),
+        ("year=2026.parquet", tmp_path / "absent", "neither a file nor a folder"),
+    ):
+        link = sales / name
+        link.symlink_to(target)
+        for command in (("seal", sales, out, "--keyset", keys, *HOW), ("inspect", sales)):
+            status, shown = run(capsys, *command)
+            assert (status, f"{link}: {problem}" in shown, out.exists()) == (BAD_FILE, True, False), shown
+        link.unlink()
+        (sales / f".{name}").symlink_to(target)
+    # A link to a file is like the file.
+    (sales / "part.parquet").symlink_to(sales / PARTS[0])
+    assert run(capsys, "seal", sales, out, "--keyset", keys, *HOW) == (0, "")
+    assert files(out) == ["part.parquet", *PARTS]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can read every folder")
+def test_a_folder_that_cannot_be_read_is_an_error(
+    sales: Path, keys: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    closed = sales / "year=2024"
+    closed.chmod(0)
+    try:
+        status, shown = run(capsys, "seal", sales, tmp_path / "sealed", "--keyset", keys, *HOW)
+    finally:
+        closed.chmod(0o700)
+    assert (status, f"{closed}: Permission denied" in shown) == (BAD_FILE, True)
+    assert not (tmp_path / "sealed").exists()
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "arrows", "csv"])
+def test_a_folder_can_have_more_files_than_a_process_may_open(form: str, keys: Path, tmp_path: Path) -> None:
+    table = pa.table({"x": ["a"]})
+    (tmp_path / "many").mkdir()
+    for number in range(100):
+        path = tmp_path / "many" / f"{number}.{form}"
+        if form == "parquet":
+            pq.write_table(table, path)
+        elif form == "csv":
+            path.write_text("x\na\n")
+        else:
+            make = pa.ipc.new_stream if form == "arrows" else pa.ipc.new_file
+            with make(str(path), table.schema) as file:
+                file.write_table(table)
+    done = subprocess.run(
+        [*COMMAND, "seal", "many", "sealed", "--keyset", keys, *HOW],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60)),
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert len(files(tmp_path / "sealed")) == 100
 
 
 def test_existing_files_are_replaced_only_with_force(
