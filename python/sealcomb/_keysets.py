@@ -17,18 +17,24 @@ from sealcomb._files import BAD_FILE, CommandError, atomic_file
 def read_text(path: str) -> str:
     """Reads a keyset file; ``-`` is standard input. Warns if others can access the file."""
     if path == "-":
-        return sys.stdin.read()
-    with open(path, encoding="utf-8") as file:  # noqa: PTH123
-        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-        if mode & 0o077:
-            print(
-                f"warning: {path}: other users can read or change these keys; run chmod 600 {path}",
-                file=sys.stderr,
-            )
-        try:
-            return file.read()
-        except UnicodeDecodeError:
-            raise CommandError(f"{path}: not UTF-8 text, so not a keyset in Tink's JSON format") from None
+        data = sys.stdin.buffer.read()
+    else:
+        with open(path, "rb") as file:  # noqa: PTH123
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            if mode & 0o077:
+                print(
+                    f"warning: {path}: other users can read or change these keys; run chmod 600 {path}",
+                    file=sys.stderr,
+                )
+            data = file.read()
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise CommandError(f"{named(path)}: not UTF-8 text, so not a keyset in Tink's JSON format") from None
+
+
+def named(path: str) -> str:
+    return "standard input" if path == "-" else path
 
 
 def read_keyset(path: str) -> Keyset:
@@ -37,7 +43,7 @@ def read_keyset(path: str) -> Keyset:
     try:
         return Keyset.from_tink_json(text)
     except KeysetError as error:
-        raise CommandError(f"{'standard input' if path == '-' else path}: {error}") from None
+        raise CommandError(f"{named(path)}: {error}") from None
 
 
 def write_keyset(path: Path, text: str, *, force: bool) -> None:
@@ -79,7 +85,10 @@ def disable(options: Namespace) -> int:
     if not found:
         ids = ", ".join(str(key["keyId"]) for key in content["key"])
         raise CommandError(f"{options.keyset}: no key has the id {options.key}; the keyset has {ids}")
-    for key in found:
+    left = [key for key in found if key["status"] != "DESTROYED"]
+    if not left:
+        raise CommandError(f"{options.keyset}: key {options.key} is destroyed, and opens nothing")
+    for key in left:
         key["status"] = "DISABLED"
     write_keyset(options.output, json.dumps(content, indent=2) + "\n", force=options.force)
     return 0
@@ -95,6 +104,7 @@ def show(options: Namespace) -> int:
 
 
 def about_key(key: dict[str, Any], primary: int) -> str:
-    kind = key["keyData"]["typeUrl"].rpartition(".")[2]
+    # A destroyed key need not have key data.
+    kind = key.get("keyData", {"typeUrl": "no key data"})["typeUrl"].rpartition(".")[2]
     notes = [kind, str(key["status"]).lower(), f"prefix {key['outputPrefixType']}"]
     return f"{key['keyId']}: " + ", ".join(notes) + (", primary" if key["keyId"] == primary else "")

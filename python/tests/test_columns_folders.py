@@ -309,6 +309,33 @@ def test_a_keyset_is_created_rotated_and_disabled(
     assert not (tmp_path / "x").exists()
 
 
+def test_a_destroyed_key_is_shown_and_stays_destroyed(
+    keys: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = json.loads(keys.read_text())
+    content["key"].append({"status": "DESTROYED", "keyId": 5, "outputPrefixType": "TINK"})
+    keys.write_text(json.dumps(content))
+    status, shown = run(capsys, "keyset", "show", keys)
+    assert (status, "\n5: no key data, destroyed, prefix TINK\n" in shown) == (0, True)
+    status, shown = run(capsys, "keyset", "disable", keys, tmp_path / "x", "--key", 5)
+    assert (status, "key 5 is destroyed" in shown) == (BAD_INPUT, True)
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    "command", [["keyset", "show", "-"], ["seal", "absent.csv", "out.csv", "--keyset", "-", *HOW]]
+)
+def test_a_keyset_from_standard_input_that_is_not_text_is_an_error(
+    command: list[str], tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [*COMMAND, *command], input=b"\xff\xfe", cwd=tmp_path, capture_output=True, check=False
+    )
+    assert (done.returncode, b"standard input: not UTF-8 text" in done.stderr) == (BAD_INPUT, True), (
+        done.stderr
+    )
+
+
 @pytest.mark.parametrize("policy", ["random", "deterministic", "xaes", "gcm"])
 def test_a_new_keyset_has_the_policy(policy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "new.json"
