@@ -87,7 +87,8 @@ class Selection:
         for field in schema:
             for path, _ in leaves(field):
                 full = ".".join((field.name, *path))
-                if full == name or full.startswith(name + "."):
+                # Not a prefix of the column's own name, which can contain dots.
+                if full == name or (name.startswith(field.name) and full.startswith(name + ".")):
                     yield field.name, path, name
                 elif is_pattern(name) and fnmatchcase(full, name) and field.name != self.row_id:
                     yield field.name, path, full

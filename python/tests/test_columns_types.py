@@ -558,6 +558,18 @@ def test_leaves_with_the_same_name_are_not_sealed(
         assert "two columns are named 'a.b'; rename one" in error
 
 
+def test_a_name_selects_no_columns_whose_names_begin_like_it(tmp_path: Path, run: Callable[..., str]) -> None:
+    table = pa.table({"a": ["x"], "a.b": ["y"], "a.c": [{"d": "z"}]})
+    write(table, tmp_path / "in.arrow")
+    run("seal", "in.arrow", "sealed.arrow", "--column", "a", *CONTEXT)
+    assert load(tmp_path / "sealed.arrow").drop_columns("a").equals(table.drop_columns("a"))
+    run("seal", "sealed.arrow", "both.arrow", "--column", "a.c", *CONTEXT)
+    assert load(tmp_path / "both.arrow")["a.b"].equals(table["a.b"])
+    write(table.drop_columns("a"), tmp_path / "in.arrow")
+    error = run("seal", "in.arrow", "out.arrow", "--column", "a", *CONTEXT, status=1)
+    assert "no columns are named 'a'" in error
+
+
 def test_sealed_leaves_with_the_same_name_open_if_each_has_its_type(
     tmp_path: Path, run: Callable[..., str], keys: Path
 ) -> None:
