@@ -64,7 +64,9 @@ def csv_to_csv(work: Work) -> Write:
             out.write(file.read(top.size))
             try:
                 for block in _csv.blocks(file, top, wanted):
-                    ids = pa.array(block.cells(len(targets)), pa.binary()) if work.row_id else None
+                    ids = None
+                    if work.row_id:
+                        ids = work.ids(pa.array(block.cells(len(targets)), pa.binary()), (0, block.first_row))
                     out.write(block.with_cells([transform(block, at, ids) for at in range(len(targets))]))
                     yield block.end / source.size
             except _csv.CsvError as error:
@@ -80,7 +82,7 @@ def convert(work: Work, suffix: str) -> Write:
     """Reads all columns and writes them in another format, or from Arrow to Arrow."""
     source = work.source
     if suffix == ".csv":
-        check_row_ids(work)
+        note_row_ids(work)
     schema, kinds = converted_schema(work, to_text=suffix == ".csv")
     try:
         if suffix == ".csv":
@@ -99,12 +101,11 @@ def convert(work: Work, suffix: str) -> Write:
 
     def transform(piece: Piece) -> Piece:
         batch = piece.batch
-        ids = batch.column(work.row_id) if work.row_id else None
+        place = piece.group, piece.first_row
+        ids = work.ids(batch.column(work.row_id), place) if work.row_id else None
         arrays = dict(zip(schema.names, batch.columns, strict=True)) if unique(schema) else {}
         for target in work.targets:
-            change = changer(
-                work, target, kinds[target], (piece.group, piece.first_row), wraps[target], suffix
-            )
+            change = changer(work, target, kinds[target], place, wraps[target], suffix)
             now = arrays.get(target.column, batch.column(schema.get_field_index(target.column)))
             arrays[target.column] = replaced(now, target.path, ids, change)
         columns = [arrays.get(name, column) for name, column in zip(schema.names, batch.columns, strict=True)]
@@ -120,17 +121,21 @@ def convert(work: Work, suffix: str) -> Write:
     return lambda out: write(out, suffix, source, schema, transformed())
 
 
-def check_row_ids(work: Work) -> None:
-    """Refuses to bind values to row ids that would be other bytes in CSV, where all columns are text."""
+def note_row_ids(work: Work) -> None:
+    """Prints how to open values bound to row ids that are text only in CSV, as all its columns are."""
     if work.row_id is None or work.verb == "open":
         return
-    kind = work.source.schema.field(work.row_id).type
-    if not is_text(kind):
-        raise work.refuse(
-            work.row_id,
-            f"its row ids of type {kind} would be text in CSV, and values bound to them would not open: "
-            "cast it to string first",
-        )
+    kind = work.row_id_type if work.source.text else work.source.schema.field(work.row_id).type
+    if kind is not None and not is_text(kind):
+        note_type(work.row_id, kind)
+
+
+def note_type(name: str, kind: pa.DataType) -> None:
+    print(
+        f"note: column {name!r}: CSV does not keep its type; open it with "
+        f"--as-type '{name}={plain_type(kind)}'",
+        file=sys.stderr,
+    )
 
 
 def unique(schema: pa.Schema) -> bool:
@@ -206,11 +211,7 @@ def sealed(
     given = kind if target.as_type is None or not work.source.text else target.as_type
     result = work.sealed_type(target, given)
     if to_text and not is_bytes(given):
-        print(
-            f"note: column {target.name!r}: CSV does not keep its type; open it with "
-            f"--as-type '{target.name}={plain_type(given)}'",
-            file=sys.stderr,
-        )
+        note_type(target.name, given)
     try:
         metadata, notes = describe_sealed(metadata, target.column, target.path)
     except ValueError as error:

@@ -78,6 +78,12 @@ class Selection:
         check_distinct(file, schema, found, verb)
         return [self._target(column, path, named) for (column, path), named in found.items()]
 
+    @property
+    def row_id_type(self) -> pa.DataType | None:
+        """The type that the options give the row ids by their name."""
+        kinds = [kind for name, kind in self.types if name == self.row_id]
+        return kinds[-1] if kinds else None
+
     def _guesses(self, verb: str) -> bool:
         """Returns whether the values decide which default context they are bound to."""
         return self.context is None and verb != "seal"

@@ -44,6 +44,8 @@ class Work:
     targets: list[Target]
     keyset: Keyset
     row_id: str | None
+    # The type of the row ids in CSV; None for text.
+    row_id_type: pa.DataType | None
     threads: int | None
     forged: str
     assumed: bool = False
@@ -134,17 +136,21 @@ class Work:
 
     def parsed(self, target: Target, values: pa.Array, place: Place) -> pa.Array:
         """Returns the values of CSV cells in the type that the command line gives a column."""
-        if target.as_type is None:
+        return self._parsed(target.name, target.as_type, values, place)
+
+    def ids(self, values: pa.Array, place: Place) -> pa.Array:
+        """Returns row ids, those of CSV in the type that the command line gives them."""
+        assert self.row_id is not None
+        return self._parsed(self.row_id, self.row_id_type if self.source.text else None, values, place)
+
+    def _parsed(self, name: str, kind: pa.DataType | None, values: pa.Array, place: Place) -> pa.Array:
+        if kind is None:
             return values
         try:
-            return read_text(values, target.as_type)
+            return read_text(values, kind)
         except (pa.ArrowException, ValueError, NotImplementedError):
-            row = next(
-                at for at in range(len(values)) if not is_readable(values.slice(at, 1), target.as_type)
-            )
-            raise CommandError(
-                self.where(target, place, f"not a value of type {target.as_type}", row)
-            ) from None
+            row = next(at for at in range(len(values)) if not is_readable(values.slice(at, 1), kind))
+            raise CommandError(self.where(name, place, f"not a value of type {kind}", row)) from None
 
     def from_base64(self, target: Target, values: Iterable[str | bytes | None], place: Place) -> pa.Array:
         """Decodes the sealed values of a CSV column."""
@@ -160,12 +166,13 @@ class Work:
 
     # ---- messages
 
-    def where(self, target: Target, place: Place, problem: str, row: int | None = None) -> str:
+    def where(self, target: Target | str, place: Place, problem: str, row: int | None = None) -> str:
         group, first = place
+        name = target if isinstance(target, str) else target.name
         parts = [str(self.source.path) + ":"]
         if not self.source.text:
             parts.append(f"{self.source.unit} {group},")
-        parts.append(f"column {target.name!r}" + ("" if row is None else f", row {first + row}") + ":")
+        parts.append(f"column {name!r}" + ("" if row is None else f", row {first + row}") + ":")
         return " ".join([*parts, problem])
 
     def refuse(self, target: Target | str, problem: object) -> CommandError:

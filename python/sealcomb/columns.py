@@ -118,6 +118,7 @@ class Job:
             targets=self.selection.targets(source, self.verb),
             keyset=self.keyset,
             row_id=self.selection.row_id,
+            row_id_type=self.selection.row_id_type,
             threads=self.threads,
             forged=self.forged,
             assumed=self.selection.context is None,
@@ -505,7 +506,12 @@ def add_change_options(one: argparse.ArgumentParser, verb: str) -> None:
         metavar="TEXT",
         help=f"{binds} this text; {{column}} is the column's name (default: empty, only for one column)",
     )
-    one.add_argument("--row-id", metavar="NAME", help=f"a column of ids; {binds} the id in its row, too")
+    one.add_argument(
+        "--row-id",
+        metavar="NAME",
+        help=f"a column of ids; {binds} the id in its row, too. In "
+        "CSV, the ids are text, unless --as-type NAME=TYPE names their type",
+    )
     one.add_argument(
         "--as-type",
         metavar="[NAME=]TYPE",
