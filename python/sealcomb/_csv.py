@@ -31,11 +31,12 @@ class CsvError(ValueError):
 
 @dataclass(frozen=True)
 class Header:
-    """The header of a file: column names, which of them are quoted, and its size in bytes."""
+    """The header of a file: column names, which of them are quoted, its size in bytes, and if it is all."""
 
     names: list[str]
     quoted: list[bool]
     size: int
+    is_all: bool
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,10 @@ def header(file: Readable) -> Header:
     if len(cells) == 1 and not cells[0]:
         raise CsvError(-1, "the header is missing")
     return Header(
-        [(unquoted(cell) or b"").decode() for cell in cells], [cell[:1] == b'"' for cell in cells], at
+        names=[(unquoted(cell) or b"").decode() for cell in cells],
+        quoted=[cell[:1] == b'"' for cell in cells],
+        size=at,
+        is_all=at == len(text),
     )
 
 

@@ -23,6 +23,8 @@ from sealcomb._streams import Rewindable
 # dictionary.
 PIECE_ROWS = 1 << 14
 PIECE_BYTES = 16 << 20
+# A row of CSV that is converted to another format can have this size.
+CSV_BLOCK = 4 << 20
 # Target size in memory of a Parquet row group written from another format.
 GROUP_BYTES = 64 << 20
 
@@ -231,6 +233,8 @@ def read_csv(path: Path, stream: Rewindable | None = None) -> Source:
         stream.forget()
 
     def pieces() -> Iterator[Piece]:
+        if header.is_all:
+            return
         data = pa.OSFile(str(path)) if stream is None else pa.PythonFile(stream.rewind(), mode="r")
         first = 0
         try:
@@ -241,7 +245,8 @@ def read_csv(path: Path, stream: Rewindable | None = None) -> Source:
                 first += batch.num_rows
         except (pa.ArrowException, OSError):
             raise CommandError(
-                f"{path}: a row after row {first} is not valid CSV of {len(header.names)} cells in UTF-8"
+                f"{path}: a row after row {first} is not valid CSV of {len(header.names)} cells in UTF-8, "
+                f"or has more than {CSV_BLOCK >> 20} MiB"
             ) from None
 
     return Source(path, schema, "part", pieces, form=".csv", stream=stream, header=header)
@@ -258,7 +263,7 @@ def csv_reader(file: pa.NativeFile, names: list[str]) -> Iterator[pa.RecordBatch
     # An empty line is a null if there is one column, and is skipped otherwise.
     parse_options = csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(names) > 1)
     read_options = csv.ReadOptions(
-        block_size=4 << 20, column_names=list(map(str, range(len(names)))), skip_rows_after_names=1
+        block_size=CSV_BLOCK, column_names=list(map(str, range(len(names)))), skip_rows_after_names=1
     )
     yield from csv.open_csv(
         file, read_options=read_options, parse_options=parse_options, convert_options=convert_options
