@@ -31,6 +31,7 @@ from sealcomb._types import (
     check_parquet,
     is_bytes,
     is_text,
+    lacks_text,
     plain_type,
 )
 from sealcomb._work import ORDERED, Place, Work, as_text
@@ -54,6 +55,7 @@ def csv_to_csv(work: Work) -> Write:
             values = work.from_base64(target, cells, place)
         result = work.transform(target, values, ids, place, kind=target.as_type)
         if work.verb == "open":
+            check_text(work, target, place, result)
             written = as_text(result).cast(pa.binary()).to_pylist()
         else:
             written = [None if value is None else b64encode(value) for value in result.to_pylist()]
@@ -109,6 +111,9 @@ def convert(work: Work, suffix: str) -> Write:
             now = arrays.get(target.column, batch.column(schema.get_field_index(target.column)))
             arrays[target.column] = replaced(now, target.path, ids, change)
         columns = [arrays.get(name, column) for name, column in zip(schema.names, batch.columns, strict=True)]
+        if suffix == ".csv":
+            for name, column in zip(schema.names, columns, strict=True):
+                check_text(work, name, place, column)
         return replace(piece, batch=pa.RecordBatch.from_arrays(columns, schema=schema))
 
     # From Arrow to Arrow, record batches are preserved.
@@ -136,6 +141,11 @@ def note_type(name: str, kind: pa.DataType) -> None:
         f"--as-type '{name}={plain_type(kind)}'",
         file=sys.stderr,
     )
+
+
+def check_text(work: Work, target: Target | str, place: Place, values: pa.Array) -> None:
+    if lacks_text(values):
+        raise CommandError(work.where(target, place, "a date or time has no text, which CSV requires"))
 
 
 def unique(schema: pa.Schema) -> bool:

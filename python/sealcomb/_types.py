@@ -132,6 +132,15 @@ def has_one_text(kind: pa.DataType) -> bool:
     )
 
 
+def lacks_text(array: pa.Array) -> bool:
+    """Returns whether an array has a date or time so large or small that pyarrow writes a note instead."""
+    types, kind = pa.types, array.type
+    if not (types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind)):
+        return False
+    ends = pc.min_max(array)
+    return any(str(ends[end].cast(pa.string())).startswith("<") for end in ("min", "max"))
+
+
 def parquet_image(column: pa.Field) -> pa.Field:
     """Returns the field of a column after it is written to Parquet and read back."""
     sink = pa.BufferOutputStream()

@@ -195,6 +195,441 @@ def test_types_can_be_given_where_there_is_no_metadata(
     assert "unknown type '?'" in error
 
 
+# ---- CSV
+
+
+def test_csv_cells_are_sealed_as_text_or_as_a_given_type(
+    tmp_path: Path, run: Callable[..., str], keys: Path
+) -> None:
+    text = "n,day,note\n7,2026-01-02,a\n,,\n-8,1969-12-31,b\n"
+    (tmp_path / "in.csv").write_text(text)
+    for types in ((), ("--as-type", "n=int64", "--as-type", "day=date")):
+        assert run("seal", "in.csv", "sealed.csv", "--all", *CONTEXT, *types) == ""
+        assert run("open", "sealed.csv", "opened.csv", "--all", *CONTEXT, *types) == ""
+        assert (tmp_path / "opened.csv").read_text() == text
+    assert run("open", "sealed.csv", "opened.parquet", "--all", *CONTEXT, *types) == ""
+    opened = load(tmp_path / "opened.parquet")
+    assert opened.schema.types == [pa.int64(), pa.date32(), pa.string()]
+    assert opened["n"].to_pylist() == [7, None, -8]
+    assert run("seal", "in.csv", "sealed.parquet", "--column", "n", *CONTEXT, *types) == ""
+    keyset = Keyset.from_tink_json(keys.read_text())
+    same = seal_column(pa.array([7, None, -8]), keyset, context="people.n")
+    assert load(tmp_path / "sealed.parquet")["n"].to_pylist() == same.to_pylist()
+
+
+@pytest.mark.parametrize("out", ["csv", "parquet"])
+def test_a_cell_of_another_type_is_reported_by_row_without_its_text(
+    out: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    (tmp_path / "in.csv").write_text("n\n7\n8\nsecret\n")
+    error = run("seal", "in.csv", f"out.{out}", "--all", "--context", "", "--as-type", "int64", status=1)
+    assert "in.csv: column 'n', row 2: not a value of type int64" in error
+    assert "secret" not in error
+    assert not (tmp_path / f"out.{out}").exists()
+
+
+def test_csv_does_not_keep_a_type_and_the_command_says_how_to_open_it(
+    tmp_path: Path, run: Callable[..., str]
+) -> None:
+    write(pa.table({"x": array_of(*NUMBERS["decimal9"])}), tmp_path / "in.parquet")
+    note = run("seal", "in.parquet", "sealed.csv", "--all", *CONTEXT)
+    assert "--as-type 'x=decimal128(9, 2)'" in note
+    assert run("open", "sealed.csv", "opened.csv", "--all", *CONTEXT, "--as-type", "x=decimal128(9, 2)") == ""
+    assert (tmp_path / "opened.csv").read_text().splitlines()[1].strip('"') == "-1.25"
+
+
+# ---- nested columns
+
+PEOPLE = [
+    {"id": 1, "addr": {"street": "Elm", "zip": 501}, "tags": ["a", None], "scores": [("x", 1.5)],
+     "jobs": [{"name": "chef", "pay": [1, 2]}, None], "pair": [1, 2]},
+    {"id": 2, "addr": None, "tags": None, "scores": None, "jobs": None, "pair": None},
+    {"id": 3, "addr": {"street": None, "zip": 2}, "tags": [], "scores": [],
+     "jobs": [{"name": None, "pay": None}, {"name": "cook", "pay": [None, 3]}], "pair": [3, None]},
+]  # fmt: skip
+NESTED = pa.schema(
+    [
+        ("id", pa.int64()),
+        ("addr", pa.struct([("street", pa.string()), ("zip", pa.int32())])),
+        ("tags", pa.list_(pa.string())),
+        ("scores", pa.map_(pa.string(), pa.float64())),
+        ("jobs", pa.large_list(pa.struct([("name", pa.string()), ("pay", pa.list_(pa.int64()))]))),
+        ("pair", pa.list_(pa.int16(), 2)),
+    ]
+)
+LEAVES = [
+    "addr.street", "addr.zip", "tags.element", "scores.key", "scores.value", "jobs.element.name",
+    "jobs.element.pay.element", "pair.element",
+]  # fmt: skip
+
+
+def people(times: int = 9) -> pa.Table:
+    return pa.Table.from_pylist(
+        [{**row, "id": number * 3 + row["id"]} for number in range(times) for row in PEOPLE], NESTED
+    )
+
+
+def leaf_types(kind: pa.DataType) -> list[pa.DataType]:
+    return [kind] if not kind.num_fields else [
+        leaf for at in range(kind.num_fields) for leaf in leaf_types(kind.field(at).type)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+@pytest.mark.parametrize("ids", [(), ("--row-id", "id")], ids=["columns", "rows"])
+@pytest.mark.parametrize("name", [*LEAVES, "addr", "jobs", "tags", "scores"])
+def test_nested_leaves_are_those_of_the_library(
+    name: str, ids: tuple[str, ...], form: str, tmp_path: Path, run: Callable[..., str], keys: Path
+) -> None:
+    table = people()
+    write(table, tmp_path / f"in.{form}")
+    assert run("seal", f"in.{form}", f"sealed.{form}", "--column", name, *CONTEXT, *ids) == ""
+    assert run("open", f"sealed.{form}", f"opened.{form}", "--column", name, *CONTEXT, *ids) == ""
+    before, sealed, opened = (load(tmp_path / f"{which}.{form}") for which in ("in", "sealed", "opened"))
+    assert opened.schema.equals(before.schema, check_metadata=True)
+    assert opened.equals(before)
+    column = name.partition(".")[0]
+    keyset = Keyset.from_tink_json(keys.read_text())
+    row_ids = table["id"] if ids else None
+    whole = seal_column(table[column], keyset, context=f"people.{column}", row_ids=row_ids).to_pylist()
+    for other in table.column_names:
+        if other != column:
+            assert sealed[other].equals(before[other])
+    if name == column:
+        assert sealed[column].to_pylist() == whole
+        assert set(leaf_types(sealed.schema.field(column).type)) == {pa.binary()}
+    else:
+        assert picked(sealed[column].to_pylist(), name) == picked(whole, name)
+        assert sorted(leaf_types(sealed.schema.field(column).type), key=str).count(pa.binary()) == 1
+
+
+def picked(value: object, name: str) -> list[object]:
+    """Returns the values of a leaf in nested Python values."""
+    _, *path = name.split(".")
+    found = [] if not isinstance(value, list) else [item for item in value if item is not None]
+    for step in path:
+        match step:
+            case "element":
+                found = [item for items in found for item in items]
+            case "key" | "value":
+                found = [pair[step == "value"] for pairs in found for pair in pairs]
+            case _:
+                found = [item[step] for item in found]
+        found = [item for item in found if item is not None]
+    return found
+
+
+def test_a_moved_element_does_not_open(tmp_path: Path, run: Callable[..., str]) -> None:
+    write(people(), tmp_path / "in.arrow")
+    how = ("--column", "jobs.element.name", *CONTEXT, "--row-id", "id")
+    assert run("seal", "in.arrow", "sealed.arrow", *how) == ""
+    sealed = load(tmp_path / "sealed.arrow")
+    jobs = sealed["jobs"].to_pylist()
+    jobs[2][0], jobs[2][1] = jobs[2][1], jobs[2][0]
+    at = sealed.schema.get_field_index("jobs")
+    field = sealed.schema.field("jobs")
+    write(sealed.set_column(at, field, pa.array(jobs, field.type)), tmp_path / "moved.arrow")
+    error = run("open", "moved.arrow", "out.arrow", *how, status=1)
+    assert "record batch 0, column 'jobs.element.name', row 2: " in error
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pa.array([5, -1, 1 << 40], pa.int64()),
+        pa.array([5, 0, 255], pa.uint8()),
+        pa.array([b"", b"row", bytes(40)]),
+        pa.array(["", "row", "Zeile"]),
+    ],
+)
+def test_ids_of_elements_are_the_id_of_the_row_and_the_index(ids: pa.Array) -> None:
+    lengths = [2, 0, 3]
+    expected = []
+    for row, length in zip(ids.to_pylist(), lengths, strict=True):
+        if isinstance(row, int):
+            id_ = row.to_bytes(8, "big", signed=row < 0)
+        else:
+            id_ = row.encode() if isinstance(row, str) else row
+        expected += [id_ + index.to_bytes(8, "big") for index in range(length)]
+    assert pa.array(element_ids(ids, lengths)).to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("ids", "error"),
+    [
+        (pa.array([1, 2]), ValueError),
+        (pa.array([1, None, 2]), ValueError),
+        (pa.array([1.0, 2.0, 3.0]), TypeError),
+    ],
+)
+def test_ids_of_elements_require_an_id_of_every_row(ids: pa.Array, error: type[Exception]) -> None:
+    with pytest.raises(error, match="row_ids"):
+        element_ids(ids, [1, 1, 1])
+
+
+def test_patterns_and_all_select_leaves(tmp_path: Path, run: Callable[..., str]) -> None:
+    write(people(), tmp_path / "in.parquet")
+
+    def sealed() -> int:
+        assert run("open", "sealed.parquet", "opened.parquet", "--all", *CONTEXT, *row_id) == ""
+        assert load(tmp_path / "opened.parquet").equals(load(tmp_path / "in.parquet"))
+        types = [leaf for kind in load(tmp_path / "sealed.parquet").schema.types for leaf in leaf_types(kind)]
+        return types.count(pa.binary())
+
+    for row_id, options, count in (
+        ((), ("--column", "addr.*"), 2),
+        ((), ("--column", "*.element", "--column", "addr.zip"), 4),
+        ((), ("--column", "a*", "--column", "addr.street", "--column", "addr"), 2),
+        ((), ("--all",), len(LEAVES) + 1),
+        (("--row-id", "id"), ("--all",), len(LEAVES)),
+        (("--row-id", "id"), ("--column", "*"), len(LEAVES)),
+    ):
+        assert run("seal", "in.parquet", "sealed.parquet", *options, *CONTEXT, *row_id) == ""
+        assert sealed() == count, options
+
+
+def test_selections_without_columns_are_refused(tmp_path: Path, run: Callable[..., str]) -> None:
+    write(people(), tmp_path / "in.parquet")
+    for name in ("addr.city", "addr.str", "x*", "street"):
+        error = run("seal", "in.parquet", "out.parquet", "--column", name, *CONTEXT, status=1)
+        assert f"no columns are named '{name}'" in error
+    assert "no columns that are sealed" in run(
+        "open", "in.parquet", "out.parquet", "--all", *CONTEXT, status=1
+    )
+    assert "--all" in run("seal", "in.parquet", "out.parquet", *CONTEXT, status=2)
+    assert "--all" in run("seal", "in.parquet", "out.parquet", "--all", "--column", "id", *CONTEXT, status=2)
+    assert "{column}" in run("seal", "in.parquet", "out.parquet", "--all", "--context", "x", status=2)
+    assert run("seal", "in.parquet", "out.parquet", "--column", "addr.zip", *CONTEXT) == ""
+    assert "already sealed" in run("seal", "out.parquet", "x.parquet", "--column", "addr", *CONTEXT, status=1)
+    assert run("seal", "out.parquet", "x.parquet", "--all", *CONTEXT) == ""
+
+
+def test_leaves_that_are_not_nullable_round_trip_below_nulls(tmp_path: Path, run: Callable[..., str]) -> None:
+    inner = pa.struct([pa.field("n", pa.int32(), nullable=False), pa.field("t", pa.string(), nullable=False)])
+    table = pa.table({"s": pa.array([{"n": 1, "t": "a"}, None, {"n": 2, "t": ""}], inner)})
+    pq.write_table(table, tmp_path / "in.parquet")
+    for form in ("parquet", "arrow"):
+        assert run("seal", "in.parquet", f"sealed.{form}", "--all", *CONTEXT) == ""
+        assert run("open", f"sealed.{form}", "opened.parquet", "--all", *CONTEXT) == ""
+        assert load(tmp_path / "opened.parquet").equals(load(tmp_path / "in.parquet"))
+
+
+def test_lists_of_an_old_form_are_refused(tmp_path: Path, run: Callable[..., str]) -> None:
+    """Files of parquet-avro have lists of two levels, which pyarrow reads but does not write."""
+    table = pa.table({"tags": [["a"], None]})
+    pq.write_table(table, tmp_path / "in.parquet", use_compliant_nested_type=False)
+    assert run("seal", "in.parquet", "sealed.parquet", "--all", *CONTEXT) == ""
+    assert run("open", "sealed.parquet", "opened.parquet", "--all", *CONTEXT) == ""
+    assert load(tmp_path / "opened.parquet").equals(load(tmp_path / "in.parquet"))
+
+
+SPARK_NOTE = {
+    "type": "struct",
+    "fields": [
+        {"name": "addr", "nullable": True, "metadata": {}, "type": {"type": "struct", "fields": [
+            {"name": "street", "type": "string", "nullable": True, "metadata": {}},
+            {"name": "zip", "type": "integer", "nullable": True, "metadata": {}}]}},
+        {"name": "tags", "nullable": True, "metadata": {}, "type":
+            {"type": "array", "elementType": "string", "containsNull": True}},
+        {"name": "scores", "nullable": True, "metadata": {}, "type":
+            {"type": "map", "keyType": "string", "valueType": "double", "valueContainsNull": True}},
+    ],
+}  # fmt: skip
+
+
+def test_sparks_description_of_nested_columns_is_changed_and_restored(
+    tmp_path: Path, run: Callable[..., str]
+) -> None:
+    note = json.dumps(SPARK_NOTE, separators=(",", ":"))
+    table = people().select(["addr", "tags", "scores"])
+    table = table.replace_schema_metadata({_metadata.SPARK_KEY: note})
+    write(table, tmp_path / "in.parquet")
+    assert run("seal", "in.parquet", "sealed.parquet", "--all", *CONTEXT) == ""
+    sealed = pq.read_schema(tmp_path / "sealed.parquet").metadata[_metadata.SPARK_KEY]
+    assert sealed.count(b'"binary"') == 5
+    assert not {b'"integer"', b'"string"', b'"double"'} & set(sealed.split(b":"))
+    assert run("open", "sealed.parquet", "half.parquet", "--column", "addr.zip", *CONTEXT) == ""
+    assert b'"integer"' in pq.read_schema(tmp_path / "half.parquet").metadata[_metadata.SPARK_KEY]
+    assert run("open", "half.parquet", "opened.parquet", "--all", *CONTEXT) == ""
+    assert pq.read_schema(tmp_path / "opened.parquet").metadata == {_metadata.SPARK_KEY: note.encode()}
+
+
+def test_nested_columns_that_icebergs_metadata_describes_are_refused(
+    tmp_path: Path, run: Callable[..., str]
+) -> None:
+    note = json.dumps({"type": "struct", "fields": [{"id": 1, "name": "tags", "type": {"type": "list"}}]})
+    table = people().select(["id", "tags"]).replace_schema_metadata({"iceberg.schema": note})
+    for form in ("parquet", "arrow"):
+        write(table, tmp_path / f"in.{form}")
+        error = run("seal", f"in.{form}", f"out.{form}", "--column", "tags", *CONTEXT, status=1)
+        assert "'iceberg.schema'" in error
+
+
+# ---- the default context
+
+
+def test_the_default_context_is_empty_as_in_the_library(
+    tmp_path: Path, run: Callable[..., str], keys: Path
+) -> None:
+    write(people(), tmp_path / "in.parquet")
+    assert "warning: no --context" in run("seal", "in.parquet", "sealed.parquet", "--column", "id")
+    sealed = load(tmp_path / "sealed.parquet")["id"]
+    keyset = Keyset.from_tink_json(keys.read_text())
+    assert open_column(sealed, keyset, as_type="int64").to_pylist() == people()["id"].to_pylist()
+    assert run("open", "sealed.parquet", "opened.parquet", "--all") == ""
+    assert run("seal", "in.parquet", "sealed.parquet", "--column", "id", "--context", "") == ""
+    error = run("seal", "in.parquet", "out.parquet", "--column", "id", "--column", "tags", status=2)
+    assert "{column}" in error
+
+
+@pytest.mark.parametrize("ids", [(), ("--row-id", "id")], ids=["columns", "rows"])
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_the_former_default_context_opens_with_a_warning(
+    form: str, ids: tuple[str, ...], tmp_path: Path, run: Callable[..., str]
+) -> None:
+    """Earlier releases bound values to the column's name unless they got a context."""
+    table = pa.table({"id": range(30), "x": [None, "a", "b"] * 10, "y": ["c", None, "d"] * 10})
+    write(table, tmp_path / f"in.{form}")
+    both = ("--column", "x", "--column", "y", *ids)
+    assert run("seal", f"in.{form}", f"sealed.{form}", *both, "--context", "{column}") == ""
+    warnings = run("open", f"sealed.{form}", f"opened.{form}", *both)
+    assert warnings.count("warning: ") == 2
+    assert "column 'x' is bound to its name" in warnings
+    assert load(tmp_path / f"opened.{form}").equals(load(tmp_path / f"in.{form}"))
+    assert run("reseal", f"sealed.{form}", f"fresh.{form}", *both).count("warning: ") == 2
+    assert run("open", f"fresh.{form}", f"opened.{form}", *both, "--context", "{column}") == ""
+    assert run("seal", f"in.{form}", f"sealed.{form}", *both, *CONTEXT) == ""
+    assert "column 'x', row 1: " in run("open", f"sealed.{form}", "out.arrow", *both, status=1)
+
+
+@pytest.mark.parametrize("context", ["", "{column}"], ids=["empty", "former"])
+@pytest.mark.parametrize("bad", ["forged", "not sealed"])
+def test_values_that_do_not_open_do_not_decide_the_default_context(
+    bad: str, context: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    write(pa.table({"x": [None, "a", "b", "c"]}), tmp_path / "in.parquet")
+    run("seal", "in.parquet", "sealed.parquet", "--column", "x", "--context", context)
+    sealed = load(tmp_path / "sealed.parquet")
+    null, first, *rest = sealed["x"].to_pylist()
+    first = first[:-1] + bytes([first[-1] ^ 1]) if bad == "forged" else b"\0"
+    write(sealed.set_column(0, sealed.field(0), [[null, first, *rest]]), tmp_path / "bad.parquet")
+    output = run("open", "bad.parquet", "opened.parquet", "--column", "x", "--forged", "null", status=4)
+    assert output.count("earlier releases") == (context != "")
+    assert load(tmp_path / "opened.parquet")["x"].to_pylist() == [None, None, "b", "c"]
+    assert "column 'x', row 1: " in run("open", "bad.parquet", "out.parquet", "--column", "x", status=1)
+
+
+def test_a_column_of_which_no_value_opens_has_the_empty_context(
+    tmp_path: Path, run: Callable[..., str]
+) -> None:
+    write(pa.table({"x": ["a", None, "b"]}), tmp_path / "in.parquet")
+    run("seal", "in.parquet", "sealed.parquet", "--column", "x", "--context", "other")
+    run("open", "sealed.parquet", "opened.parquet", "--column", "x", "--forged", "null", status=4)
+    assert load(tmp_path / "opened.parquet")["x"].to_pylist() == [None] * 3
+    assert "column 'x', row 0: " in run("open", "sealed.parquet", "out.parquet", "--column", "x", status=1)
+
+
+# ---- names
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_columns_with_the_same_name_are_refused(form: str, tmp_path: Path, run: Callable[..., str]) -> None:
+    write(pa.table([["a"], ["b"], ["c"]], ["x", "x", "y"]), tmp_path / f"in.{form}")
+    (tmp_path / "in.csv").write_text("x,x,y\na,b,c\n")
+    for source in (f"in.{form}", "in.csv"):
+        for verb in ("seal", "open", "reseal"):
+            for selected in (("--all",), ("--column", "x")):
+                error = run(verb, source, f"out{Path(source).suffix}", *selected, *CONTEXT, status=1)
+                assert "2 columns are named 'x'; the file has x, x, y" in error
+
+
+LIKE_A_FIELD = pa.table({"a.b": ["x"], "a": [{"b": "y"}]})
+TWICE = pa.table({"a": pa.StructArray.from_arrays([pa.array(["x"]), pa.array(["y"])], ["b", "b"])})
+
+
+@pytest.mark.parametrize("table", [LIKE_A_FIELD, TWICE], ids=["a column like a field", "a field twice"])
+def test_leaves_with_the_same_name_are_not_sealed(
+    table: pa.Table, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    """They would share a context, so that their values could be exchanged."""
+    write(table, tmp_path / "in.arrow")
+    for selected in ("--all",), ("--column", "a"), ("--column", "a.b"), ("--column", "a*"):
+        error = run("seal", "in.arrow", "out.arrow", *selected, *CONTEXT, status=1)
+        assert "two columns are named 'a.b'; rename one" in error
+
+
+def test_a_name_selects_no_columns_whose_names_begin_like_it(tmp_path: Path, run: Callable[..., str]) -> None:
+    table = pa.table({"a": ["x"], "a.b": ["y"], "a.c": [{"d": "z"}]})
+    write(table, tmp_path / "in.arrow")
+    run("seal", "in.arrow", "sealed.arrow", "--column", "a", *CONTEXT)
+    assert load(tmp_path / "sealed.arrow").drop_columns("a").equals(table.drop_columns("a"))
+    run("seal", "sealed.arrow", "both.arrow", "--column", "a.c", *CONTEXT)
+    assert load(tmp_path / "both.arrow")["a.b"].equals(table["a.b"])
+    write(table.drop_columns("a"), tmp_path / "in.arrow")
+    error = run("seal", "in.arrow", "out.arrow", "--column", "a", *CONTEXT, status=1)
+    assert "no columns are named 'a'" in error
+
+
+def test_sealed_leaves_with_the_same_name_open_if_each_has_its_type(
+    tmp_path: Path, run: Callable[..., str], keys: Path
+) -> None:
+    keyset = Keyset.from_tink_json(keys.read_text())
+    field = {"sealcomb.type": "string", "sealcomb.version": "1"}
+    column = seal_column(LIKE_A_FIELD["a.b"], keyset, context="people.a.b")
+    struct = seal_column(LIKE_A_FIELD["a"], keyset, context="people.a")
+    described = pa.schema([pa.field("a.b", pa.binary(), metadata=field), pa.field("a", struct.type)])
+    write(pa.table([column, struct], described), tmp_path / "sealed.arrow")
+    run("open", "sealed.arrow", "opened.arrow", "--all", *CONTEXT)
+    assert load(tmp_path / "opened.arrow").equals(LIKE_A_FIELD)
+    write(pa.table([column, struct], ["a.b", "a"]), tmp_path / "sealed.arrow")
+    error = run("open", "sealed.arrow", "out.arrow", "--column", "a.b", *CONTEXT, status=1)
+    assert "two columns are named 'a.b'; rename one" in error
+
+
+# ---- CSV
+
+
+@pytest.mark.parametrize(
+    ("form", "kind", "value"),
+    [
+        ("parquet", pa.time64("us"), 86_400_000_000),
+        ("parquet", pa.time64("ns"), -1),
+        ("arrow", pa.date32(), 1 << 30),
+        ("arrow", pa.timestamp("s"), 1 << 40),
+    ],
+    ids=str,
+)
+def test_dates_and_times_without_a_text_are_not_written_to_csv(
+    form: str, kind: pa.DataType, value: int, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    """Such as 24:00, which DuckDB has."""
+    width = pa.int64() if kind.bit_width == 64 else pa.int32()
+    write(
+        pa.table({"x": pa.array([1, None, value], width).view(kind), "y": ["a", "b", "c"]}),
+        tmp_path / f"in.{form}",
+    )
+    error = run("seal", f"in.{form}", "out.csv", "--column", "y", *CONTEXT, status=1)
+    assert " 0, column 'x': a date or time has no text" in error
+    run("seal", f"in.{form}", "sealed.csv", "--column", "x", *CONTEXT)
+    how = ("--column", "x", "--as-type", f"x={kind}", *CONTEXT)
+    error = run("open", "sealed.csv", "opened.csv", *how, status=1)
+    assert "column 'x': a date or time has no text" in error
+    run("open", "sealed.csv", "opened.arrow", *how)
+    assert load(tmp_path / "opened.arrow")["x"].equals(load(tmp_path / f"in.{form}")["x"])
+
+
+@pytest.mark.parametrize("end", ["", "\n"], ids=repr)
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_a_header_alone_is_an_empty_table(
+    form: str, end: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    (tmp_path / "in.csv").write_text(f"x,y{end}")
+    run("seal", "in.csv", f"sealed.{form}", "--column", "x", *CONTEXT)
+    run("open", f"sealed.{form}", f"opened.{form}", "--column", "x", *CONTEXT)
+    opened = load(tmp_path / f"opened.{form}")
+    assert (opened.num_rows, opened.schema.names) == (0, ["x", "y"])
+
+
 # ---- row ids in CSV
 
 
