@@ -7,6 +7,7 @@
 #define DEFAULT_POLLS 1000000u
 #define ANS 4u
 #define BOTH_SIZES 5u /* the suite with keys of 16 and of 32 bytes */
+#define LONGEST_EXTENDED_WINDOW ((1u << 30) - 1) /* IEEE 802.1AE-2018, 10.7.8 */
 
 /* One association of one direction. */
 struct place {
@@ -160,6 +161,8 @@ static int add_sa(struct macsec100g *core, const struct place *place, const stru
         return MACSEC100G_BAD_ARGUMENT;
     if (sa->key_bytes != core->min_key_bytes && sa->key_bytes != core->max_key_bytes)
         return MACSEC100G_BAD_ARGUMENT;
+    if (place->receive && sa->extended && sa->window > LONGEST_EXTENDED_WINDOW)
+        return MACSEC100G_BAD_ARGUMENT;
     error = select_place(core, place);
     if (error)
         return error;
@@ -288,6 +291,14 @@ int macsec100g_set_threshold(struct macsec100g *core, uint64_t pn)
     return 0;
 }
 
+/* The core lowers its interrupt at once, even if another command waits. A reading after the write lets it arrive first,
+ * where writes are posted. */
+static void lower(struct macsec100g *core, uint32_t bit)
+{
+    write_register(core, MACSEC_COMMAND, bit);
+    (void)read_register(core, MACSEC_STATUS);
+}
+
 int macsec100g_interrupt(struct macsec100g *core, bool *reached, unsigned *channel, unsigned *an)
 {
     uint32_t value = read_register(core, MACSEC_REACHED);
@@ -296,11 +307,15 @@ int macsec100g_interrupt(struct macsec100g *core, bool *reached, unsigned *chann
     *reached = value & MACSEC_REACHED_VALID;
     *channel = slot / ANS;
     *an = slot % ANS;
-    return *reached ? command(core, MACSEC_COMMAND_CLEAR_REACHED) : 0;
+    if (*reached)
+        lower(core, MACSEC_COMMAND_CLEAR_REACHED);
+    return 0;
 }
 
 int macsec100g_damaged(struct macsec100g *core, bool *damaged)
 {
     *damaged = read_register(core, MACSEC_STATUS) & MACSEC_STATUS_DAMAGED;
-    return *damaged ? command(core, MACSEC_COMMAND_CLEAR_DAMAGED) : 0;
+    if (*damaged)
+        lower(core, MACSEC_COMMAND_CLEAR_DAMAGED);
+    return 0;
 }

@@ -72,7 +72,7 @@ struct macsec100g_sa {
     uint8_t salt[12];
     bool encrypt;      /* sending */
     enum macsec100g_offset offset;
-    uint32_t window;   /* receiving: by how many numbers a frame may be late */
+    uint32_t window;   /* receiving: by how many numbers a frame may be late; below 2^30 if extended */
 };
 
 struct macsec100g_tx_stats {

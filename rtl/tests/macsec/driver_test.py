@@ -6,6 +6,7 @@ import random
 import subprocess
 from collections.abc import Callable
 from ctypes import POINTER, c_bool, c_int, c_size_t, c_uint, c_uint8, c_uint32, c_uint64, c_void_p
+from dataclasses import replace
 from pathlib import Path
 
 import cocotb
@@ -234,6 +235,11 @@ async def wrong_calls_are_refused(dut: HierarchyObject) -> None:
         wrong = c_sa(association)
         setattr(wrong, field, value)
         assert await driver.call("add_rx_sa", 1, 3, ctypes.byref(wrong)) == BAD_ARGUMENT
+    extended = c_sa(replace(association, ssci=bytes(4)), 2**30)
+    assert await driver.call("add_rx_sa", 1, 3, ctypes.byref(extended)) == BAD_ARGUMENT
+    for wide in (c_sa(replace(association, ssci=bytes(4)), 2**30 - 1), c_sa(association, 2**32 - 1)):
+        await driver.well("add_rx_sa", 1, 3, ctypes.byref(wide))
+        await driver.well("del_rx_sa", 1, 3)
     assert await driver.call("set_port", ctypes.byref(CPort(3, True, False))) == BAD_ARGUMENT
     await driver.well("add_tx_sa", 1, 3, sa)
     assert await driver.call("add_tx_sa", 1, 3, sa) == IN_USE
@@ -287,6 +293,18 @@ async def command_that_timed_out_takes_no_operands_of_later_calls(dut: Hierarchy
     sa = ctypes.byref(c_sa(late))
     sci = c_uint64(int.from_bytes(known.sci))
     assert await driver.call("add_tx_sa", 1, 2, sa) == TIMEOUT
+
+    # What needs no operands is done at once, such as the interrupt of the first association.
+    await driver.well("set_threshold", c_uint64(1))
+    frame = some_frame(rng, known.sci[:6], 200)
+    frames.append(frame)
+    await core.sources["controlled"].send(AxiStreamFrame(frame, tid=0, tuser=0))
+    await RisingEdge(dut.irq)
+    reached, channel, an = c_bool(), c_uint(), c_uint()
+    await driver.well("interrupt", *map(ctypes.byref, (reached, channel, an)))
+    assert (reached.value, channel.value, an.value) == (True, 0, 1)
+    assert not dut.irq.value
+
     operands = ("select", "flags", "sci_high", "sci_low", "pn_low", "base_0")
     before = [await core.read(name) for name in operands]
     for name, *arguments in (
