@@ -40,8 +40,8 @@ from tshark_reads import tshark_reads  # noqa: E402
 VISIBLE = BENCHES / "visible.vlt"
 
 CORES = ("macsec_transmit", "macsec_receive", "macsec100g")
-# macsec100g with other parameters, longest first, for suites_test.py or, by name, driver_test.py or
-# parity_test.py.
+# macsec100g with other parameters, longest first, for suites_test.py or, by name, driver_test.py,
+# parity_test.py or many_frames_test.py.
 VARIANTS = {
     "ocb3_serpent": {"SUITE": 3, "CHANNELS": 4},
     "gcm_serpent": {"SUITE": 2, "CHANNELS": 4},
@@ -51,6 +51,8 @@ VARIANTS = {
     "gcm_aes256_split": {"SUITE": 4, "CHANNELS": 4, "SPLIT": 1},
     "ocb3_aes": {"SUITE": 1, "CHANNELS": 4},
     "parity": {"SUITE": 5, "CHANNELS": 4, "PARITY": 1},
+    "many_ocb3": {"SUITE": 1, "CHANNELS": 4, "DEPTH": 32},
+    "many_2_channels": {"SUITE": 0, "CHANNELS": 2, "DEPTH": 32, "USER": 9},
     "64_channels": {"SUITE": 0, "CHANNELS": 64},
 }
 
@@ -69,8 +71,10 @@ def driver() -> Case:
 
 def variant(name: str) -> Case:
     parameters = VARIANTS[name]
-    environment = {parameter: str(value) for parameter, value in parameters.items()}
-    own = next((own for own in ("driver", "parity") if name.startswith(own)), "suites")
+    # The ports say how wide `USER` is, and the environment often who the user is.
+    environment = {parameter: str(value) for parameter, value in parameters.items() if parameter != "USER"}
+    tests = {"driver": "driver", "parity": "parity", "many": "many_frames"}
+    own = next((test for start, test in tests.items() if name.startswith(start)), "suites")
     test = BENCHES / f"{own}_test.py"
     return Case(name, "macsec100g", listed("macsec100g.f"), test, parameters, environment)
 

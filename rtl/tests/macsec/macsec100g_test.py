@@ -188,6 +188,52 @@ async def both_sides_interoperate(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
+async def reset_in_the_middle_of_frames(dut: HierarchyObject) -> None:
+    """A reset discards all earlier frames and ends the use of all associations."""
+    rng = random.Random(cocotb.RANDOM_SEED)
+    core = Core(dut)
+    streams = (*core.sources.values(), *core.sinks.values())
+    for stream in streams:
+        stream.log.setLevel("ERROR")  # otherwise it prints each frame that a reset interrupts
+    await core.reset()
+    cocotb.start_soon(core.loop())
+    kinds = [(encrypt, offset) for encrypt in (True, False) for offset in OFFSETS]
+    for i, (encrypt, offset) in enumerate(kinds):
+        sci = rng.randbytes(8)
+        for stream in streams:
+            stream.set_pause_generator(pauses(random.Random(rng.getrandbits(64)), 0.2))
+        one = Association(rng.randrange(4), sci, rng.randrange(4), rng.randbytes(16))
+        one.encrypt, one.offset = encrypt, offset
+        for receive in (False, True):
+            await core.load(one, receive)
+            await core.use(one, receive)
+        for _ in range(20):
+            frame = some_frame(rng, sci[:6], rng.choice((None, 700)))
+            core.sources["controlled"].send_nowait(AxiStreamFrame(frame, tid=one.channel, tuser=0))
+        if i % 2:
+            # The frames gather, and fill the stores.
+            core.sinks["controlled"].clear_pause_generator()
+            core.sinks["controlled"].pause = True
+        await ClockCycles(dut.clk, rng.randrange(1, 300))
+        dut.rst.value = 1
+        await ClockCycles(dut.clk, rng.randrange(1, 4))
+        for stream in streams:
+            stream.clear_pause_generator()
+            stream.pause = False
+            stream.clear()
+        dut.rst.value = 0
+        await ClockCycles(dut.clk, 200)
+        assert all(sink.empty() for sink in core.sinks.values())
+        for receive in (False, True):
+            counted = await core.counted(one.slot, receive)
+            assert not any(counted[name] for name in READINGS if name != "pn")
+        assert await core.read("status") == await core.read("in_bad_tag") == 0
+        # The key is not known either.
+        await core.use(one, False)
+        assert (await core.read("status", "in_use"), await core.read("status", "no_key")) == (0, 1)
+
+
+@cocotb.test()
 async def registers_match_their_table(dut: HierarchyObject) -> None:
     core = Core(dut)
     await core.reset()
