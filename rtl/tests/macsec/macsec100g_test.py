@@ -319,6 +319,47 @@ async def reaching_the_threshold_is_reported(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
+async def last_extended_number_is_used_once(dut: HierarchyObject) -> None:
+    rng = random.Random(cocotb.RANDOM_SEED)
+    core = Core(dut)
+    await core.reset()
+    one = Association(
+        2,
+        bytes.fromhex("0200000000010001"),
+        1,
+        rng.randbytes(16),
+        2**64 - 2,
+        ssci=bytes([0, 0, 0, 7]),
+        salt=SALT,
+    )
+    for receive in (False, True):
+        await core.load(one, receive)
+        await core.use(one, receive)
+    for half in ("high", "low"):
+        await core.write(f"threshold_{half}", 2**32 - 1)
+    end = one.other_end()
+    for reached in (0, 1):
+        frame = some_frame(rng, one.sci[:6])
+        await core.sources["controlled"].send(AxiStreamFrame(frame, tid=2, tuser=0))
+        sealed = bytes((await with_timeout(core.sinks["line"].recv(), 40, "us")).tdata)
+        assert sealed == sealed_by(end, frame)
+        assert await core.read("reached", "valid") == reached
+        await core.sources["line"].send(AxiStreamFrame(sealed, tuser=0))
+        assert bytes((await with_timeout(core.sinks["controlled"].recv(), 40, "us")).tdata) == frame
+    for _ in range(2):
+        await core.sources["controlled"].send(AxiStreamFrame(some_frame(rng, one.sci[:6]), tid=2, tuser=0))
+    await ClockCycles(dut.clk, 200)
+    assert core.sinks["line"].empty()
+    assert await core.read("out_no_pn") == 2
+    # Nor does a number before it come again.
+    end.pn = 2**64 - 2
+    await core.sources["line"].send(AxiStreamFrame(sealed_by(end, frame), tuser=0))
+    await ClockCycles(dut.clk, 200)
+    assert core.sinks["controlled"].empty()
+    assert (await core.counted(one.slot, True))["late"] == 1
+
+
+@cocotb.test()
 async def number_reached_while_the_report_is_cleared_is_reported(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     core = Core(dut)
