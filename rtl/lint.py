@@ -61,6 +61,7 @@ REFUSED = {
     "macsec_transmit": ("SUITE=6", "CHANNELS=3", "SBOX=3", "SPLIT=2", "DEPTH=1024", "PARITY=2"),
     "macsec_receive": ("SUITE=7", "CHANNELS=1", "SBOX=3", "DEPTH=100", "PARITY=2"),
     "macsec100g": ("SUITE=-1", "CHANNELS=128"),
+    "packet_release": ("BYTES=0", "DEPTH=100", "DEPTH=1"),
 }
 FLAGS = ("--lint-only", "-Wall", "-Wno-DECLFILENAME")
 SLANG_FLAGS = (

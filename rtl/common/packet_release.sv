@@ -32,6 +32,14 @@ module packet_release #(
     output logic too_long
 );
 
+    // A parameter out of range ends elaboration with an unknown module, whose name says what it must be.
+    if (BYTES < 1) begin : g_bytes_refused
+        bytes_must_be_1_or_more refused ();
+    end
+    if (DEPTH < 2 || DEPTH != 2 ** $clog2(DEPTH)) begin : g_depth_refused
+        depth_must_be_a_power_of_two_from_2 refused ();
+    end
+
     localparam int ADDRESS = $clog2(DEPTH);
     localparam logic [ADDRESS:0] FULL = {1'b1, {ADDRESS{1'b0}}};
 
