@@ -6,6 +6,12 @@
 //   s_key_*                                     keys; s_key_receive: for the receiving side
 //   irq                                         a sending association has reached the threshold's packet number, or
 //                                               with PARITY=1 a memory was damaged
+//
+// Bytes: the first one on the wire is in bits 7:0 of tdata. A frame with a SecTAG on the line, and no VLAN tag before
+// that; without SCI, the user data come 8 bytes earlier:
+//
+//   byte    0 ... 5   6 ... 11   12, 13   14          15   16 ... 19   20 ... 27   28 ...      the last 16
+//           DA        SA         88-E5    TCI and AN  SL   PN          SCI         user data   ICV
 module macsec100g
     import macsec_pkg::*;
 #(
@@ -23,6 +29,7 @@ module macsec100g
     input logic clk,
     input logic rst,
 
+    // Registers.
     input  logic        s_axil_awvalid,
     output logic        s_axil_awready,
     input  logic [ 7:0] s_axil_awaddr,
@@ -41,14 +48,17 @@ module macsec100g
     output logic [31:0] s_axil_rdata,
     output logic [ 1:0] s_axil_rresp,
 
+    // The interrupt, until it is cleared there.
     output logic irq,
 
+    // Keys, for a slot of a side: 4 * channel + AN.
     input  logic                 s_key_tvalid,
     output logic                 s_key_tready,
     input  logic                 s_key_receive,
     input  logic [SLOT_BITS-1:0] s_key_slot,
     input  logic [ KEY_BITS-1:0] s_key_key,
 
+    // Frames to protect; tid: the channel.
     input  logic                    s_controlled_tvalid,
     output logic                    s_controlled_tready,
     input  logic [           511:0] s_controlled_tdata,
@@ -57,6 +67,7 @@ module macsec100g
     input  logic [CHANNEL_BITS-1:0] s_controlled_tid,
     input  logic [        USER-1:0] s_controlled_tuser,
 
+    // Frames to send as they are.
     input  logic                    s_uncontrolled_tvalid,
     output logic                    s_uncontrolled_tready,
     input  logic [           511:0] s_uncontrolled_tdata,
@@ -65,6 +76,7 @@ module macsec100g
     input  logic [CHANNEL_BITS-1:0] s_uncontrolled_tid,
     input  logic [        USER-1:0] s_uncontrolled_tuser,
 
+    // Frames to the MAC, without FCS.
     output logic                    m_line_tvalid,
     input  logic                    m_line_tready,
     output logic [           511:0] m_line_tdata,
@@ -73,6 +85,7 @@ module macsec100g
     output logic [CHANNEL_BITS-1:0] m_line_tid,
     output logic [        USER-1:0] m_line_tuser,
 
+    // Frames from the MAC, without FCS; tuser[0] at tlast: a bad frame.
     input  logic         s_line_tvalid,
     output logic         s_line_tready,
     input  logic [511:0] s_line_tdata,
@@ -80,6 +93,7 @@ module macsec100g
     input  logic         s_line_tlast,
     input  logic [USER:0] s_line_tuser,
 
+    // Received frames that may leave; tid: the channel.
     output logic                    m_controlled_tvalid,
     input  logic                    m_controlled_tready,
     output logic [           511:0] m_controlled_tdata,
@@ -88,6 +102,7 @@ module macsec100g
     output logic [CHANNEL_BITS-1:0] m_controlled_tid,
     output logic [        USER-1:0] m_controlled_tuser,
 
+    // Received frames without a SecTAG, with the line's tuser: take them at the line's rate.
     output logic          m_uncontrolled_tvalid,
     input  logic          m_uncontrolled_tready,
     output logic [ 511:0] m_uncontrolled_tdata,

@@ -62,6 +62,7 @@ module macsec_receive
     input logic clk,
     input logic rst,
 
+    // The line.
     input  logic            s_axis_tvalid,
     output logic            s_axis_tready,
     input  logic [   511:0] s_axis_tdata,
@@ -69,6 +70,7 @@ module macsec_receive
     input  logic            s_axis_tlast,
     input  logic [ USER:0] s_axis_tuser,
 
+    // The controlled port.
     output logic                    m_axis_tvalid,
     input  logic                    m_axis_tready,
     output logic [           511:0] m_axis_tdata,
@@ -77,6 +79,7 @@ module macsec_receive
     output logic [CHANNEL_BITS-1:0] m_axis_tid,
     output logic [        USER-1:0] m_axis_tuser,
 
+    // The uncontrolled port.
     output logic            m_bypass_tvalid,
     input  logic            m_bypass_tready,
     output logic [   511:0] m_bypass_tdata,
@@ -84,11 +87,13 @@ module macsec_receive
     output logic            m_bypass_tlast,
     output logic [USER:0] m_bypass_tuser,
 
+    // Keys.
     input  logic                 s_key_tvalid,
     output logic                 s_key_tready,
     input  logic [SLOT_BITS-1:0] s_key_slot,
     input  logic [ KEY_BITS-1:0] s_key_key,
 
+    // Settings.
     input  port_t                   port,
     input  logic                    set_channel,
     input  logic                    set_sa,
@@ -103,6 +108,7 @@ module macsec_receive
     input  logic [            31:0] set_window,
     input  logic [            95:0] set_base,
 
+    // What an association has counted.
     input  logic [   SLOT_BITS-1:0] read_slot,
     output logic [            63:0] read_pn,
     output logic [            63:0] read_frames,     // InPktsOK
@@ -115,9 +121,11 @@ module macsec_receive
     output logic [            63:0] read_delayed,    // InPktsDelayed
     output logic [2**SLOT_BITS-1:0] in_use,
 
+    // Zeroization.
     input  logic zeroize,
     output logic zeroizing,
 
+    // Events.
     output logic count_untagged,     // InPktsUntagged
     output logic count_bad_tag,      // InPktsBadTag
     output logic count_no_sci,       // InPktsNoSCI
@@ -573,6 +581,16 @@ module macsec_receive
         .m_ready(m_axis_tready),
         .m_beat({m_axis_tlast, m_axis_tkeep, m_axis_tdata}),
         .m_user({m_axis_tid, m_axis_tuser})
+    );
+
+    stream_rules #(
+        .WIDTH(CHANNEL_BITS + USER + $bits(beat_t))
+    ) rules (
+        .clk,
+        .rst,
+        .valid(m_axis_tvalid),
+        .ready(m_axis_tready),
+        .data({m_axis_tid, m_axis_tuser, m_axis_tlast, m_axis_tkeep, m_axis_tdata})
     );
 
     assign count_overrun = line_overrun || release_overrun;

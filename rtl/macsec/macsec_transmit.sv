@@ -59,6 +59,7 @@ module macsec_transmit
     input logic clk,
     input logic rst,
 
+    // The controlled port.
     input  logic                    s_axis_tvalid,
     output logic                    s_axis_tready,
     input  logic [           511:0] s_axis_tdata,
@@ -67,6 +68,7 @@ module macsec_transmit
     input  logic [CHANNEL_BITS-1:0] s_axis_tid,
     input  logic [        USER-1:0] s_axis_tuser,
 
+    // The uncontrolled port.
     input  logic                    s_bypass_tvalid,
     output logic                    s_bypass_tready,
     input  logic [           511:0] s_bypass_tdata,
@@ -75,6 +77,7 @@ module macsec_transmit
     input  logic [CHANNEL_BITS-1:0] s_bypass_tid,
     input  logic [        USER-1:0] s_bypass_tuser,
 
+    // The line.
     output logic                    m_axis_tvalid,
     input  logic                    m_axis_tready,
     output logic [           511:0] m_axis_tdata,
@@ -83,11 +86,13 @@ module macsec_transmit
     output logic [CHANNEL_BITS-1:0] m_axis_tid,
     output logic [        USER-1:0] m_axis_tuser,
 
+    // Keys.
     input  logic                 s_key_tvalid,
     output logic                 s_key_tready,
     input  logic [SLOT_BITS-1:0] s_key_slot,
     input  logic [ KEY_BITS-1:0] s_key_key,
 
+    // Settings.
     input  port_t                   port,
     input  logic                    set_channel,
     input  logic                    set_sa,
@@ -102,19 +107,23 @@ module macsec_transmit
     input  logic [            63:0] set_pn,
     input  logic [            95:0] set_base,
 
+    // What an association has counted.
     input  logic [   SLOT_BITS-1:0] read_slot,
     output logic [            63:0] read_pn,
     output logic [            63:0] read_frames,  // OutPktsEncrypted
     output logic [            63:0] read_octets,  // OutOctetsEncrypted
     output logic [2**SLOT_BITS-1:0] in_use,
 
+    // Zeroization.
     input  logic zeroize,
     output logic zeroizing,
 
+    // Numbers that run out.
     input  logic [         63:0] threshold,
     output logic                 reached,
     output logic [SLOT_BITS-1:0] reached_slot,
 
+    // Events.
     output logic count_no_sa,
     output logic count_no_pn,
     output logic count_too_long,  // OutPktsTooLong: for the frame store
@@ -472,6 +481,16 @@ module macsec_transmit
         .m_axis_tkeep,
         .m_axis_tlast,
         .m_axis_tuser({m_axis_tid, m_axis_tuser})
+    );
+
+    stream_rules #(
+        .WIDTH(CHANNEL_BITS + USER + $bits(beat_t))
+    ) rules (
+        .clk,
+        .rst,
+        .valid(m_axis_tvalid),
+        .ready(m_axis_tready),
+        .data({m_axis_tid, m_axis_tuser, m_axis_tlast, m_axis_tkeep, m_axis_tdata})
     );
 
     // ---- Counters ----
