@@ -5,6 +5,7 @@ engine/ocb_pkg.sv
 engine/engine_pkg.sv
 common/ram_1r1w.sv
 common/ram_lut.sv
+common/ram_lut_readers.sv
 common/stream_rules.sv
 common/stream_fifo.sv
 common/credit_counter.sv

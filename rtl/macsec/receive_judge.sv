@@ -99,7 +99,7 @@ module receive_judge
     logic [63:0] asked_pn;
     association_t association;
     logic takes;  // a frame of an association in use
-    logic [3:0] differ;  // in a memory: parity
+    logic [1:0] differ;  // in a memory: parity
     logic [SLOT_BITS-1:0] s_slot;
     logic read_valid;
     parsed_t read;
@@ -114,50 +114,20 @@ module receive_judge
     assign takes = move && s_valid && s_found && in_use[s_slot];
     assign parity_error = differ != '0;
 
-    // The lowest numbers have three readers, so there are three memories of them.
-    ram_lut #(
+    ram_lut_readers #(
         .WIDTH(64),
         .DEPTH(2 ** SLOT_BITS),
+        .READERS(3),
         .PARITY(PARITY)
     ) lowests (
         .clk,
         .write(lowest_write),
         .write_at(lowest_slot),
         .write_data(lowest_value),
-        .read_at(s_slot),
-        .read_data(old_lowest),
-        .check(takes && !(lowest_write && lowest_slot == s_slot)),
+        .read_at({read_slot, number_slot, s_slot}),
+        .read_data({asked_pn, old_number, old_lowest}),
+        .check({in_use[read_slot], number_read && in_use[number_slot], takes}),
         .parity_error(differ[0])
-    );
-
-    ram_lut #(
-        .WIDTH(64),
-        .DEPTH(2 ** SLOT_BITS),
-        .PARITY(PARITY)
-    ) released_lowests (
-        .clk,
-        .write(lowest_write),
-        .write_at(lowest_slot),
-        .write_data(lowest_value),
-        .read_at(number_slot),
-        .read_data(old_number),
-        .check(number_read && in_use[number_slot] && !(lowest_write && lowest_slot == number_slot)),
-        .parity_error(differ[1])
-    );
-
-    ram_lut #(
-        .WIDTH(64),
-        .DEPTH(2 ** SLOT_BITS),
-        .PARITY(PARITY)
-    ) readable_lowests (
-        .clk,
-        .write(lowest_write),
-        .write_at(lowest_slot),
-        .write_data(lowest_value),
-        .read_at(read_slot),
-        .read_data(asked_pn),
-        .check(in_use[read_slot] && !(lowest_write && lowest_slot == read_slot)),
-        .parity_error(differ[2])
     );
 
     ram_lut #(
@@ -172,7 +142,7 @@ module receive_judge
         .read_at(s_slot),
         .read_data(association),
         .check(takes),
-        .parity_error(differ[3])
+        .parity_error(differ[1])
     );
 
     always_ff @(posedge clk) begin

@@ -32,15 +32,11 @@ module slot_counter #(
     logic [63:0] sum;
     logic [63:0] old;  // of the slot to add to
     logic [63:0] asked;  // of the slot to read
-    logic sums_differ;
-    logic readable_sums_differ;
 
-    assign parity_error = sums_differ || readable_sums_differ;
     assign added = count + {48'd0, value};
     assign adds_again = adding && adding_slot == add_slot;
 
-    // One memory for each reader, with the same contents.
-    ram_lut #(
+    ram_lut_readers #(
         .WIDTH(64),
         .DEPTH(2 ** SLOT_BITS),
         .PARITY(PARITY)
@@ -49,25 +45,10 @@ module slot_counter #(
         .write(summed),
         .write_at(summed_slot),
         .write_data(sum),
-        .read_at(add_slot),
-        .read_data(old),
-        .check(add && counted[add_slot] && !adds_again && !(summed && summed_slot == add_slot)),
-        .parity_error(sums_differ)
-    );
-
-    ram_lut #(
-        .WIDTH(64),
-        .DEPTH(2 ** SLOT_BITS),
-        .PARITY(PARITY)
-    ) readable_sums (
-        .clk,
-        .write(summed),
-        .write_at(summed_slot),
-        .write_data(sum),
-        .read_at(read_slot),
-        .read_data(asked),
-        .check(counted[read_slot]),
-        .parity_error(readable_sums_differ)
+        .read_at({read_slot, add_slot}),
+        .read_data({asked, old}),
+        .check({counted[read_slot], add && counted[add_slot] && !adds_again}),
+        .parity_error
     );
 
     always_ff @(posedge clk) begin

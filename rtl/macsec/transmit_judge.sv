@@ -89,7 +89,7 @@ module transmit_judge
 
     channel_t channel;
     logic [CHANNELS-1:0] named;  // channels that were set
-    logic [3:0] differ;  // in a memory: parity
+    logic [2:0] differ;  // in a memory: parity
     logic [2*CHANNELS-1:0] ans;
 
     logic a_valid;
@@ -147,7 +147,7 @@ module transmit_judge
     assign offset = set_offset == 2'd3 ? macsec_pkg::OFFSET_0 : set_offset;
 
     number_t number;
-    logic [63:0] asked_pn;
+    number_t asked;
     association_t association;
     logic takes;  // a frame of an association in use
     logic b_valid;
@@ -181,8 +181,7 @@ module transmit_judge
 
     assign takes = a_valid && a_ready && in_use[a_slot];
 
-    // The numbers have two readers, so there are two memories of them.
-    ram_lut #(
+    ram_lut_readers #(
         .WIDTH($bits(number_t)),
         .DEPTH(2 ** SLOT_BITS),
         .PARITY(PARITY)
@@ -191,25 +190,10 @@ module transmit_judge
         .write(written),
         .write_at(written_slot),
         .write_data(written_number),
-        .read_at(a_slot),
-        .read_data(number),
-        .check(takes && !(written && written_slot == a_slot)),
+        .read_at({read_slot, a_slot}),
+        .read_data({asked, number}),
+        .check({in_use[read_slot], takes}),
         .parity_error(differ[1])
-    );
-
-    ram_lut #(
-        .WIDTH(64),
-        .DEPTH(2 ** SLOT_BITS),
-        .PARITY(PARITY)
-    ) readable_numbers (
-        .clk,
-        .write(written),
-        .write_at(written_slot),
-        .write_data(written_number.pn),
-        .read_at(read_slot),
-        .read_data(asked_pn),
-        .check(in_use[read_slot] && !(written && written_slot == read_slot)),
-        .parity_error(differ[2])
     );
 
     ram_lut #(
@@ -224,7 +208,7 @@ module transmit_judge
         .read_at(a_slot),
         .read_data(association),
         .check(takes),
-        .parity_error(differ[3])
+        .parity_error(differ[2])
     );
 
     assign a_ready = !b_valid;
@@ -275,7 +259,7 @@ module transmit_judge
             written_number.spent <= set_pn == '0 || (!set_extended && set_pn[63:32] != '0);
             written_number.pn <= set_pn;
         end
-        read_pn <= asked_pn;
+        read_pn <= asked.pn;
 
         begun <= step && good && !rst;
         heeded <= threshold != '0;
@@ -420,6 +404,6 @@ module transmit_judge
     );
 
     logic unused;
-    assign unused = ^{unused_commands, unused_jobs, unused_popped, c_association.extended};
+    assign unused = ^{unused_commands, unused_jobs, unused_popped, c_association.extended, asked.spent};
 
 endmodule

@@ -1,6 +1,5 @@
 """Tests of macsec100g with PARITY=1: it reports damaged memories, and none that are not damaged."""
 
-import functools
 import random
 from ctypes import byref, c_bool
 
@@ -19,8 +18,8 @@ CHANNEL = 2
 KEY_BITS = 257
 DEPTH = 256  # beats of a frame store
 TABLES = {
-    "transmit": ("numbers", "readable_numbers", "associations"),
-    "receive": ("lowests", "released_lowests", "readable_lowests", "associations"),
+    "transmit": (*(f"numbers.g_reader[{i}].ram" for i in range(2)), "associations"),
+    "receive": (*(f"lowests.g_reader[{i}].ram" for i in range(3)), "associations"),
 }
 COUNTERS = {
     "transmit": ("frames_sealed", "octets_sealed"),
@@ -30,10 +29,10 @@ COUNTERS = {
 BY_SLOT = [
     *(f"{side}.judge.{name}" for side, names in TABLES.items() for name in names),
     *(
-        f"{side}.{name}.{of}"
+        f"{side}.{name}.sums.g_reader[{i}].ram"
         for side, names in COUNTERS.items()
         for name in names
-        for of in ("sums", "readable_sums")
+        for i in range(2)
     ),
     *(f"{side}.engine.g_gcm.engine.lanes.keys.ram" for side in TABLES),
 ]
@@ -41,7 +40,10 @@ STORES = ("transmit.store", "receive.store", "receive.release_frames.verified")
 
 
 def memory_of(dut: HierarchyObject, memory: str) -> HierarchyObject:
-    return functools.reduce(getattr, memory.split("."), dut).memory
+    for name in memory.split("."):
+        of, _, index = name.partition("[")
+        dut = getattr(dut, of)[int(index[:-1])] if index else getattr(dut, of)
+    return dut.memory
 
 
 def damage(
