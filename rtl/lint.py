@@ -36,6 +36,10 @@ LISTS = [RTL.parent / "crates" / "sealcomb-rtl" / name for name in ("tops.list",
 # MACsec has no model in the crate, so its variants are listed here.
 VARIANTS = [("macsec100g", f"SUITE={suite}") for suite in (1, 2, 3, 4, 5)]
 VARIANTS += [("macsec100g", f"CHANNELS={channels}") for channels in (2, 64)]
+VARIANTS += [("macsec100g", value) for value in ("SPLIT=1", "DEPTH=32", "DEPTH=512", "USER=97")]
+# Extremes without a model.
+VARIANTS += [("gcm512_aes", value) for value in ("STAGES=2", "SLOTS=2", "SLOTS=256")]
+VARIANTS += [("ocb512_aes", value) for value in ("AUX=0", "SLOTS=2")]
 # No model has parity either.
 VARIANTS += [(top, "PARITY=1") for top in ("gcm512_aes", "ocb512_aes", "ocb512_serpent", "macsec100g")]
 # Parameters out of range, by top. Verilator must refuse each, and name it.
@@ -58,8 +62,8 @@ REFUSED = {
     "gcm512_serpent": ("DIRECTION=3", "STAGES=1", "SLOTS=24"),
     "ocb512_aes": ("KEY_BITS=257", "DIRECTION=5", "AUX=2", "SBOX=3", "TAG_BESIDE=2", "PARITY=-1", "SLOTS=12"),
     "ocb512_serpent": ("DIRECTION=-1", "AUX=-1", "SLOTS=0"),
-    "macsec_transmit": ("SUITE=6", "CHANNELS=3", "SBOX=3", "SPLIT=2", "DEPTH=1024", "PARITY=2"),
-    "macsec_receive": ("SUITE=7", "CHANNELS=1", "SBOX=3", "DEPTH=100", "PARITY=2"),
+    "macsec_transmit": ("SUITE=6", "CHANNELS=3", "USER=0", "SBOX=3", "SPLIT=2", "DEPTH=1024", "PARITY=2"),
+    "macsec_receive": ("SUITE=7", "CHANNELS=1", "USER=0", "SBOX=3", "SPLIT=2", "DEPTH=100", "PARITY=2"),
     "macsec100g": ("SUITE=-1", "CHANNELS=128"),
     "packet_release": ("BYTES=0", "DEPTH=100", "DEPTH=1"),
 }
