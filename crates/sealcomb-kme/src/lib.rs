@@ -90,7 +90,7 @@ fn run(config: Config) -> Result<()> {
         let listener = TcpListener::bind(config.listen)
             .await
             .with_context(|| format!("cannot listen on {}", config.listen))?;
-        // If standard output is full or closed, nobody reads this.
+        // If standard output is full or closed, only this line is lost.
         let _ = writeln!(io::stdout(), "{} on {}", config.id, listener.local_addr()?);
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {

@@ -92,13 +92,14 @@ impl Down {
     /// # Errors
     /// An error of the operating system.
     pub(crate) fn prepare(tun: &Tun) -> Result<Self> {
+        /// A service manager may ask all processes of the link to end. Each command has its own shell, as in `up`:
+        /// one that exits or is invalid must not keep the others from running.
+        const SCRIPT: &str =
+            "trap '' TERM INT HUP; cat > /dev/null; for command; do /bin/sh -c \"$command\"; done";
         if tun.down.is_empty() {
             return Ok(Self(None));
         }
-        // A service manager may ask all processes of the link to end.
-        let script = ["trap '' TERM INT HUP", "cat > /dev/null"].map(str::to_owned);
-        let script: Vec<String> = script.into_iter().chain(tun.down.iter().cloned()).collect();
-        let child = shell(script.join("\n"), tun).stdin(Stdio::piped()).spawn();
+        let child = shell(SCRIPT, tun).arg("sh").args(&tun.down).stdin(Stdio::piped()).spawn();
         Ok(Self(Some(child.context("cannot run a shell for `down`")?)))
     }
 }
@@ -156,6 +157,19 @@ mod tests {
         assert_eq!(fs::read_to_string(&file).unwrap(), "one seal7\ntwo seal7\n");
         drop(down);
         assert_eq!(fs::read_to_string(&file).unwrap(), "one seal7\ntwo seal7\nthree seal7\nfour seal7\n");
+    }
+
+    #[test]
+    fn every_command_for_the_end_runs_whatever_the_others_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("log");
+        let say = format!("echo $PWD $0 >> {}", file.display());
+        let commands =
+            ["cd /; exit 3", "echo 'unbalanced", "if", "set -e; false", "exec true"].map(str::to_owned);
+        let down: Vec<String> = commands.into_iter().flat_map(|command| [command, say.clone()]).collect();
+        drop(Down::prepare(&tun(&[], &down)).unwrap());
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), format!("{} /bin/sh\n", here.display()).repeat(5));
     }
 
     #[test]

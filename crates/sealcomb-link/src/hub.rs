@@ -602,7 +602,7 @@ mod tests {
         let mut fixture = Fixture::start();
         let now = Instant::now();
         fixture.hub.keying(0).unwrap().machine.set_address(address(1), now);
-        // As a flood of messages from unknown addresses leaves it at every tick.
+        // A flood of messages from unknown addresses leaves no more at every tick.
         fixture.hub.trials = 1;
         assert_eq!(fixture.hello(1, Id([1; 16]), 1), Some(1));
         fixture.hub.keying(0).unwrap().machine.set_address(address(0), now);

@@ -580,11 +580,11 @@ async fn fetch(
     token: Option<&Zeroizing<String>>,
     tls: Option<&ListenTls>,
 ) -> Result<Report> {
+    /// A link that is stopped accepts connections, but never answers.
+    const TIMEOUT: Duration = Duration::from_secs(10);
     if listen.ip().is_unspecified() {
         listen.set_ip(if listen.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
     }
-    /// A link that is stopped accepts connections, but never answers.
-    const TIMEOUT: Duration = Duration::from_secs(10);
     let builder = reqwest::Client::builder().no_proxy().timeout(TIMEOUT);
     let (client, scheme) = match tls {
         Some(tls) => (builder.tls_backend_preconfigured(status_tls::pinned(tls)?).build()?, "https"),

@@ -257,7 +257,7 @@ mod tests {
             let json = format!("printf '\\n {{\"{name}\": \"k-2\",\\n \"key\": \"{KEY}\", \"more\": 1}}'");
             assert_eq!(script(&json, LONG).0.new_key().await.unwrap().id, "k-2");
         }
-        // Some libraries escape characters that need it not.
+        // Some libraries escape characters that do not need it.
         let json = format!("printf %s '{{\"id\": \"k\\/\\u0032\", \"key\": \"{KEY}\"}}'");
         assert_eq!(script(&json, LONG).0.new_key().await.unwrap().id, "k/2");
     }
