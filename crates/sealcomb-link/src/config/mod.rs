@@ -34,9 +34,10 @@ mod sources;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -535,6 +536,14 @@ impl Reader<'_> {
             "an address with a prefix length, like \"10.9.0.1/24\"",
             self.errors,
         );
+        let mut seen = HashSet::new();
+        let is_host = |ip: IpAddr| !ip.is_unspecified() && !ip.is_multicast();
+        if !addresses.iter().all(|net| is_host(net.addr()) && seen.insert(net.addr())) {
+            self.errors.add(
+                fields.place("addresses"),
+                "`addresses`: each entry must be the address of a single host, and a different one",
+            );
+        }
         let routes = fields.list::<IpNet>(
             "routes",
             "a destination with a prefix length, like \"10.10.0.0/16\"",

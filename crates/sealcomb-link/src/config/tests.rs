@@ -119,6 +119,25 @@ fn an_interface_name_is_one_that_the_kernel_takes_as_it_is() {
 }
 
 #[test]
+fn the_addresses_of_the_interface_are_different_hosts() {
+    let lines = |addresses: &str| errors("\"10.9.0.1/24\", \"fd09::1/64\"", addresses);
+    for good in ["", "\"10.9.0.1/32\", \"10.9.0.2/24\", \"fd09::1/64\", \"fe80::1/64\"", "\"10.9.0.0/24\""] {
+        assert_eq!(lines(good), [""; 0], "{good}");
+    }
+    for wrong in [
+        "fd09::1/64\", \"fd09::1/64",
+        "10.9.0.1/24\", \"10.9.0.1/16",
+        "0.0.0.0/0",
+        "::/0",
+        "224.0.0.1/4",
+        "ff02::1/64",
+    ] {
+        let lines = lines(&format!("\"{wrong}\""));
+        assert!(lines.len() == 1 && lines[0].contains("address of a single host"), "{wrong}: {lines:?}");
+    }
+}
+
+#[test]
 fn the_peer_may_be_an_address_a_name_or_absent() {
     let peer = |line: &str| {
         let text = GOOD.replacen("peer = \"192.0.2.2:4500\"\n", line, 1);
