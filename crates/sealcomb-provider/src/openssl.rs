@@ -203,8 +203,8 @@ impl Param {
         true
     }
 
-    /// Sets an integer of any size, or only the size without data. Returns whether the parameter is an integer that can
-    /// hold the number.
+    /// Sets an integer of any size, or only its size without data. Returns whether the parameter is an integer that
+    /// can hold it.
     pub(crate) fn set_number(&mut self, number: usize) -> bool {
         if !self.is_number() {
             return false;
