@@ -51,7 +51,7 @@ pub enum Error {
         /// The length of the given message in bytes.
         got: usize,
     },
-    /// The message is longer than the mode's limit, beyond which its counter would wrap.
+    /// The message is longer than the limit of the mode's specification.
     MessageTooLong {
         /// The maximum message size in bytes, under this key and for this nonce length.
         limit: u64,

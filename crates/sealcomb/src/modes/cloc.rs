@@ -140,8 +140,7 @@ fn absorb(batch: &mut Batch<'_, '_, '_>, s: &mut Column) {
     once::<Absorb, 3>(batch, [s, &mut last, &mut ragged]);
 }
 
-/// Runs `ENC` or `DEC`, and `PRF` without its last call. The columns contain the inputs of the next cipher calls,
-/// before and afterwards. A partial last block is processed with zeros after it.
+/// Computes `S ← E_K(S ⊕ A_i)` for the padded last block of the additional data, where the mask `ragged` is 1.
 struct Absorb;
 
 impl Once<3> for Absorb {
