@@ -85,7 +85,7 @@ pub struct sealcomb_burst {
 ///
 /// All messages are checked before anything is sealed: either all of them are sealed, or none. The call uses at most
 /// 64 KiB of stack with the algorithms of a build without optional features, and no heap memory if all messages have
-/// one key, except with GCM-SIV on the backend `portable`.
+/// one key, except with GCM-SIV or XAES-256-GCM on the backend `portable`.
 ///
 /// Threads: calls may run concurrently and share keys, but not messages or tags.
 ///
