@@ -863,7 +863,7 @@ def open_column_counted(
         The opened column, and the number of values that did not open.
 
     Raises:
-        WrongType: An opened value is text that is not UTF-8, or not of the type in spite of its size.
+        WrongType: An opened value is text that is not UTF-8, or has the size of the type but no value of it.
         TypeError: `array` is not an Arrow array, or has an unsupported type.
         ValueError: An argument is invalid; see `open_column`.
         KeyboardInterrupt: Ctrl-C was pressed during the call.

@@ -402,7 +402,7 @@ def test_a_row_is_counted_from_the_first_of_its_group(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Also if the group is processed in pieces."""
+    """The number is that in the file, not in the piece of 1000 rows that is processed at once."""
     monkeypatch.setattr(_files, "PIECE_ROWS", 1000)
     keyset = Keyset.from_tink_json((keysets / "keys.json").read_text())
     values: list[bytes] = [b"12345678"] * 3500

@@ -602,7 +602,7 @@ def test_sealed_leaves_with_the_same_name_open_if_each_has_its_type(
 def test_dates_and_times_without_a_text_are_not_written_to_csv(
     form: str, kind: pa.DataType, value: int, tmp_path: Path, run: Callable[..., str]
 ) -> None:
-    """Such as 24:00, which DuckDB has."""
+    """DuckDB has the time 24:00, for which pyarrow has no text."""
     width = pa.int64() if kind.bit_width == 64 else pa.int32()
     write(
         pa.table({"x": pa.array([1, None, value], width).view(kind), "y": ["a", "b", "c"]}),

@@ -351,7 +351,7 @@ async def last_extended_number_is_used_once(dut: HierarchyObject) -> None:
     await ClockCycles(dut.clk, 200)
     assert core.sinks["line"].empty()
     assert await core.read("out_no_pn") == 2
-    # Nor does a number before it come again.
+    # A number before it is a replay.
     end.pn = 2**64 - 2
     await core.sources["line"].send(AxiStreamFrame(sealed_by(end, frame), tuser=0))
     await ClockCycles(dut.clk, 200)
