@@ -12,7 +12,7 @@ const WIDTH: u16 = 118;
 
 pub(crate) const EXAMPLES: &str = "\
 Properties of the algorithms:
-  parallel  the blocks of a message can be processed in parallel: always, only when opening, or never
+  parallel  the blocks of a message can be processed in parallel: always, when opening, or never
   E⁻¹-free  opening does not use the inverse of the block cipher
   online    sealing outputs ciphertext before the end of the message is known
 
