@@ -281,7 +281,7 @@ def test_csv_with_any_bytes_and_sizes_round_trips(
 
 
 def whole_header(_file: BinaryIO) -> _csv.Header:
-    return _csv.Header(["k", "ssn", "note", "z"], [False] * 4, len(b"k,ssn,note,z\r\n"))
+    return _csv.Header(["k", "ssn", "note", "z"], [False] * 4, len(b"k,ssn,note,z\r\n"), is_all=False)
 
 
 @pytest.mark.parametrize("text", ["a,ssn\n1\n", "a,ssn\n1,2,3\n", 'a,ssn\n1,"x"y\n', 'a,ssn\n1,"x\n', ""])

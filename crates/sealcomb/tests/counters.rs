@@ -216,7 +216,7 @@ fn eax_nonce_of(id: &str, counter: Block) -> Block {
     let (zero, _) =
         reference::seal(&id.replace("eax", "ecb"), &key(id), &[], &[], &[0; 16], 0).expect("one block");
     let zero = u128::from_be_bytes(zero.try_into().expect("one block"));
-    let k1 = zero << 1 ^ (zero >> 127) * 0x87;
+    let k1 = (zero << 1) ^ ((zero >> 127) * 0x87);
     xor(decrypt_block(&key(id), counter), (zero ^ k1).to_be_bytes())
 }
 
