@@ -217,9 +217,9 @@ final class PlanTest {
             Dataset<Row> damaged = Sealcomb.seal(people, note, context, "id", null)
                     .selectExpr("id", "if(id = 100, substring(note, 1, length(note) - 1), note) AS note");
             for (Dataset<Row> opened : List.of(
-                    Sealcomb.open(damaged, note, null, "id", null),
-                    Sealcomb.reseal(damaged, note, null, "id", null))) {
-                String error = assertThrows(Exception.class, opened::collectAsList).toString();
+                    Sealcomb.open(damaged, note, null, "id", null), Sealcomb.reseal(damaged, note, null, "id", null))) {
+                String error =
+                        assertThrows(Exception.class, opened::collectAsList).toString();
                 assertTrue(error.contains("partition 0, row 100: the value did not verify"), error);
             }
         }
