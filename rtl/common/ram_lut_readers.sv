@@ -1,4 +1,5 @@
-// LUT RAM with one write port and READERS read ports: an instance of ram_lut for each reader, all with the same contents.
+// LUT RAM with one write port and READERS read ports: an instance of ram_lut for each reader, all with the same
+// contents.
 //
 //   read_at, read_data, check   as in ram_lut, the first reader's lowest. A word that is written in this clock is not
 //                               checked: what is read then is not used, or was right before
