@@ -51,11 +51,11 @@ pub(crate) trait Cipher: Context {
     /// The output is valid for writes of `room` bytes and not used concurrently.
     unsafe fn finish(&mut self, output: *mut u8, room: usize) -> Option<usize>;
 
-    /// Implements `EVP_Cipher`: processes a piece, or ends the message if the input is NULL. Returns the input size.
+    /// Processes a piece, or ends the message if the input is NULL. Returns the number of result bytes.
     ///
     /// # Safety
     /// See [`Cipher::update`].
-    unsafe fn cipher(&mut self, buffers: Buffers) -> Option<usize> {
+    unsafe fn update_or_finish(&mut self, buffers: Buffers) -> Option<usize> {
         // SAFETY: guaranteed by the caller.
         unsafe {
             if buffers.input.is_null() {
@@ -63,7 +63,16 @@ pub(crate) trait Cipher: Context {
             } else {
                 self.update(buffers)
             }
-        }?;
+        }
+    }
+
+    /// Implements `EVP_Cipher`: processes a piece, or ends the message if the input is NULL. Returns the input size.
+    ///
+    /// # Safety
+    /// See [`Cipher::update`].
+    unsafe fn cipher(&mut self, buffers: Buffers) -> Option<usize> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.update_or_finish(buffers) }?;
         Some(buffers.count)
     }
 }

@@ -168,13 +168,7 @@ impl Cipher for Ocb {
     /// Returns the number of bytes written, as the other bytes of a partial block are buffered.
     unsafe fn cipher(&mut self, buffers: Buffers) -> Option<usize> {
         // SAFETY: guaranteed by the caller.
-        unsafe {
-            if buffers.input.is_null() {
-                self.finish(buffers.output, buffers.room)
-            } else {
-                self.update(buffers)
-            }
-        }
+        unsafe { self.update_or_finish(buffers) }
     }
 }
 
