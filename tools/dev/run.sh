@@ -2,15 +2,16 @@
 # Runs the steps of a suite in the order of steps.table, then prints the cost of each step.
 
 readonly TABLE=tools/dev/steps.table
-# The budget of CI, in seconds of wall time. CI is stopped after 90 minutes.
-readonly CI_SECONDS=3900
+# No part of a suite begins after this many seconds. CI is stopped after 90 minutes.
+readonly CI_SECONDS=${SEALCOMB_CI_SECONDS:-3300}
 readonly SKIPPED=$NOTES/skipped
 
 word test "[--since REV]" "run_suite test" \
     "Install what is missing and run every check except the hardware tests. The last line is \`all checks passed\`."
 word ci "" "run_suite ci" \
     "Run what continuous integration runs: the steps of \`test\` except the link in network namespaces, a short fuzzing \
-run, and samples of the planted faults and of the hardware tests."
+run, and samples of the planted faults and of the hardware tests. Parts for which $((CI_SECONDS / 60)) minutes do not \
+suffice are left to the next commit, which draws another order."
 word long "" "run_suite long" \
     "Run the slow checks: every test in the release profile, the packed crate's tests, valgrind, Miri, yanked crates, ten \
 minutes of fuzzing per target, and the constant-time trace of all schedules."
@@ -22,7 +23,8 @@ word trace "" "run_suite trace" \
     "Compare the instructions that each backend of this CPU executes with different secrets: all sizes and schedules."
 
 STEPS=() # titles, in the order of the table
-declare -A SUITES=() NEEDS=() AREAS=() RUNS=() AREA=() DISCARD=()
+declare -A SUITES=() NEEDS=() AREAS=() RUNS=() AREA=()
+declare -A DISCARD=() # ";STEP;STEP;": the steps that use these folders
 
 trim() {
     local text=$1
@@ -30,7 +32,7 @@ trim() {
     printf '%s' "${text%"${text##*[![:space:]]}"}"
 }
 
-# read_table: parses steps.table, whose lines are `area NAME GLOB...`, `discard STEP: FOLDER...` and
+# read_table: parses steps.table, whose lines are `area NAME GLOB...`, `discard FOLDER...: STEP; STEP...` and
 # `STEP | SUITES | NEEDS | AREAS | COMMAND`.
 read_table() {
     local line title suites needs areas command
@@ -43,7 +45,8 @@ read_table() {
                 ;;
             'discard '*)
                 title=$(trim "${line#discard }")
-                DISCARD[${title%: *}]=${title##*: }
+                areas=${title#*: }
+                DISCARD[${title%%: *}]=";${areas//; /;};"
                 ;;
             *)
                 IFS='|' read -r title suites needs areas command <<<"$line"
@@ -140,11 +143,17 @@ step() {
     printf -- '-- %s: %d s\n' "$title" $((SECONDS - start))
 }
 
-# discard TITLE: removes the folders of the target folder that no later step of CI reads. A CI machine's disk is small.
+# discard TITLE: ends a step of CI: removes the folders of the target folder that only this step and finished steps use.
+# A CI machine's disk is small.
 discard() {
-    local folder
-    for folder in ${DISCARD[$1]:-}; do
-        rm -rf "${TARGET:?}/$folder"
+    local folders folder
+    for folders in "${!DISCARD[@]}"; do
+        [[ ${DISCARD[$folders]} == *";$1;"* ]] || continue
+        DISCARD[$folders]=${DISCARD[$folders]/";$1;"/;}
+        [[ ${DISCARD[$folders]} == ";" ]] || continue
+        for folder in $folders; do
+            rm -rf "${TARGET:?}/$folder"
+        done
     done
 }
 
@@ -180,9 +189,36 @@ set_seed() {
     echo "seed of the sampled checks: SEALCOMB_SEED=$SEALCOMB_SEED"
 }
 
+# ---- suites
+
+PARTS=() # the parts of the suite, in the order in which they run
+LEFT=()  # the parts for which no time was left
+
+# in_suite TITLE SUITE: whether the step belongs to the suite, or to its part if SUITE is `SUITE:PART`.
+in_suite() { [[ ${SUITES[$1]} == *" $2 "* ]]; }
+
+# find_parts SUITE: sets PARTS. The seed draws the order.
+find_parts() {
+    local title word here there
+    PARTS=()
+    for title in "${STEPS[@]}"; do
+        for word in ${SUITES[$title]}; do
+            [[ $word != "$1:"* || " ${PARTS[*]} " == *" ${word#*:} "* ]] || PARTS+=("${word#*:}")
+        done
+    done
+    RANDOM=$((SEALCOMB_SEED % 32768))
+    for ((here = ${#PARTS[@]} - 1; here > 0; here--)); do
+        there=$((RANDOM % (here + 1)))
+        word=${PARTS[here]}
+        PARTS[here]=${PARTS[there]}
+        PARTS[there]=$word
+    done
+}
+
 # run_suite SUITE [--since REV] [--plan] [--only TEXT]
 run_suite() {
-    local suite=$1 since='' plan='' only='' title need missing paths=() wanted=() needs=()
+    local suite=$1 since='' plan='' only='' title part titles paths=() missing=() needs=()
+    local -A wanted=() # titles of each part; those of no part are under the suite's name
     shift
     while (($#)); do
         case $1 in
@@ -202,43 +238,64 @@ run_suite() {
         mapfile -t paths <"$NOTES/changed"
         touch_areas "${paths[@]}"
     fi
-    for title in "${STEPS[@]}"; do
-        [[ ${SUITES[$title]} == *" $suite "* && ${title,,} == *"${only,,}"* ]] || continue
-        [[ -z $since ]] || affected "$title" || continue
-        wanted+=("$title")
-        read -ra missing <<<"${NEEDS[$title]}"
-        needs+=("${missing[@]}")
+    set_seed
+    find_parts "$suite"
+    for part in "$suite" "${PARTS[@]/#/$suite:}"; do
+        for title in "${STEPS[@]}"; do
+            in_suite "$title" "$part" || continue
+            [[ ${title,,} == *"${only,,}"* ]] || continue
+            [[ -z $since ]] || affected "$title" || continue
+            wanted[$part]+="$title"$'\n'
+            read -ra missing <<<"${NEEDS[$title]}"
+            needs+=("${missing[@]}")
+        done
     done
     : >"$SKIPPED"
     [[ -n $plan ]] || step "set-up" setup_for "${needs[@]}"
     find_missing "$plan" "${needs[@]}"
-    set_seed
-    for title in "${wanted[@]}"; do
-        missing=()
-        for need in ${NEEDS[$title]}; do
-            [[ -z ${MISSING[$need]:-} ]] || missing+=("$need")
-        done
-        if ((${#missing[@]})); then
-            skip "$title" "needs ${missing[*]}" || exit 1
-        elif [[ -n $plan ]]; then
-            echo "$title"
-        else
-            # shellcheck disable=SC2086  # A command and its arguments.
-            step "$title" ${RUNS[$title]}
-            [[ $suite != ci || -z ${CI:-} || -n $only ]] || discard "$title"
+    for part in "$suite" "${PARTS[@]/#/$suite:}"; do
+        [[ -n ${wanted[$part]:-} ]] || continue
+        if [[ $part == *:* && -z $plan$only ]] && ((SECONDS >= CI_SECONDS)); then
+            LEFT+=("${part#*:}")
+            continue
         fi
+        mapfile -t titles <<<"${wanted[$part]%$'\n'}"
+        for title in "${titles[@]}"; do
+            run_step "$title" "$plan"
+            [[ $suite != ci || -z ${CI:-} || -n $only ]] || discard "$title"
+        done
     done
-    [[ -z $plan ]] || return 0
+    [[ -n $plan ]] || conclude "$suite"
+}
+
+# run_step TITLE PLAN: runs the step, prints its title if there is a PLAN, or skips it if a prerequisite is missing.
+run_step() {
+    local need missing=()
+    for need in ${NEEDS[$1]}; do
+        [[ -z ${MISSING[$need]:-} ]] || missing+=("$need")
+    done
+    if ((${#missing[@]})); then
+        skip "$1" "needs ${missing[*]}" || exit 1
+    elif [[ -n $2 ]]; then
+        echo "$1"
+    else
+        # shellcheck disable=SC2086  # A command and its arguments.
+        step "$1" ${RUNS[$1]}
+    fi
+}
+
+# conclude SUITE: prints what the suite cost and what it left out.
+conclude() {
     report_costs
-    if [[ $suite == ci ]]; then
-        printf 'seconds allowed in CI: %d of wall time\n' "$CI_SECONDS"
+    if ((${#LEFT[@]})); then
+        printf '\nnot begun after %d seconds, left to another commit: %s\n' "$CI_SECONDS" "${LEFT[*]}"
     fi
     if [[ -s $SKIPPED ]]; then
         printf '\nskipped:\n'
         sed 's/^/  /' "$SKIPPED"
     fi
-    case $suite in
+    case $1 in
         test | ci) printf '\nall checks passed\n' ;;
-        *) printf '\nall checks of %s passed\n' "$suite" ;;
+        *) printf '\nall checks of %s passed\n' "$1" ;;
     esac
 }

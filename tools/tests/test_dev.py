@@ -9,19 +9,26 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = (ROOT / "tools/dev/steps.table").read_text().splitlines()
-DISCARDS = [line.removeprefix("discard ").rsplit(": ", 1) for line in TABLE if line.startswith("discard ")]
+DISCARDS = [line.removeprefix("discard ").split(": ", 1) for line in TABLE if line.startswith("discard ")]
 ROWS = [[cell.strip() for cell in line.split("|")] for line in TABLE if "|" in line and line[0] != "#"]
+# The suites of each step, without their parts.
+SUITES = {row[0]: [suite.split(":")[0] for suite in row[1].split()] for row in ROWS}
 AREAS = {line.split()[1]: line.split()[2:] for line in TABLE if line.startswith("area ")}
 RECIPES = "".join(
     path.read_text()
     for path in [*(ROOT / "tools/dev").glob("*.sh"), *ROOT.glob("*/dev.sh"), *ROOT.glob("crates/*/dev.sh")]
 )
+SCRIPTS = "".join((ROOT / "tools" / name).read_text() for name in ("mutate.py", "static-cargo.sh"))
+
+
+# What the tests set themselves.
+UNSET = ("CI", "SEALCOMB_SEED", "SEALCOMB_CI_SECONDS")
 
 
 def run(root: Path, *words: str, **environment: str) -> subprocess.CompletedProcess:
     """Runs `./dev` with a temporary target folder, apart from that of any concurrent run."""
     with tempfile.TemporaryDirectory() as target:
-        clean = {name: value for name, value in os.environ.items() if name not in ("CI", "SEALCOMB_SEED")}
+        clean = {name: value for name, value in os.environ.items() if name not in UNSET}
         return subprocess.run(
             [root / "dev", *words],
             capture_output=True,
@@ -51,7 +58,7 @@ class Table(unittest.TestCase):
 
     def test_every_suite_is_a_word_and_every_word_for_a_suite_has_steps(self):
         words = set(re.findall(r'^word \S+ .*"run_suite (\S+)"', RECIPES, re.MULTILINE))
-        self.assertEqual({suite for row in ROWS for suite in row[1].split()}, words)
+        self.assertEqual({suite for suites in SUITES.values() for suite in suites}, words)
 
     def test_every_need_is_a_prerequisite(self):
         known = set(re.findall(r"^prerequisite (\S+)", RECIPES, re.MULTILINE))
@@ -67,7 +74,7 @@ class Table(unittest.TestCase):
         self.assertLessEqual({row[4].split()[0] for row in ROWS}, recipes)
 
     def test_ci_runs_every_step_of_test_except_those_that_need_network_namespaces(self):
-        left_out = [row[0] for row in ROWS if "test" in row[1].split() and "ci" not in row[1].split()]
+        left_out = [title for title, suites in SUITES.items() if "test" in suites and "ci" not in suites]
         self.assertEqual(left_out, ["the link in network namespaces"])
 
     def test_contributing_lists_every_step_with_its_suites(self):
@@ -75,12 +82,13 @@ class Table(unittest.TestCase):
         listed = re.findall(r"^\| (.+?) \| (.+?) \| *\d* *\| *\d* *\|$", page, re.MULTILINE)
         self.assertEqual(listed, [(row[0], ", ".join(row[1].split())) for row in ROWS])
 
-    def test_every_discarded_folder_belongs_to_a_step_of_ci(self):
+    def test_every_discarded_folder_belongs_to_steps_of_ci(self):
         self.assertTrue(DISCARDS)
-        steps = {row[0] for row in ROWS if "ci" in row[1].split()}
-        self.assertLessEqual({title for title, _ in DISCARDS}, steps)
-        for folder in " ".join(folders for _, folders in DISCARDS).split():
-            self.assertRegex(RECIPES + (ROOT / "tools/mutate.py").read_text(), rf"\b{Path(folder).name}\b")
+        in_ci = {title for title, suites in SUITES.items() if "ci" in suites}
+        for folders, titles in DISCARDS:
+            self.assertLessEqual(set(titles.split("; ")), in_ci)
+            for folder in folders.split():
+                self.assertRegex(RECIPES + SCRIPTS, rf"\b{Path(folder).name}\b")
 
     def test_every_word_is_declared_once(self):
         words = re.findall(r"^word (\S+)", RECIPES, re.MULTILINE)
@@ -103,17 +111,92 @@ def copy_recipes(root: Path) -> None:
             (root / name).chmod(0o755)
 
 
+class Parts(unittest.TestCase):
+    """Runs a table whose steps and parts append their names to a file."""
+
+    PARTS = ("fast", "slow", "odd", "even")
+
+    def run_table(self, *words: str, **environment: str) -> tuple[str, list[str]]:
+        """Returns the output and the names of the steps that ran."""
+        with tempfile.TemporaryDirectory() as folder:
+            root, steps = Path(folder) / "clone", Path(folder) / "steps"
+            copy_recipes(root)
+            rows = [
+                f"{part}: {step}|test ci:{part}||docs|mark {part}-{step}\n"
+                for part in self.PARTS
+                for step in "ab"
+            ]
+            (root / "tools/dev/steps.table").write_text(
+                "".join(
+                    [
+                        *rows[:3],
+                        "first | test ci || docs | mark first\n",
+                        *rows[3:],
+                        "last | ci || docs | mark last\n",
+                    ]
+                )
+            )
+            with (root / "tools/dev/run.sh").open("a") as recipes:
+                recipes.write(f'mark() {{ echo "$1" >>{steps}; [[ $1 != "${{FAILS:-}}" ]]; }}\n')
+            answer = run(root, *words, **environment)
+            ran = steps.read_text().split() if steps.exists() else []
+            self.assertEqual(answer.returncode, int("FAILS" in environment), answer.stdout + answer.stderr)
+            return answer.stdout, ran
+
+    def test_parts_follow_the_other_steps_each_in_the_order_of_the_table(self):
+        orders = set()
+        for seed in range(5):
+            output, ran = self.run_table("ci", SEALCOMB_SEED=str(seed))
+            self.assertNotIn("left to another commit", output)
+            self.assertEqual(ran[:2], ["first", "last"])
+            parts = [step.removesuffix("-a") for step in ran[2::2]]
+            self.assertEqual(ran[3::2], [f"{part}-b" for part in parts])
+            self.assertEqual(sorted(parts), sorted(self.PARTS))
+            orders.add(tuple(parts))
+        self.assertGreater(len(orders), 2)
+
+    def test_every_part_comes_first_for_some_commit(self):
+        plans = [self.run_table("ci", "--plan", SEALCOMB_SEED=str(seed))[0] for seed in range(12)]
+        self.assertEqual({re.search(r"^(\w+): a$", plan, re.MULTILINE)[1] for plan in plans}, set(self.PARTS))
+
+    def test_one_seed_draws_one_order(self):
+        one, other = (self.run_table("ci", SEALCOMB_SEED="663480790")[1] for _ in range(2))
+        self.assertEqual(one, other)
+
+    def test_parts_without_time_are_named_and_other_steps_still_run(self):
+        output, ran = self.run_table("ci", SEALCOMB_CI_SECONDS="0")
+        self.assertEqual(ran, ["first", "last"])
+        left = re.search(r"^not begun after 0 seconds, left to another commit: (.*)$", output, re.MULTILINE)
+        self.assertEqual(sorted(left[1].split()), sorted(self.PARTS))
+
+    def test_another_suite_and_a_selected_part_run_whatever_the_time(self):
+        test = ["fast-a", "fast-b", "slow-a", "first", "slow-b", "odd-a", "odd-b", "even-a", "even-b"]
+        self.assertEqual(self.run_table("test", SEALCOMB_CI_SECONDS="0")[1], test)
+        self.assertEqual(
+            self.run_table("ci", "--only", "odd", SEALCOMB_CI_SECONDS="0")[1], ["odd-a", "odd-b"]
+        )
+
+    def test_a_failed_step_of_a_part_ends_the_run(self):
+        for name in ("first", "odd-a"):
+            output, ran = self.run_table("ci", FAILS=name)
+            self.assertEqual(ran[-1], name)
+            self.assertNotIn("all checks passed", output)
+
+
 class Discards(unittest.TestCase):
-    """Runs a table of two steps, the first of which leaves a folder that is discarded."""
+    """Runs steps that leave folders, some of which are discarded."""
 
     def folders_after(self, *words: str, **environment: str) -> set[str]:
         with tempfile.TemporaryDirectory() as folder:
             root, target = Path(folder) / "clone", Path(folder) / "target"
             copy_recipes(root)
             (root / "tools/dev/steps.table").write_text(
-                f"parts: build | ci test | | docs | mkdir -p {target}/parts/a {target}/kept\n"
+                f"parts: build | ci test | | docs | mkdir -p {target}/parts/a {target}/shared {target}/kept\n"
+                f"build | ci:b test | | docs | test -d {target}/shared\n"
+                f"use | ci:a test | | docs | test -d {target}/shared\n"
                 f"last | ci test | | docs | mkdir -p {target}/last\n"
-                "discard parts: build: parts/a absent\n"
+                "discard parts/a absent: parts: build\n"
+                "discard shared: parts: build; build; use\n"
             )
             answer = run(root, *words, CARGO_TARGET_DIR=str(target), **environment)
             self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
@@ -121,13 +204,15 @@ class Discards(unittest.TestCase):
             return {path.name for path in [*target.iterdir(), *target.glob("parts/*")]} - {"dev"}
 
     def test_ci_removes_the_folders_that_no_later_step_reads(self):
-        self.assertEqual(self.folders_after("ci", CI="true"), {"parts", "kept", "last"})
+        for seed in range(4):
+            left = self.folders_after("ci", CI="true", SEALCOMB_SEED=str(seed))
+            self.assertEqual(left, {"parts", "kept", "last"})
 
     def test_a_developer_keeps_every_folder(self):
-        everything = {"parts", "a", "kept", "last"}
+        everything = {"parts", "a", "shared", "kept", "last"}
         self.assertEqual(self.folders_after("ci"), everything)
         self.assertEqual(self.folders_after("test", CI="true"), everything)
-        self.assertEqual(self.folders_after("ci", "--only", "build", CI="true"), everything - {"last"})
+        self.assertEqual(self.folders_after("ci", "--only", "parts", CI="true"), everything - {"last"})
 
 
 class Since(unittest.TestCase):
