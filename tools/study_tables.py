@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """Write the tables of README.md and docs/performance.md from docs/study.json.
 
-usage: study_tables.py [--check | --measure] [--root FOLDER]
+usage: study_tables.py [--check | --measure | --compare REV] [--root FOLDER]
 
---measure  first measure again, for several minutes on an idle machine, and write docs/study.json. Each
-           figure is the minimum of several studies, because other load on the machine only adds to it
---check    change nothing; fail if a table differs from the study, or if the kernels changed after it
+--measure      first measure again, for several minutes on an idle machine, and write docs/study.json. Each
+               figure is the minimum of several studies, because other load on the machine only adds to it
+--compare REV  keep the figures for changed kernels that are as fast as those of REV, which were measured:
+               study both in turn, on an idle machine, and note the comparison in docs/study.json. This is
+               for a CPU that lacks a backend of the tables. Fails if a figure is more than 5 % slower
+--check        change nothing; fail if a table differs from the study, or if the kernels changed after it
 
 docs/study.json contains the results of a study that the tables need, the machine, the date, and a digest
 of the measured kernels: the code under crates/sealcomb/src/{backend,primitives,engine,modes}, without
-comments, tests and layout. If you change that code, measure again.
+comments, tests and layout. If you change that code, measure again, or compare.
 """
 
 import argparse
@@ -32,7 +35,12 @@ KERNELS = ("backend", "engine", "modes", "primitives")
 STUDY = Path("docs/study.json")
 COMMAND = "cargo run --release -- study --full --lengths 2048,mix"
 MEASURE = "tools/study_tables.py --measure"
+COMPARE = "tools/study_tables.py --compare"
 STUDIES = 5
+# A comparison fails if the new kernels take longer than the old ones by this factor.
+SLOWER = 1.05
+# The parts of the study that are lists of figures.
+LISTS = ("results", "rooflines")
 # More processes than this that want to run, and a study measures them too.
 IDLE = 0.7
 
@@ -129,16 +137,17 @@ def condensed(study: dict, digest: str) -> dict:
 
 def written(study: dict) -> str:
     """Returns the study as JSON, one result per line."""
-    lists = ("results", "rooflines")
-    text = json.dumps(study | {name: [] for name in lists}, indent=2)
-    for name in lists:
+    text = json.dumps(study | {name: [] for name in LISTS}, indent=2)
+    for name in LISTS:
         lines = ",\n".join(f"    {json.dumps(one)}" for one in study[name])
         text = text.replace(f'"{name}": []', f'"{name}": [\n{lines}\n  ]')
     return text + "\n"
 
 
-def study_once(root: Path) -> dict:
+def study_once(root: Path, target: Path | None = None) -> dict:
     environment = {name: value for name, value in os.environ.items() if name != "SEALCOMB_BACKEND"}
+    if target:
+        environment["CARGO_TARGET_DIR"] = str(target)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "study.json"
         subprocess.run(
@@ -166,15 +175,64 @@ def fastest(studies: list[dict]) -> dict:
     return best
 
 
-def measure(root: Path) -> None:
+def require_idle_machine() -> None:
     load = os.getloadavg()[0]
     if load > IDLE:
         sys.exit(f"load {load:.1f}; measuring requires an idle machine, with a load of at most {IDLE}")
+
+
+def measure(root: Path) -> None:
+    require_idle_machine()
     digest = digest_of_kernels(root)
     studies = [study_once(root) for _ in range(STUDIES)]
     if digest_of_kernels(root) != digest:
         sys.exit("the kernels changed during the measurement; measure again")
     (root / STUDY).write_text(written(fastest([condensed(study, digest) for study in studies])))
+
+
+def git(root: Path, *words: str | Path) -> None:
+    subprocess.run(["git", "-C", root, *words], check=True, stdout=subprocess.DEVNULL)
+
+
+def compare(root: Path, revision: str) -> None:
+    """Notes in the study that the kernels are as fast as those it measured, which are those of `revision`."""
+    require_idle_machine()
+    study = json.loads((root / STUDY).read_text())
+    digest = digest_of_kernels(root)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target")).resolve()
+    with tempfile.TemporaryDirectory() as folder:
+        old = Path(folder) / "old"
+        git(root, "worktree", "add", "--detach", old, revision)
+        try:
+            if digest_of_kernels(old) != study["kernels"]:
+                sys.exit(f"{STUDY} was measured with other kernels than those of {revision}")
+            trees = ((old, target / "compared"), (root, target))
+            rounds = [[condensed(study_once(*tree), digest) for tree in trees] for _ in range(STUDIES)]
+        finally:
+            git(root, "worktree", "remove", "--force", old)
+    if digest_of_kernels(root) != digest:
+        sys.exit("the kernels changed during the measurement; compare again")
+    before, after = (fastest(list(studies)) for studies in zip(*rounds, strict=True))
+    ratios = {
+        (new["algorithm"], new["backend"], new["schedule"], new["lengths"]): new["cpb"] / was["cpb"]
+        for was, new in zip(before["results"], after["results"], strict=True)
+    }
+    slower = {name: ratio for name, ratio in ratios.items() if ratio > SLOWER}
+    for name, ratio in sorted(ratios.items(), key=lambda pair: -pair[1])[: max(len(slower), 3)]:
+        print(f"{ratio:.3f} of the time of {revision}: {', '.join(map(str, name))}")
+    if slower:
+        sys.exit(
+            f"{len(slower)} of {len(ratios)} figures are more than {SLOWER - 1:.0%} slower; nothing written"
+        )
+    study["compared"] = {
+        "kernels": digest,
+        "date": after["date"],
+        "machine": after["machine"],
+        "figures": len(ratios),
+        "slowest": round(max(ratios.values()), 3),
+    }
+    lists = {name: study.pop(name) for name in LISTS}
+    (root / STUDY).write_text(written(study | lists))
 
 
 # ---- the tables
@@ -315,12 +373,13 @@ def filled(text: str, file: Path, name: str, lines: list[str]) -> str:
 
 
 def check_age(root: Path, study: dict) -> str | None:
-    if digest_of_kernels(root) == study["kernels"]:
+    if digest_of_kernels(root) in (study["kernels"], study.get("compared", {}).get("kernels")):
         return None
     return (
         f"{STUDY} is from {study['date']}, and the kernels changed since. On an idle machine, run\n"
         f"    {MEASURE}\n"
-        "which takes several minutes and updates the tables, and commit the result with your change"
+        "which takes several minutes and updates the tables, and commit the result with your change. If the\n"
+        f"CPU lacks a backend of the tables, run `{COMPARE} REV` with the commit that was measured"
     )
 
 
@@ -332,12 +391,15 @@ def main() -> int:
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--check", action="store_true")
     choice.add_argument("--measure", action="store_true")
+    choice.add_argument("--compare", metavar="REV")
     arguments = parser.parse_args()
     root = arguments.root.resolve()
     if arguments.measure:
         measure(root)
     if not (root / STUDY).exists():
         sys.exit(f"{STUDY} does not exist; create it on an idle machine with\n    {MEASURE}")
+    if arguments.compare:
+        compare(root, arguments.compare)
     study = json.loads((root / STUDY).read_text())
     figures = Figures(study)
     found = []

@@ -62,15 +62,22 @@ class Tables(unittest.TestCase):
         (self.root / "docs/performance.md").write_text(PERFORMANCE)
         self.kernel = self.root / "crates/sealcomb/src/modes/mod.rs"
 
-    def run_tool(self, *options: str, load: float = 0.0) -> subprocess.CompletedProcess:
-        """Runs the tool on a machine with this load, whose cargo writes the study above."""
+    def run_tool(
+        self, *options: str, load: float = 0.0, fastest: float = 0.25
+    ) -> subprocess.CompletedProcess:
+        """Runs the tool on a machine with this load, whose cargo writes the study above.
+
+        In the root, the study has another `fastest` figure.
+        """
         (self.root / "made.json").write_text(json.dumps(study()))
+        (self.root / "new.json").write_text(json.dumps(study(fastest)))
         cargo = self.root / "bin/cargo"
         cargo.parent.mkdir(exist_ok=True)
         cargo.write_text(
             '#!/bin/sh\n[ "$1 $2 $3 $4 $5" = "run --release -- study --full" ] || exit 9\n'
             f'[ "$6 $7 $8 $9 ${{10}}" = "--lengths 2048,mix --modes aes128 --json" ] || exit 9\n'
-            f'cp {self.root}/made.json "${{11}}"\n'
+            f'[ "$PWD" = {self.root} ] && made=new || made=made\n'
+            f'cp {self.root}/$made.json "${{11}}"\n'
         )
         cargo.chmod(0o755)
         path = f"{cargo.parent}:{os.environ['PATH']}"
@@ -155,6 +162,86 @@ class Tables(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("idle machine", result.stderr)
         self.assertFalse((self.root / "docs/study.json").exists())
+
+    # ---- comparisons
+
+    def git(self, *words: str) -> str:
+        command = [
+            "git",
+            "-C",
+            self.root,
+            "-c",
+            "user.name=n",
+            "-c",
+            "user.email=e",
+            "-c",
+            "commit.gpgsign=false",
+        ]
+        return subprocess.run([*command, *words], check=True, capture_output=True, text=True).stdout
+
+    def changed(self):
+        """Commits and measures the kernels, then changes one."""
+        self.measured()
+        self.git("init", "--quiet")
+        self.git("add", "crates")
+        self.git("commit", "--quiet", "--allow-empty", "--message", "Kernels")
+        self.kernel.write_text(KERNEL.replace('"add"', '"sub"'))
+
+    def test_kernels_of_the_same_speed_keep_the_figures(self):
+        for fastest in (0.25, 0.2, 0.26):
+            with self.subTest(fastest):
+                self.changed()
+                tables = (self.root / "README.md").read_text()
+                result = self.run_tool("--compare", "HEAD", fastest=fastest)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual((self.root / "README.md").read_text(), tables)
+                note = json.loads((self.root / "docs/study.json").read_text())["compared"]
+                # The figures of the portable backend are the same in all studies.
+                self.assertEqual(note["slowest"], max(1.0, fastest / 0.25))
+                self.assertEqual(note["machine"], {"cpu": "A CPU", "backend": "vaes512"})
+                self.assert_check(0)
+                self.kernel.write_text(KERNEL)
+                self.assert_check(0)
+                self.assertEqual(len(self.git("worktree", "list").splitlines()), 1)
+
+    def test_slower_kernels_are_refused(self):
+        self.changed()
+        before = (self.root / "docs/study.json").read_text()
+        result = self.run_tool("--compare", "HEAD", fastest=0.27)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("more than 5% slower", result.stderr)
+        self.assertIn("1.080 of the time of HEAD: aes128-gcm, vaes512, auto, 2048", result.stdout)
+        self.assertEqual((self.root / "docs/study.json").read_text(), before)
+        self.assert_check(1, "kernels changed", "--compare REV")
+
+    def test_kernels_that_changed_after_the_comparison_are_refused(self):
+        self.changed()
+        self.assertEqual(self.run_tool("--compare", "HEAD").returncode, 0)
+        self.kernel.write_text(KERNEL.replace('"add"', '"mul"'))
+        self.assert_check(1, "kernels changed")
+
+    def test_only_the_measured_kernels_are_compared_with(self):
+        self.changed()
+        self.git("commit", "--quiet", "--all", "--message", "Other kernels")
+        for revision in ("HEAD", "no-such-commit"):
+            result = self.run_tool("--compare", revision)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertNotIn("compared", (self.root / "docs/study.json").read_text())
+        self.assertIn("other kernels than those of HEAD", self.run_tool("--compare", "HEAD").stderr)
+        self.assertEqual(self.run_tool("--compare", "HEAD~1").returncode, 0)
+        self.assert_check(0)
+
+    def test_a_new_measurement_replaces_the_comparison(self):
+        self.changed()
+        self.assertEqual(self.run_tool("--compare", "HEAD").returncode, 0)
+        self.measured()
+        self.assertNotIn("compared", (self.root / "docs/study.json").read_text())
+        self.assert_check(0)
+
+    def test_a_busy_machine_is_not_compared(self):
+        self.changed()
+        self.assertIn("idle machine", self.run_tool("--compare", "HEAD", load=2.5).stderr)
+        self.assert_check(1, "kernels changed")
 
 
 if __name__ == "__main__":
