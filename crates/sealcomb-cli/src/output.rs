@@ -7,6 +7,7 @@
 //! ```
 
 use anyhow::{Context, Result};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -57,6 +58,11 @@ impl Output {
         }
     }
 
+    /// Returns whether both outputs are the same file or stream, under whatever names.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        place(&self.path).is_some_and(|here| Some(here) == place(&other.path))
+    }
+
     /// Writes `contents` and renames the file to its final name.
     pub(crate) fn finish(self, contents: &[u8]) -> Result<()> {
         let written = match self.target {
@@ -67,6 +73,13 @@ impl Output {
         };
         written.with_context(|| format!("cannot write {}", self.path.display()))
     }
+}
+
+/// Returns the folder and name of the file that a path leads to, which need not exist.
+fn place(path: &Path) -> Option<(PathBuf, OsString)> {
+    let path = follow(path).ok()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some((folder.canonicalize().ok()?, path.file_name()?.to_owned()))
 }
 
 /// Returns the path that symbolic links lead to, which need not exist. Does not follow the link of a descriptor: it
@@ -139,6 +152,30 @@ mod tests {
             assert!(link.is_symlink() && chain.is_symlink() && !target.is_symlink());
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn every_name_of_one_file_is_the_same_output() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        fs::create_dir(folder.join("within")).unwrap();
+        for (target, link) in
+            [("file", "link"), ("link", "chain"), ("within", "folder"), ("/dev/stdout", "stream")]
+        {
+            std::os::unix::fs::symlink(target, folder.join(link)).unwrap();
+        }
+        let same = |one: &str, other: &str| {
+            let [one, other] = [one, other].map(|name| Output::create(&folder.join(name)).unwrap());
+            one.is_same(&other) && other.is_same(&one)
+        };
+        for name in ["file", "./file", "within/../file", "link", "chain", "folder/../file"] {
+            assert!(same("file", name), "{name}");
+            assert!(!same("other", name) && !same("within/file", name), "{name}");
+        }
+        assert!(same("within/file", "folder/file"));
+        assert!(same("/dev/stdout", "/dev/fd/1") && same("/proc/self/fd/1", "stream"));
+        assert!(!same("/dev/stdout", "/dev/stderr"));
     }
 
     #[cfg(unix)]

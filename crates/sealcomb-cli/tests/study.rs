@@ -235,9 +235,11 @@ fn results_are_written_to_a_redirected_standard_output() {
 fn results_and_report_are_two_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("study");
-    let path = path.to_str().unwrap();
-    let arguments = ["study", "--quick", "--modes", "ecb", "--json", path, "--report", path];
-    sealcomb(&arguments).assert_refused(&["--json", "--report", "same file"]);
+    for other in [path.clone(), folder.path().join(".").join("study")] {
+        let [json, report] = [&path, &other].map(|path| path.to_str().unwrap());
+        let arguments = ["study", "--quick", "--modes", "ecb", "--json", json, "--report", report];
+        sealcomb(&arguments).assert_refused(&["--json", "--report", "same file"]);
+    }
     assert_eq!(entries(folder.path()), 0);
 }
 

@@ -85,11 +85,13 @@ pub(crate) struct StudyArgs {
 /// Runs the study, writes the requested files, and prints the requested tables and the paths of the files. Prints the
 /// summary screen if neither tables nor files were requested.
 pub(crate) fn run(args: &StudyArgs) -> Result<()> {
-    if args.json.is_some() && args.json == args.report {
-        bail!("--json and --report name the same file; expected two");
-    }
     let json = args.json.as_deref().map(Output::create).transpose()?;
     let report = args.report.as_deref().map(Output::create).transpose()?;
+    if let (Some(json), Some(report)) = (&json, &report)
+        && json.is_same(report)
+    {
+        bail!("--json and --report name the same file; expected two");
+    }
     let plan = Plan::new(args)?;
     let study = measure(&plan);
     if let Some(output) = json {
