@@ -454,7 +454,7 @@ module macsec100g
         .parity_error(differs[1])
     );
 
-    // Associations beyond those of CHANNELS are none.
+    // Bits that the associations of CHANNELS do not need.
     logic unused;
     assign unused = ^select_slot;
 

@@ -3,7 +3,9 @@
 import ctypes
 import os
 import random
+import re
 import subprocess
+import textwrap
 from collections.abc import Callable
 from ctypes import POINTER, c_bool, c_int, c_size_t, c_uint, c_uint8, c_uint32, c_uint64, c_void_p
 from dataclasses import replace
@@ -17,7 +19,8 @@ from cocotbext.axi import AxiStreamFrame
 from macsec100g_test import REGISTERS, SALT, Core
 from macsec_bench import CHECK, OFFSETS, Association, flipped, sealed_by, some_frame, some_vlan, with_vlan
 
-DRIVER = Path(__file__).resolve().parents[2] / "driver"
+RTL = Path(__file__).resolve().parents[2]
+DRIVER = RTL / "driver"
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
 # The smallest and largest keys of the core.
 KEY_BYTES = (16, 32) if os.environ.get("SUITE") == "5" else (16, 16)
@@ -26,6 +29,19 @@ NO_CORE, BAD_ARGUMENT, IN_USE, NO_KEY, TIMEOUT, KEY_PORT = range(-1, -7, -1)
 Read = ctypes.CFUNCTYPE(c_uint32, c_void_p, c_uint32)
 Write = ctypes.CFUNCTYPE(None, c_void_p, c_uint32, c_uint32)
 LoadKey = ctypes.CFUNCTYPE(c_int, c_void_p, c_bool, c_uint, POINTER(c_uint8), c_size_t)
+
+
+# The example of the manual, as the body of a function that has what it uses.
+EXAMPLE = """#include "macsec100g.h"
+
+int example(
+    void *device, uint32_t (*read32)(void *, uint32_t), void (*write32)(void *, uint32_t, uint32_t),
+    int (*load_key)(void *, bool, unsigned, const uint8_t *, size_t), const uint8_t *key, uint64_t sci)
+{{
+{body}
+    return 0;
+}}
+"""
 
 
 class CCore(ctypes.Structure):
@@ -105,8 +121,12 @@ class Driver:
 
     def __init__(self, core: Core) -> None:
         library = Path("driver.so").resolve()
-        source = DRIVER / "macsec100g.c"
-        command = ["cc", "-std=c11", *WARNINGS, "-shared", "-fPIC", "-o", library, source]
+        manual = (RTL / "docs" / "macsec.md").read_text()
+        (body,) = re.findall(r"^```c\n(.*?)^```$", manual, re.MULTILINE | re.DOTALL)
+        example = Path("example.c").resolve()
+        example.write_text(EXAMPLE.format(body=textwrap.indent(body, 4 * " ")))
+        sources = [f"-I{DRIVER}", DRIVER / "macsec100g.c", example]
+        command = ["cc", "-std=c11", *WARNINGS, "-shared", "-fPIC", "-o", library, *sources]
         subprocess.run(command, check=True)
         self.library = ctypes.CDLL(str(library))
         self.core = core
@@ -219,6 +239,21 @@ async def associations_carry_frames_and_count_them(dut: HierarchyObject) -> None
     await core.sources["line"].send(AxiStreamFrame(sealed_by(ends[0], frame), tuser=0))
     await ClockCycles(dut.clk, 300)
     assert (await driver.port_stats())["in_no_sci"] == 1
+
+
+@cocotb.test()
+async def example_of_the_manual_opens_frames(dut: HierarchyObject) -> None:
+    core, driver, rng = await begun(dut)
+    association = Association(0, bytes.fromhex("0200000000010001"), 0, rng.randbytes(16))
+    key = (c_uint8 * 16)(*association.key)
+    c_core, sci = driver.c_core, c_uint64(int.from_bytes(association.sci))
+    example: Callable[..., int] = driver.library.example
+    functions = (c_core.read, c_core.write, c_core.load_key)
+    assert await bridge(lambda: example(None, *functions, key, sci))() == 0
+    frame = some_frame(rng, association.sci[:6])
+    await core.sources["line"].send(AxiStreamFrame(sealed_by(association.other_end(), frame), tuser=0))
+    got = await with_timeout(core.sinks["controlled"].recv(), 40, "us")
+    assert bytes(got.tdata) == frame
 
 
 @cocotb.test()
