@@ -1,8 +1,8 @@
 // Key slots of GCM: the key of each slot, and the loading of its hash key H = E(0) (NIST SP 800-38D, section 7.1),
 // whose powers are in `ghash`. One slot is loaded at a time.
 //
-//   s_key_*                    a key for a slot. s_key_tready is low while a slot is loading. key_take: the
-//                              handshake, for s_key_slot.
+//   s_key_*                    a key for a slot. s_key_tready is low while a slot is loading. A key for a slot that
+//                              does not exist is discarded. key_take: the handshake, for s_key_slot.
 //   loaded                     slots that have a key, from the clock after the handshake. rst clears it but does not
 //                              erase the keys.
 //   loading, loading_slot      this slot's H or its powers are not complete
@@ -31,12 +31,13 @@ module gcm_slots #(
     output logic [    127:0] encrypt_key
 );
 
+    localparam logic [4:0] NUMBER = 5'(SLOTS);
     localparam int ADDRESS = SLOTS > 1 ? $clog2(SLOTS) : 1;
 
     logic answer_left;  // H is still to be computed
 
     assign s_key_tready = !loading;
-    assign key_take = s_key_tvalid && s_key_tready;
+    assign key_take = s_key_tvalid && s_key_tready && {1'b0, s_key_slot} < NUMBER;
     assign loading = answer_left || !powers_made;
 
     logic unused_parity;

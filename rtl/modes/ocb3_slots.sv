@@ -1,8 +1,8 @@
 // Key slots of OCB3. Each has the key, the last round key (the first one of decryption) and the table of multiples of
 // L. One slot is loaded at a time.
 //
-//   s_key_*                a key for a slot. s_key_tready is low while a slot is loading. key_take: the handshake,
-//                          for s_key_slot. key: byte 0 highest.
+//   s_key_*                a key for a slot. s_key_tready is low while a slot is loading. A key for a slot that does
+//                          not exist is discarded. key_take: the handshake, for s_key_slot. key: byte 0 highest.
 //   loaded                 slots that have a key, from the clock after the handshake. rst clears it but does not
 //                          erase the keys.
 //   loading, loading_slot  this slot's last round key or table is not complete
@@ -42,6 +42,8 @@ module ocb3_slots #(
     output logic [    127:0] table_l
 );
 
+    localparam logic [4:0] NUMBER = 5'(SLOTS);
+
     logic [127:0] last_round_key;
     logic last_done;
     logic last_left;  // the last round key is not complete
@@ -50,7 +52,7 @@ module ocb3_slots #(
     logic table_loading;
 
     assign s_key_tready = !loading;
-    assign key_take = s_key_tvalid && s_key_tready;
+    assign key_take = s_key_tvalid && s_key_tready && {1'b0, s_key_slot} < NUMBER;
     assign key = bytes_pkg::swap128(s_key_key);
     assign call = call_left && (LATE == 0 || !last_left);
     assign loading = last_left || answer_left || table_loading;

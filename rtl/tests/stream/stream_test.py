@@ -378,6 +378,22 @@ async def reset_in_the_middle_of_a_packet(dut):
         await bench.play([opening(answer, slots[answer.key]) for answer in group])
 
 
+@cocotb.test(skip=TOP.slots == 16)
+async def key_for_a_slot_that_does_not_exist(dut):
+    """Is discarded: each slot keeps its key, and there is none behind that number."""
+    rng = random.Random(cocotb.RANDOM_SEED)
+    bench = Bench(dut, rng)
+    await bench.reset()
+    answer = rng.choice([answer for answer in read_answers() if answer.message])
+    slot = rng.randrange(TOP.slots)
+    packets = [sealing(answer, slot), opening(answer, slot)]
+    await bench.load({answer.key: slot})
+    await bench.play(packets)
+    beyond = slot + TOP.slots
+    await bench.load({rng.randbytes(len(answer.key)): beyond})
+    await bench.play([*packets, faulty(sealing(answer, beyond), "unloaded"), *packets])
+
+
 @cocotb.test(skip=not TOP.keys)
 async def damaged_key(dut):
     """With parity, packets under a key that changed in its memory are in error until it is loaded again."""

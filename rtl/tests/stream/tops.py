@@ -21,7 +21,7 @@ class Top:
     nonce_bytes: int | None = None  # answers with other nonces are skipped; None: any
     flagged: bool = False  # the ciphertext ends with a flag byte: last block padded
     slots: int = 16
-    # Only the cipher differs from another top, which tests errors and resets: they never reach the cipher.
+    # Only the cipher or the slots differ from another top, which tests errors and resets.
     same_streams: bool = False
     # Instance of ram_lut that holds the keys with parity (`PARITY=1`): a test damages one.
     keys: str = ""
@@ -43,6 +43,12 @@ TOPS = {
     ),
     "ocb3": Top("ocb3", "ocb3.f", ("aes128-ocb3-t128.json",)),
     "gcm": Top("gcm", "gcm.f", ("aes128-gcm.json",)),
+    "ocb3_8_slots": Top(
+        "ocb3", "ocb3.f", ("aes128-ocb3-t128.json",), parameters={"SLOTS": 8}, slots=8, same_streams=True
+    ),
+    "gcm_8_slots": Top(
+        "gcm", "gcm.f", ("aes128-gcm.json",), parameters={"SLOTS": 8}, slots=8, same_streams=True
+    ),
     "elmd": Top("elmd", "elmd.f", ("aes128-elmd.json",), flagged=True, illegal=NOT_WHOLE),
     "elmd66": Top(
         "elmd", "elmd.f", ("aes128-elmd66.json",), parameters={"ROUNDS": 6}, flagged=True, illegal=NOT_WHOLE
