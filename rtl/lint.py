@@ -44,11 +44,13 @@ VARIANTS += [("ocb512_aes", value) for value in ("AUX=0", "SLOTS=2")]
 VARIANTS += [(top, "PARITY=1") for top in ("gcm512_aes", "ocb512_aes", "ocb512_serpent", "macsec100g")]
 # Parameters out of range, by top. Verilator must refuse each, and name it.
 REFUSED = {
-    "gcm": ("SLOTS=3", "KEYS=3", "SBOX=3", "SPLIT=2", "STAGES=5"),
-    "ocb3": ("SLOTS=32", "KEYS=-1", "SBOX=3", "SPLIT=2", "RAGGED=2"),
-    "elmd": ("ROUNDS=8", "SLOTS=0", "KEYS=3", "SBOX=3", "SPLIT=2", "NONCE_BYTES=12"),
-    "copa": ("SLOTS=5", "KEYS=3", "SBOX=3"),
-    "eme2": ("SLOTS=5", "KEYS=3", "SBOX=3"),
+    "gcm": ("SLOTS=3", "KEYS=3", "FIFO=24", "SBOX=3", "SPLIT=2", "STAGES=5"),
+    "ocb3": ("SLOTS=32", "KEYS=-1", "FIFO=100", "SBOX=3", "SPLIT=2", "RAGGED=2"),
+    "elmd": ("ROUNDS=8", "SLOTS=0", "KEYS=3", "SBOX=3", "SPLIT=2", "FIFO=33", "NONCE_BYTES=12"),
+    "copa": ("SLOTS=5", "KEYS=3", "SBOX=3", "FIFO=100"),
+    "eme2": ("SLOTS=5", "KEYS=3", "SBOX=3", "STORE=100", "FIFO=33"),
+    "serpent_encrypt": ("KEYS=3",),
+    "serpent_decrypt": ("KEYS=-1",),
     "gcm512_aes": (
         "KEY_BITS=192",
         "DIRECTION=5",

@@ -15,13 +15,13 @@
 //   tag beat to verdict and last plaintext beat: 79
 // See rtl/docs/copa.md.
 //
-//   SLOTS  key slots, 1 to 16
+//   SLOTS  key slots, a power of two from 1 to 16
 //   KEYS   0: static; the pipes drain before a key change. 1: wavefront; a key change waits until the preceding
 //          packet has issued its last encryption (13 clocks after its AD; when opening, 39 clocks after its tag).
 //          2: key per block, no waiting.
 //   SBOX   0: tables in LUTs, 1: block RAM, 2: Boyar-Peralta circuits
-//   FIFO   output beats. 128 sustain one block per clock across opened packets, because their last beat waits for the
-//          verdict.
+//   FIFO   output beats, a power of two. 128 sustain one block per clock across opened packets, because their last beat
+//          waits for the verdict.
 //
 // Ports: s_key of copa_slots, s_cmd and s_axis of packet_front, m_axis and m_tag of packet_finish. Sealed packets
 // consist of whole blocks, at least one. The flag P of COPA is s_cmd_padded of a packet to open and m_tag_tuser[2] of
@@ -79,6 +79,9 @@ module copa #(
     end
     if (SBOX < 0 || SBOX > 2) begin : g_sbox_refused
         sbox_must_be_0_1_or_2 refused ();
+    end
+    if (FIFO < 2 || FIFO != 2 ** $clog2(FIFO)) begin : g_fifo_refused
+        fifo_must_be_a_power_of_two_from_2 refused ();
     end
 
     // Maximum number of packets in flight.

@@ -13,7 +13,7 @@
 // or 2 * ROUNDS + 1 with SPLIT = 1: 28 + d for ten rounds, 20 + d for six.
 //
 //   ROUNDS       10: ELmD, 6: ELmD(6,6), which has attacks; do not deploy it
-//   SLOTS        key slots, 1 to 16
+//   SLOTS        key slots, a power of two from 1 to 16
 //   KEYS         0: static, one key schedule for both pipes as in the paper. A key is accepted while the pipes are
 //                empty. Only with SLOTS = 1, SBOX = 0, SPLIT = 0. 1: wavefront; key changes are at least ROUNDS
 //                clocks apart, so packets of at least ROUNDS blocks with different keys follow each other without a
@@ -90,6 +90,9 @@ module elmd #(
     end
     if (SBOX < 0 || SBOX > 2) begin : g_sbox_refused
         sbox_must_be_0_1_or_2 refused ();
+    end
+    if (FIFO < 2 || FIFO != 2 ** $clog2(FIFO)) begin : g_fifo_refused
+        fifo_must_be_a_power_of_two_from_2 refused ();
     end
     if (SPLIT < 0 || SPLIT > 1) begin : g_split_refused
         split_must_be_0_or_1 refused ();

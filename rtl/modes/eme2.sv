@@ -13,13 +13,13 @@
 // later group of 128 blocks, + the latency of eme2_geometric for the last group less one (1 to 13 clocks). See
 // rtl/docs/eme2.md.
 //
-//   SLOTS  key slots, 1 to 16
+//   SLOTS  key slots, a power of two from 1 to 16
 //   KEYS   0: static; the pipes drain before a key change. 1: wavefront; a key change waits until the preceding
 //          message is mixed (about 14 clocks after its last block). 2: key per block, no waiting.
 //   SBOX   0: tables in LUTs, 1: block RAM, 2: Boyar-Peralta circuits
 //   STORE  blocks between the passes, a power of two from 64 to 4096, and the maximum message length. Messages
 //          overlap only as far as they fit into the store together.
-//   FIFO   output beats
+//   FIFO   output beats, a power of two
 //
 // Ports: s_key of eme2_slots (K_AD, K_ECB, K_AES), s_cmd and s_axis of packet_front, m_axis and m_tag of
 // packet_finish. The tweak is the AD; s_cmd_open decrypts; s_cmd_nonce and s_cmd_padded are ignored. There is no tag
@@ -78,6 +78,12 @@ module eme2 #(
     end
     if (SBOX < 0 || SBOX > 2) begin : g_sbox_refused
         sbox_must_be_0_1_or_2 refused ();
+    end
+    if (STORE < 64 || STORE > 4096 || STORE != 2 ** $clog2(STORE)) begin : g_store_refused
+        store_must_be_a_power_of_two_from_64_to_4096 refused ();
+    end
+    if (FIFO < 2 || FIFO != 2 ** $clog2(FIFO)) begin : g_fifo_refused
+        fifo_must_be_a_power_of_two_from_2 refused ();
     end
 
     // Maximum number of messages in flight.

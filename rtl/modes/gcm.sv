@@ -13,7 +13,7 @@
 //   SLOTS        key slots, a power of two from 1 to 16
 //   KEYS         key schedule of the pipe, see aes_encrypt. 0: static; each key change drains the pipe. 1: wavefront;
 //                at most one key change every ten clocks. 2: key per block, no waiting.
-//   FIFO         beats in the output FIFO
+//   FIFO         beats in the output FIFO, a power of two
 //   SBOX, SPLIT  see aes_encrypt
 //   STAGES       registers of the GHASH multiplier, 1 to 4
 //
@@ -74,6 +74,9 @@ module gcm #(
     end
     if (SBOX < 0 || SBOX > 2) begin : g_sbox_refused
         sbox_must_be_0_1_or_2 refused ();
+    end
+    if (FIFO < 2 || FIFO != 2 ** $clog2(FIFO)) begin : g_fifo_refused
+        fifo_must_be_a_power_of_two_from_2 refused ();
     end
     if (SPLIT < 0 || SPLIT > 1) begin : g_split_refused
         split_must_be_0_or_1 refused ();

@@ -25,7 +25,7 @@
 //   KEYS         key schedules of the pipes, see aes_encrypt. 0: static; each key change drains the pipes.
 //                1: wavefront; at a key change the encryption pipe waits until the preceding packet's verifying call
 //                has entered, and each pipe changes its key at most every ten clocks. 2: key per block, no waiting.
-//   FIFO         beats in the output FIFO
+//   FIFO         beats in the output FIFO, a power of two
 //   SBOX, SPLIT  see aes_encrypt
 //   RAGGED       0: only messages of whole blocks
 //
@@ -86,6 +86,9 @@ module ocb3 #(
     end
     if (SBOX < 0 || SBOX > 2) begin : g_sbox_refused
         sbox_must_be_0_1_or_2 refused ();
+    end
+    if (FIFO < 2 || FIFO != 2 ** $clog2(FIFO)) begin : g_fifo_refused
+        fifo_must_be_a_power_of_two_from_2 refused ();
     end
     if (SPLIT < 0 || SPLIT > 1) begin : g_split_refused
         split_must_be_0_or_1 refused ();

@@ -19,6 +19,11 @@ module serpent_round_keys #(
     output logic [33*128-1:0] keys
 );
 
+    // A parameter out of range ends elaboration with an unknown module, whose name says what it must be.
+    if (KEYS < 0 || KEYS > 2) begin : g_keys_refused
+        keys_must_be_0_1_or_2 refused ();
+    end
+
     if (KEYS == 2) begin : g_per_block
         logic unused;
         assign unused = rst | in_new_key;
