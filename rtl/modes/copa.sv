@@ -20,12 +20,19 @@
 //          packet has issued its last encryption (13 clocks after its AD; when opening, 39 clocks after its tag).
 //          2: key per block, no waiting.
 //   SBOX   0: tables in LUTs, 1: block RAM, 2: Boyar-Peralta circuits
-//   FIFO   output beats, a power of two. 128 sustain one block per clock across opened packets, because their last beat
-//          waits for the verdict.
+//   FIFO   output beats, a power of two. 128 sustain one block per clock across opened packets, because their last
+//          beat waits for the verdict.
 //
 // Ports: s_key of copa_slots, s_cmd and s_axis of packet_front, m_axis and m_tag of packet_finish. Sealed packets
 // consist of whole blocks, at least one. The flag P of COPA is s_cmd_padded of a packet to open and m_tag_tuser[2] of
 // a sealed packet.
+//
+// Bytes: the first byte on the wire is in bits 7:0 of tdata. Inside, a block has its first byte highest.
+//
+//   tdata   127 ...       0
+//   byte     15 ...       0
+//   inside    0 ...      15
+//
 // **Beats of an opened packet before its verdict are unverified plaintext.**
 module copa #(
     parameter int SLOTS = 16,
@@ -36,11 +43,13 @@ module copa #(
     input logic clk,
     input logic rst,
 
+    // A key for a slot.
     input  logic         s_key_tvalid,
     output logic         s_key_tready,
     input  logic [  3:0] s_key_slot,
     input  logic [127:0] s_key_key,
 
+    // One command per packet.
     input  logic         s_cmd_tvalid,
     output logic         s_cmd_tready,
     input  logic         s_cmd_open,
@@ -50,6 +59,7 @@ module copa #(
     input  logic [ 15:0] s_cmd_message_bytes,
     input  logic         s_cmd_padded,
 
+    // Packets: additional data (tuser 1), message (0), tag (2).
     input  logic         s_axis_tvalid,
     output logic         s_axis_tready,
     input  logic [127:0] s_axis_tdata,
@@ -57,6 +67,7 @@ module copa #(
     input  logic         s_axis_tlast,
     input  logic [  1:0] s_axis_tuser,
 
+    // Messages; tuser with tlast: discard the packet.
     output logic         m_axis_tvalid,
     input  logic         m_axis_tready,
     output logic [127:0] m_axis_tdata,
@@ -64,6 +75,7 @@ module copa #(
     output logic         m_axis_tlast,
     output logic         m_axis_tuser,
 
+    // Tags and verdicts; tuser: 0 did not verify, 1 error, 2 padded (sealing).
     output logic         m_tag_tvalid,
     input  logic         m_tag_tready,
     output logic [127:0] m_tag_tdata,

@@ -30,6 +30,13 @@
 //   Opening: s_cmd_message_bytes is 16 l, l > 0, and s_cmd_padded is that flag. m_axis_tkeep of the last beat marks
 //   the remaining message bytes. m_axis_tuser at m_axis_tlast and m_tag_tuser[0]: the tag or the padding is wrong.
 //   m_tag_tuser[1]: error in command or stream.
+//
+// Bytes: the first byte on the wire is in bits 7:0 of tdata. Inside, a block has its first byte highest.
+//
+//   tdata   127 ...       0
+//   byte     15 ...       0
+//   inside    0 ...      15
+//
 // **Beats of an opened packet before its verdict are unverified plaintext.**
 module elmd #(
     parameter int ROUNDS = 10,
@@ -44,11 +51,13 @@ module elmd #(
     input logic clk,
     input logic rst,
 
+    // A key for a slot.
     input  logic         s_key_tvalid,
     output logic         s_key_tready,
     input  logic [  3:0] s_key_slot,
     input  logic [127:0] s_key_key,
 
+    // One command per packet.
     input  logic         s_cmd_tvalid,
     output logic         s_cmd_tready,
     input  logic         s_cmd_open,
@@ -58,6 +67,7 @@ module elmd #(
     input  logic [ 15:0] s_cmd_message_bytes,
     input  logic         s_cmd_padded,
 
+    // Packets: additional data (tuser 1), message (0), tag (2).
     input  logic         s_axis_tvalid,
     output logic         s_axis_tready,
     input  logic [127:0] s_axis_tdata,
@@ -65,6 +75,7 @@ module elmd #(
     input  logic         s_axis_tlast,
     input  logic [  1:0] s_axis_tuser,
 
+    // Messages; tuser with tlast: discard the packet.
     output logic         m_axis_tvalid,
     input  logic         m_axis_tready,
     output logic [127:0] m_axis_tdata,
@@ -72,6 +83,7 @@ module elmd #(
     output logic         m_axis_tlast,
     output logic         m_axis_tuser,
 
+    // Tags and verdicts; tuser: 0 did not verify, 1 error, 2 padded (sealing).
     output logic         m_tag_tvalid,
     input  logic         m_tag_tready,
     output logic [127:0] m_tag_tdata,

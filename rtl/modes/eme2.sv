@@ -25,6 +25,12 @@
 // packet_finish. The tweak is the AD; s_cmd_open decrypts; s_cmd_nonce and s_cmd_padded are ignored. There is no tag
 // beat on s_axis. m_tag outputs one beat per message when its last beat is ready: an error or none, with m_tag_tdata
 // zero.
+//
+// Bytes: the first byte on the wire is in bits 7:0 of tdata. Inside, a block has its first byte highest.
+//
+//   tdata   127 ...       0
+//   byte     15 ...       0
+//   inside    0 ...      15
 module eme2 #(
     parameter int SLOTS = 16,
     parameter int KEYS  = 1,
@@ -35,11 +41,13 @@ module eme2 #(
     input logic clk,
     input logic rst,
 
+    // The keys of a slot: K_AD, K_ECB, K_AES.
     input  logic         s_key_tvalid,
     output logic         s_key_tready,
     input  logic [  3:0] s_key_slot,
     input  logic [383:0] s_key_key,
 
+    // One command per message.
     input  logic         s_cmd_tvalid,
     output logic         s_cmd_tready,
     input  logic         s_cmd_open,
@@ -49,6 +57,7 @@ module eme2 #(
     input  logic [ 15:0] s_cmd_message_bytes,
     input  logic         s_cmd_padded,
 
+    // Messages: the tweak (tuser 1), the message (0).
     input  logic         s_axis_tvalid,
     output logic         s_axis_tready,
     input  logic [127:0] s_axis_tdata,
@@ -56,6 +65,7 @@ module eme2 #(
     input  logic         s_axis_tlast,
     input  logic [  1:0] s_axis_tuser,
 
+    // Messages; tuser with tlast: discard the message.
     output logic         m_axis_tvalid,
     input  logic         m_axis_tready,
     output logic [127:0] m_axis_tdata,
@@ -63,6 +73,7 @@ module eme2 #(
     output logic         m_axis_tlast,
     output logic         m_axis_tuser,
 
+    // Ends of messages; tuser: 1 error.
     output logic         m_tag_tvalid,
     input  logic         m_tag_tready,
     output logic [127:0] m_tag_tdata,

@@ -19,6 +19,13 @@
 //
 // Ports: see rtl/README.md. Loading a slot takes about 60 clocks. Its packets wait meanwhile; packets of other slots
 // proceed, with an idle clock between packets.
+//
+// Bytes: the first byte on the wire is in bits 7:0 of tdata. Inside, a block has its first byte highest.
+//
+//   tdata   127 ...       0
+//   byte     15 ...       0
+//   inside    0 ...      15
+//
 // **Beats of an opened packet before its verdict are unverified plaintext.**
 module gcm #(
     parameter int SLOTS = 16,
@@ -31,11 +38,13 @@ module gcm #(
     input logic clk,
     input logic rst,
 
+    // A key for a slot.
     input  logic         s_key_tvalid,
     output logic         s_key_tready,
     input  logic [  3:0] s_key_slot,
     input  logic [127:0] s_key_key,
 
+    // One command per packet.
     input  logic         s_cmd_tvalid,
     output logic         s_cmd_tready,
     input  logic         s_cmd_open,
@@ -45,6 +54,7 @@ module gcm #(
     input  logic [ 15:0] s_cmd_message_bytes,
     input  logic         s_cmd_padded,
 
+    // Packets: additional data (tuser 1), message (0), tag (2).
     input  logic         s_axis_tvalid,
     output logic         s_axis_tready,
     input  logic [127:0] s_axis_tdata,
@@ -52,6 +62,7 @@ module gcm #(
     input  logic         s_axis_tlast,
     input  logic [  1:0] s_axis_tuser,
 
+    // Messages; tuser with tlast: discard the packet.
     output logic         m_axis_tvalid,
     input  logic         m_axis_tready,
     output logic [127:0] m_axis_tdata,
@@ -59,6 +70,7 @@ module gcm #(
     output logic         m_axis_tlast,
     output logic         m_axis_tuser,
 
+    // Tags and verdicts; tuser: 0 did not verify, 1 error.
     output logic         m_tag_tvalid,
     input  logic         m_tag_tready,
     output logic [127:0] m_tag_tdata,
