@@ -19,8 +19,9 @@
 // clear, an 802.1Q tag before the SecTAG is taken out before all this and put in again at the end: the ICV does not cover it.
 //
 // Clocks for a frame of n bytes of user data behind the offset: 1 + ceil(n / 64), and 1 more if the last 64 of them, or
-// fewer, are more than 48 (the engine's), or with an offset of 50; 3 at least, in which its number is judged again.
-// OCB3: 2 + ceil(n / 64), and 4 at least if n is no multiple of 16.
+// fewer, are more than 48 (the engine's); with an offset of 30 2 + ceil(n / 64), with one of 50 3 + ceil(n / 64), as the
+// addresses, and what passes the engine by, have clocks of their own; 3 at least, in which its number is judged again.
+// Without encryption: at most a clock more than its beats. OCB3: 2 + ceil(n / 64), and 4 at least if n is no multiple of 16.
 //
 //   CHANNELS    channels, a power of two from 2 to 64, with four associations each
 //   USER        bits of tuser that travel with a frame, at least 1

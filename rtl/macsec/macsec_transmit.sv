@@ -15,8 +15,9 @@
 // unless the channel omits it.
 //
 // Clocks for an encrypted frame of n bytes of user data behind the offset: 1 + ceil(n / 64), and 1 more if its last 64 bytes
-// are more than 48, since engine and ICV want a place of their own then, and 1 more with an offset of 50. For one without
-// encryption: a clock more than its beats.
+// are more than 48, since engine and ICV want a place of their own then. With an offset of 50 1 more, and another one if the
+// frame's last piece leaves a rest: the next frame, which begins with 64 bytes at once, waits for it. For a frame without
+// encryption: at most a clock more than its beats.
 //
 //   CHANNELS    channels, a power of two from 2 to 64, with four associations each
 //   USER        bits of tuser that travel with a frame, at least 1

@@ -616,11 +616,19 @@ async def clocks_per_frame_match_the_header(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
-    association = Association(0, SCIS[0], 0, key(0))
-    await bench.use(association)
-    end = association.other_end()
     frames = 24
-    for data_bytes, clocks in ((48, 3), (49, 3), (64, 3), (65, 3), (128, 4), (129, 4)):
-        for _ in range(frames):
-            await bench.send(sealed_by(end, some_frame(rng, SCIS[0][:6], data_bytes)))
-        assert await clocks_per_frame(dut, frames) == clocks, data_bytes
+    # Whether user data are encrypted, the offset, and clocks by the bytes behind it.
+    kinds = (
+        (True, 0, ((48, 3), (49, 3), (64, 3), (65, 3), (128, 4), (129, 4))),
+        (True, 30, ((64, 3), (65, 4), (128, 4), (129, 5))),
+        (True, 50, ((1, 4), (64, 4), (65, 5))),
+        (False, 0, ((100, 3), (101, 4))),
+    )
+    for an, (encrypt, offset, cases) in enumerate(kinds):
+        association = Association(0, SCIS[0], an, key(an), encrypt=encrypt, offset=offset)
+        await bench.use(association)
+        end = association.other_end()
+        for data_bytes, clocks in cases:
+            for _ in range(frames):
+                await bench.send(sealed_by(end, some_frame(rng, SCIS[0][:6], offset + data_bytes)))
+            assert await clocks_per_frame(dut, frames) == clocks, (encrypt, offset, data_bytes)

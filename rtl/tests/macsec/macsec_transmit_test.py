@@ -490,9 +490,17 @@ async def clocks_per_frame_match_the_header(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
-    await bench.use(Association(0, SCIS[0], 0, key(0)))
     frames = 24
-    for data_bytes, clocks in ((48, 2), (49, 3), (64, 3), (65, 3), (112, 3), (113, 4)):
-        for _ in range(frames):
-            await bench.send(0, some_frame(rng, SCIS[0][:6], data_bytes))
-        assert await clocks_per_frame(dut, frames) == clocks, data_bytes
+    # Whether user data are encrypted, the offset, and clocks by the bytes behind it.
+    kinds = (
+        (True, 0, ((48, 2), (49, 3), (64, 3), (65, 3), (112, 3), (113, 4))),
+        (True, 30, ((48, 2), (49, 3), (65, 3))),
+        (True, 50, ((34, 3), (35, 4), (49, 5), (50, 4), (65, 4))),
+        (False, 0, ((99, 4), (100, 3), (101, 4))),
+    )
+    for an, (encrypt, offset, cases) in enumerate(kinds):
+        await bench.use(Association(0, SCIS[0], an, key(an), encrypt=encrypt, offset=offset))
+        for data_bytes, clocks in cases:
+            for _ in range(frames):
+                await bench.send(0, some_frame(rng, SCIS[0][:6], offset + data_bytes))
+            assert await clocks_per_frame(dut, frames) == clocks, (encrypt, offset, data_bytes)
