@@ -7,9 +7,10 @@ verible checks all files. Verilator -Wall and slang elaborate every file list, e
 crates/sealcomb-rtl, and the variants of MACsec. slang, the strictest about the language, also checks the
 remaining files: properties, testbenches and models.
 
-Four further checks: the tops refuse parameters out of range, with a message; the cores have no memory outside
+Five further checks: the tops refuse parameters out of range, with a message; the cores have no memory outside
 the files that another technology replaces; each memory has the Quartus attribute that matches its
-`ram_style`; and no `always_comb` calls a package function, since Icarus 11 does not terminate on those.
+`ram_style`; a FIFO whose writer ignores `s_ready` asserts that it has room; and no `always_comb` calls a
+package function, since Icarus 11 does not terminate on those.
 
 --verilator COMMAND  a Verilator to use, repeatable; `verilator` by default
 NAME                 only the tops whose name contains one of these
@@ -152,6 +153,16 @@ def loose_memories(file: str) -> str:
     return "".join(f"{file}: {name} is a memory; use an instance of ram_1r1w or ram_lut\n" for name in loose)
 
 
+def unchecked_fifos(file: str) -> str:
+    """Reports instances of stream_fifo whose writer ignores `s_ready`, without the assertion of CREDITS=1."""
+    text = (RTL / file).read_text()
+    found = ""
+    for fifo in re.finditer(r"\bstream_fifo #\((.*?)\n *\) (\w+) \((.*?)\n *\);", text, re.DOTALL):
+        if re.search(r"\.s_ready\((unused.*)?\)", fifo[3]) and ".CREDITS(1)" not in fifo[1]:
+            found += f"{file}: {fifo[2]} needs CREDITS(1), since its writer ignores s_ready\n"
+    return found
+
+
 def package_calls(file: str) -> str:
     """Reports calls of package functions in `always_comb`. Icarus 11 re-evaluates such a block at every
     other call of the function, so two of them never settle."""
@@ -198,6 +209,7 @@ def main() -> int:
     output = findings([str(TOOLS / "verible-verilog-lint"), "--rules_config", "verible.rules", *files])
     output += "".join(map(style_mismatches, files))
     output += "".join(map(loose_memories, files))
+    output += "".join(map(unchecked_fifos, files))
     output += "".join(map(package_calls, files))
     print(output, end="")
     failed = int(bool(output))

@@ -62,7 +62,8 @@ module beside_engine
 
     stream_fifo #(
         .WIDTH(2),
-        .DEPTH(FRAMES)
+        .DEPTH(FRAMES),
+        .CREDITS(1)
     ) frames (
         .clk,
         .rst,

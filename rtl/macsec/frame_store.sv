@@ -168,7 +168,8 @@ module frame_store #(
 
     stream_fifo #(
         .WIDTH(16 + SIDE),
-        .DEPTH(FRAMES)
+        .DEPTH(FRAMES),
+        .CREDITS(1)
     ) frames (
         .clk,
         .rst,

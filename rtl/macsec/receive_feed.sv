@@ -247,7 +247,8 @@ module receive_feed
 
     stream_fifo #(
         .WIDTH(195),
-        .DEPTH(8)
+        .DEPTH(8),
+        .CREDITS(1)
     ) icvs (
         .clk,
         .rst,

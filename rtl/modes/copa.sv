@@ -493,7 +493,8 @@ module copa #(
     // A FIFO with an output register, because its output selects among the other queues.
     stream_fifo #(
         .WIDTH(3),
-        .DEPTH(PACKETS)
+        .DEPTH(PACKETS),
+        .CREDITS(1)
     ) packets (
         .clk,
         .rst,
@@ -560,7 +561,8 @@ module copa #(
 
     stream_fifo #(
         .WIDTH(128 + 6),
-        .DEPTH(FIFO)
+        .DEPTH(FIFO),
+        .CREDITS(1)
     ) fifo (
         .clk,
         .rst,

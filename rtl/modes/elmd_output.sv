@@ -165,7 +165,8 @@ module elmd_output #(
 
     stream_fifo #(
         .WIDTH(135),
-        .DEPTH(FIFO)
+        .DEPTH(FIFO),
+        .CREDITS(1)
     ) fifo (
         .clk,
         .rst,
@@ -181,7 +182,8 @@ module elmd_output #(
 
     stream_fifo #(
         .WIDTH(1),
-        .DEPTH(FIFO)
+        .DEPTH(FIFO),
+        .CREDITS(1)
     ) verdicts (
         .clk,
         .rst,

@@ -547,7 +547,8 @@ module eme2 #(
     // A FIFO with an output register, because its output selects among the other queues.
     stream_fifo #(
         .WIDTH(1),
-        .DEPTH(PACKETS)
+        .DEPTH(PACKETS),
+        .CREDITS(1)
     ) packets (
         .clk,
         .rst,
@@ -602,7 +603,8 @@ module eme2 #(
     );
     stream_fifo #(
         .WIDTH(128 + 6),
-        .DEPTH(FIFO)
+        .DEPTH(FIFO),
+        .CREDITS(1)
     ) fifo (
         .clk,
         .rst,

@@ -85,7 +85,8 @@ module eme2_second #(
     // A FIFO with an output register, because the slot of its output decides whether a message begins.
     stream_fifo #(
         .WIDTH(22),
-        .DEPTH(QUEUE)
+        .DEPTH(QUEUE),
+        .CREDITS(1)
     ) messages (
         .clk,
         .rst,

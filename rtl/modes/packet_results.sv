@@ -108,7 +108,8 @@ module packet_results #(
 
     stream_fifo #(
         .WIDTH(135),
-        .DEPTH(FIFO)
+        .DEPTH(FIFO),
+        .CREDITS(1)
     ) beats (
         .clk,
         .rst,
@@ -124,7 +125,8 @@ module packet_results #(
 
     stream_fifo #(
         .WIDTH(1),
-        .DEPTH(FIFO)
+        .DEPTH(FIFO),
+        .CREDITS(1)
     ) holds (
         .clk,
         .rst,
@@ -167,7 +169,8 @@ module packet_results #(
 
     stream_fifo #(
         .WIDTH(130),
-        .DEPTH(PACKETS)
+        .DEPTH(PACKETS),
+        .CREDITS(1)
     ) tags (
         .clk,
         .rst,
@@ -183,7 +186,8 @@ module packet_results #(
 
     stream_fifo #(
         .WIDTH(2),
-        .DEPTH(PACKETS)
+        .DEPTH(PACKETS),
+        .CREDITS(1)
     ) verdicts (
         .clk,
         .rst,

@@ -228,7 +228,8 @@ module ecb #(
 
     stream_fifo #(
         .WIDTH(1),
-        .DEPTH(FIFO)
+        .DEPTH(FIFO),
+        .CREDITS(1)
     ) verdicts (
         .clk(clk),
         .rst(rst),
@@ -260,7 +261,8 @@ module ecb #(
     logic [127:0] out_block;
     stream_fifo #(
         .WIDTH(130),
-        .DEPTH(FIFO)
+        .DEPTH(FIFO),
+        .CREDITS(1)
     ) blocks (
         .clk(clk),
         .rst(rst),
@@ -281,7 +283,8 @@ module ecb #(
     // Verdicts may wait for m_tag indefinitely: no command is taken without room for its verdict.
     stream_fifo #(
         .WIDTH(1),
-        .DEPTH(32)
+        .DEPTH(32),
+        .CREDITS(1)
     ) tags (
         .clk(clk),
         .rst(rst),
