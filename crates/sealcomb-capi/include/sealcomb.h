@@ -199,6 +199,8 @@ typedef struct sealcomb_key sealcomb_key;
  *   the last one.
  * - GMAC and CMAC: the data to authenticate, as additional data in pieces of any size.
  *
+ * An empty piece of the message changes nothing, and every algorithm takes it.
+ *
  * A stream may be used by one thread at a time. Streams require a library with the feature `hazmat`; without it,
  * `sealcomb_stream_new` fails.
  */
@@ -1000,7 +1002,8 @@ enum sealcomb_status sealcomb_stream_begin_open(struct sealcomb_stream *stream,
  * @param aad the next bytes; may be NULL if `aad_bytes` is 0
  * @param aad_bytes their number
  * @retval SEALCOMB_OK success
- * @retval SEALCOMB_ERROR_STREAM_ORDER no message has begun, it has ended, or, for GCM, its text has begun
+ * @retval SEALCOMB_ERROR_STREAM_ORDER no message has begun, it has ended, or, for GCM, its text has begun, even if
+ * `aad_bytes` is 0
  * @retval SEALCOMB_ERROR_AAD_TOO_LONG the additional data exceeds the mode's limit; the stream is unchanged
  * @retval SEALCOMB_ERROR_POINTER `stream` is NULL, or the pointer or size of the bytes is invalid
  */
@@ -1022,9 +1025,10 @@ enum sealcomb_status sealcomb_stream_aad(struct sealcomb_stream *stream,
  * @param output_bytes space at `output` in bytes: at least `bytes`
  * @retval SEALCOMB_OK success
  * @retval SEALCOMB_ERROR_STREAM_ORDER no message has begun, or it has ended
- * @retval SEALCOMB_ERROR_MESSAGE_LENGTH for OCB3, the previous piece was not a multiple of 16 bytes
+ * @retval SEALCOMB_ERROR_MESSAGE_LENGTH for OCB3, the previous piece was not a multiple of 16 bytes, and `bytes` is
+ * not 0
  * @retval SEALCOMB_ERROR_MESSAGE_TOO_LONG the message exceeds the mode's limit
- * @retval SEALCOMB_ERROR_TAKES_NO_MESSAGE the algorithm is a MAC
+ * @retval SEALCOMB_ERROR_TAKES_NO_MESSAGE the algorithm is a MAC, and `bytes` is not 0
  * @retval SEALCOMB_ERROR_OUTPUT_TOO_SHORT `output_bytes` is less than `bytes`
  * @retval SEALCOMB_ERROR_OVERLAP the buffers overlap other than in place
  * @retval SEALCOMB_ERROR_POINTER `stream` is NULL, or a pointer or size is invalid

@@ -236,8 +236,12 @@ fn gcms_counter_overflows_in_any_piece() {
 fn a_stream_refuses_misuse_and_stays_unchanged() {
     let aead = |id: &str| key(Algorithm::by_id(id).unwrap(), Backend::best());
     let new = |id: &str, nonce: &[u8]| Stream::new(aead(id), Direction::Seal, nonce);
-    assert_eq!(new("aes128-ccm", &[0; 12]).err(), Some(Error::NotInPieces));
-    assert_eq!(new("aes128-gcm-siv", &[0; 12]).err(), Some(Error::NotInPieces));
+    for algorithm in ALGORITHMS {
+        let refused = new(algorithm.id, &bytes(algorithm.nonce_bytes)).err();
+        let expected =
+            if algorithms().any(|other| other.id == algorithm.id) { None } else { Some(Error::NotInPieces) };
+        assert_eq!(refused, expected, "{algorithm:?}");
+    }
     let [gcm, ocb3] = ["aes128-gcm", "aes128-ocb3-t128"].map(|id| Algorithm::by_id(id).unwrap());
     assert_eq!(new(gcm.id, &[]).err(), Some(misuse::nonce_length(gcm, 0)));
     assert_eq!(new(ocb3.id, &[0; 16]).err(), Some(misuse::nonce_length(ocb3, 16)));
@@ -265,6 +269,7 @@ fn a_stream_refuses_misuse_and_stays_unchanged() {
     assert_eq!(short, [0; 9]);
     stream.update(&mut data).unwrap();
     assert_eq!(stream.aad(b"late"), Err(Error::AadAfterMessage));
+    assert_eq!(stream.aad(b""), Err(Error::AadAfterMessage));
     assert_eq!(stream.clone().finish(&mut short), Err(misuse::tag_length(gcm, 9)));
     assert_eq!(stream.clone().verify(&[0; 15]), Err(misuse::tag_length(gcm, 15).into()));
     assert_eq!(stream.clone().verify(&[0; 16]), Err(Forged.into()));
@@ -286,6 +291,36 @@ fn a_stream_refuses_misuse_and_stays_unchanged() {
     for id in ["aes128-gmac", "aes256-cmac"] {
         let nonce = bytes(Algorithm::by_id(id).unwrap().nonce_bytes);
         assert_eq!(new(id, &nonce).unwrap().update(&mut [0; 1]), Err(Error::TakesNoMessage));
+    }
+}
+
+/// Every algorithm takes empty pieces of the message, whatever precedes them.
+#[test]
+fn an_empty_piece_of_the_message_changes_nothing() {
+    for algorithm in algorithms() {
+        let key = key(algorithm, Backend::best());
+        let nonce = bytes(algorithm.nonce_bytes);
+        for len in [0, 1, 16, 40] {
+            let message = if algorithm.kind == Kind::Mac { vec![] } else { bytes(len) };
+            let whole = whole(&key, &nonce, &bytes(len), &message);
+            let mut stream = Stream::new(key.clone(), Direction::Seal, &nonce).unwrap();
+            let empty = |stream: &mut Stream| {
+                stream.update(&mut []).unwrap();
+                stream.update_to(b"", &mut [7]).unwrap();
+            };
+            empty(&mut stream);
+            stream.aad(&whole.aad).unwrap();
+            empty(&mut stream);
+            let mut data = message.clone();
+            if !data.is_empty() {
+                stream.update(&mut data).unwrap();
+            }
+            empty(&mut stream);
+            assert_eq!(data, whole.sealed, "{algorithm:?} {len}");
+            assert_eq!(stream.verify(&whole.tag), Ok(()), "{algorithm:?} {len}");
+            assert_eq!(stream.update(&mut []), Err(Error::MessageEnded));
+            assert_eq!(stream.update_to(b"", &mut []), Err(Error::MessageEnded));
+        }
     }
 }
 

@@ -34,7 +34,8 @@ pub enum Direction {
 /// A nonce must be unique per message: a clone of a sealing stream that continues with different data reuses the
 /// nonce.
 ///
-/// A message of one piece costs about as much as with [`Key::seal_in_place`].
+/// A message of one piece costs about as much as with [`Key::seal_in_place`]. An empty piece of the message changes
+/// nothing, and every algorithm takes it.
 ///
 /// | algorithm | additional data | pieces of the message |
 /// |---|---|---|
@@ -125,11 +126,12 @@ impl Stream {
         nonce: &[u8],
         tag_bytes: usize,
     ) -> Result<Self, Error> {
+        // First: keys of ciphers have no streams and tags of 0 bytes.
+        let mode = Mode::of(key.algorithm())?;
         if !(1..=BLOCK).contains(&tag_bytes) {
             let algorithm = key.algorithm().id;
             return Err(Error::TagLength { algorithm, expected: &TAG_LENGTHS, got: tag_bytes });
         }
-        let mode = Mode::of(key.algorithm())?;
         let mut stream = Self(Wiped::new(Running {
             key,
             direction,
@@ -169,8 +171,8 @@ impl Stream {
     /// Authenticates the next bytes of the additional data; for GMAC and CMAC, of the data to authenticate.
     ///
     /// # Errors
-    /// [`Error::AadAfterMessage`] for GCM after the first byte of the message; [`Error::AadTooLong`];
-    /// [`Error::MessageEnded`]. The stream is unchanged in these cases.
+    /// [`Error::AadAfterMessage`] for GCM after the first byte of the message, even if `aad` is empty;
+    /// [`Error::AadTooLong`]; [`Error::MessageEnded`]. The stream is unchanged in these cases.
     pub fn aad(&mut self, aad: &[u8]) -> Result<(), Error> {
         let running = &mut *self.0;
         running.count(aad.len(), 0)?;
@@ -187,9 +189,9 @@ impl Stream {
     /// Encrypts the next bytes of the message in place, or decrypts them **without verifying them**.
     ///
     /// # Errors
-    /// [`Error::TakesNoMessage`] for a MAC; [`Error::MessageTooLong`]; [`Error::MessageEnded`]; and
-    /// [`Error::NotWholeBlocks`] for OCB3 if the previous piece was not a multiple of 16 bytes. Nothing was written
-    /// and the stream is unchanged in these cases.
+    /// [`Error::MessageEnded`]; unless `data` is empty, [`Error::TakesNoMessage`] for a MAC, and
+    /// [`Error::NotWholeBlocks`] for OCB3 if the previous piece was not a multiple of 16 bytes;
+    /// [`Error::MessageTooLong`]. Nothing was written and the stream is unchanged in these cases.
     pub fn update(&mut self, data: &mut [u8]) -> Result<(), Error> {
         self.piece(data.into())
     }
@@ -211,11 +213,10 @@ impl Stream {
         let (bytes, opens) = (data.len(), running.direction == Direction::Open);
         running.count(0, bytes)?;
         match &mut running.mode {
+            _ if bytes == 0 => {}
             Mode::Gcm(gcm) => gcm.update(&running.key, opens, data),
             Mode::Ocb3(ocb3) => {
-                if bytes > 0 {
-                    ocb3.check()?;
-                }
+                ocb3.check()?;
                 ocb3.update(&running.key, opens, data);
             }
             Mode::Cmac(_) => {}

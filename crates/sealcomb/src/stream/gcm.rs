@@ -86,11 +86,9 @@ impl Gcm {
         self.message_bytes == 0 && self.plain_j0 && self.aad_waits()
     }
 
+    /// Processes a piece, which is not empty.
     pub(super) fn update(&mut self, key: &Key, opens: bool, data: InOutBuf<'_, '_, u8>) {
         let bytes = data.len() as u64;
-        if bytes == 0 {
-            return;
-        }
         if self.is_whole() {
             let tag = crypt(key, opens, &self.j0[..12], &self.aad, data);
             self.message_bytes = bytes;

@@ -83,10 +83,8 @@ impl Ocb3 {
         }
     }
 
+    /// Processes a piece, which is not empty.
     pub(super) fn update(&mut self, key: &Key, opens: bool, data: InOutBuf<'_, '_, u8>) {
-        if data.is_empty() {
-            return;
-        }
         if matches!(self.body, Body::Start) && self.usual_tag {
             let bytes = data.len();
             let tag = crypt(key, opens, &self.nonce[BLOCK - self.nonce_bytes..], &[], data);
