@@ -146,7 +146,11 @@ impl Jobs {
                     // SAFETY: guaranteed by the caller. Opening overwrites it with the verdict.
                     Ok(room) => unsafe { self.set(index, SEALCOMB_OK, room) },
                     Err(Refusal::Full) => break,
-                    Err(Refusal::Mistake(status)) => return Err(Mistake { index, status }),
+                    Err(Refusal::Mistake(status)) => {
+                        let found = Mistake { index, status };
+                        // SAFETY: guaranteed by the caller.
+                        return Err(unsafe { self.first_mistake::<D>(found) });
+                    }
                 }
             }
             // A later flight may have an invalid job: find it before anything is written.
@@ -167,7 +171,22 @@ impl Jobs {
         Ok(if forged { SEALCOMB_FORGED } else { SEALCOMB_OK })
     }
 
-    /// Finds the first invalid job of a batch that takes several flights.
+    /// Returns the first mistake of a batch, given one that was found before the library checked the sizes of the
+    /// preceding jobs.
+    ///
+    /// # Safety
+    /// See [`Self::run`].
+    #[cold]
+    unsafe fn first_mistake<D: Direction>(&self, found: Mistake) -> Mistake {
+        // The boundaries between jobs are unknown then.
+        if found.status == SEALCOMB_ERROR_JOB_SIZE {
+            return found;
+        }
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.check::<D>() }.err().unwrap_or(found)
+    }
+
+    /// Finds the first invalid job.
     ///
     /// # Safety
     /// See [`Self::run`].

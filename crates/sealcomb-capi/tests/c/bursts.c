@@ -256,6 +256,34 @@ static void check_mistakes(void) {
     }
 }
 
+/* Of several invalid messages, the first one is reported, whatever the mistakes are. */
+static void check_first_mistakes(void) {
+    static const size_t counts[] = {2, 64, 65, MAX};
+    for (size_t c = 0; c < 4; c++) {
+        for (int opens = 0; opens < 2; opens++) {
+            for (int many = 0; many < 2; many++) {
+                sealcomb_burst burst = make(counts[c], many ? NULL : keys[KEYS - 1], GAPS);
+                burst.nonces = NULL;
+                burst.nonce_bytes = 0;
+                for (size_t i = 0; i < counts[c]; i++) {
+                    key_pointers[i] = keys[KEYS - 1];
+                    messages[i] = data[i];
+                    message_bytes[i] = 0;
+                    aad_pointers[i] = aads[i];
+                    aad_bytes[i] = 20;
+                }
+                /* The library finds the first mistake, and this interface the second. */
+                message_bytes[0] = 1;
+                aad_pointers[counts[c] - 1] = NULL;
+                EXPECT(SEALCOMB_ERROR_TAKES_NO_MESSAGE, opens ? sealcomb_burst_open(&burst) : sealcomb_burst_seal(&burst));
+                for (size_t i = 0; i < counts[c]; i++) {
+                    CHECK(statuses[i] == (i == 0 ? SEALCOMB_ERROR_TAKES_NO_MESSAGE : SEALCOMB_NOT_DONE));
+                }
+            }
+        }
+    }
+}
+
 static void check_many_keys(void) {
     enum { COUNT = 100, STRIDE = 40 };
     static uint8_t secrets[COUNT * STRIDE];
@@ -286,6 +314,7 @@ int main(void) {
     for (size_t k = 0; k < KEYS; k++) keys[k] = new_key(ids[k]);
     check_results();
     check_mistakes();
+    check_first_mistakes();
     check_many_keys();
     for (size_t k = 0; k < KEYS; k++) sealcomb_key_free(keys[k]);
     printf("bursts: passed\n");

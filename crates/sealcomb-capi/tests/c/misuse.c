@@ -145,6 +145,41 @@ static void check_jobs(void) {
     EXPECT(SEALCOMB_OK, sealcomb_open_batch(NULL, 0));
 }
 
+/* Of several invalid jobs, the first one is reported, whatever the mistakes are. */
+static void check_first_mistakes(void) {
+    enum { MAX_JOBS = 300 };
+    static const struct {
+        mistake *make;
+        sealcomb_status status;
+    } mistakes[] = {
+        {no_tag, SEALCOMB_ERROR_POINTER},
+        {short_nonce, SEALCOMB_ERROR_NONCE_LENGTH},
+        {short_tag, SEALCOMB_ERROR_TAG_LENGTH},
+        {tag_in_output, SEALCOMB_ERROR_OVERLAP},
+        {short_output, SEALCOMB_ERROR_OUTPUT_TOO_SHORT},
+        {message_for_a_mac, SEALCOMB_ERROR_TAKES_NO_MESSAGE},
+    };
+    enum { MISTAKES = sizeof mistakes / sizeof mistakes[0] };
+    static const size_t counts[] = {2, 128, 129, MAX_JOBS}, seconds[] = {1, 127, 128, MAX_JOBS - 1};
+    static filled all[MAX_JOBS];
+    static sealcomb_job jobs[MAX_JOBS];
+    for (size_t n = 0; n < sizeof counts / sizeof counts[0] * 4 * MISTAKES * MISTAKES * 2; n++) {
+        size_t count = counts[n % 4], second = seconds[n / 4 % 4], a = n / 16 % MISTAKES, b = n / 16 / MISTAKES % MISTAKES;
+        bool opens = n / 16 / MISTAKES / MISTAKES == 1;
+        if (second >= count) continue;
+        for (size_t i = 0; i < count; i++) {
+            fill(&all[i]);
+            if (i == 0) mistakes[a].make(&all[i]);
+            if (i == second) mistakes[b].make(&all[i]);
+            jobs[i] = all[i].job;
+        }
+        EXPECT(mistakes[a].status, opens ? sealcomb_open_batch(jobs, count) : sealcomb_seal_batch(jobs, count));
+        for (size_t i = 0; i < count; i++) {
+            CHECK(is_untouched(&all[i]) && jobs[i].status == (i == 0 ? mistakes[a].status : SEALCOMB_NOT_DONE));
+        }
+    }
+}
+
 /* Adjacent buffers are accepted; a tag within another buffer only if both are read. */
 static void check_adjacent_buffers(void) {
     filled f;
@@ -325,6 +360,7 @@ int main(void) {
     gcm = new_key("aes128-gcm");
     cmac = new_key("aes128-cmac");
     check_jobs();
+    check_first_mistakes();
     check_adjacent_buffers();
     check_larger_jobs();
     check_nothing();
