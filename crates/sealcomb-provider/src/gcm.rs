@@ -29,6 +29,8 @@ pub(crate) struct Gcm {
     stream: Option<Stream>,
     /// Whether the IV has a fixed part and a counter, so that the next IV can be generated.
     has_counter: bool,
+    /// Whether a message has used the IV, and the counter was not incremented since.
+    iv_is_used: bool,
     /// Size in bytes of the last tag set or computed.
     tag_bytes: Option<usize>,
     /// The additional data of the next TLS record.
@@ -48,6 +50,7 @@ impl Gcm {
         }
         self.base.tag.begin(self.base.encrypts);
         self.base.state = Iv::Running(());
+        self.iv_is_used = true;
         self.stream.as_mut()
     }
 
@@ -137,9 +140,11 @@ impl Gcm {
         }
     }
 
-    /// Copies the last bytes of the next IV to `part`.
+    /// Copies the last bytes of the next IV to `part`. Fails if a message was encrypted under this IV, which was set
+    /// and not generated: OpenSSL would encrypt a second one.
     fn copy_iv_end(&self, part: &mut [u8]) -> Option<()> {
-        if !self.has_counter || self.key.is_none() || self.base.iv_bytes < COUNTER {
+        let is_used = self.base.encrypts && self.iv_is_used;
+        if !self.has_counter || is_used || self.key.is_none() || self.base.iv_bytes < COUNTER {
             return None;
         }
         part.copy_from_slice(&self.base.iv()[self.base.iv_bytes.checked_sub(part.len())?..]);
@@ -147,6 +152,7 @@ impl Gcm {
     }
 
     fn increment_counter(&mut self) {
+        self.iv_is_used = false;
         let counter = &mut self.base.iv[self.base.iv_bytes - COUNTER..self.base.iv_bytes];
         for byte in counter.iter_mut().rev() {
             *byte = byte.wrapping_add(1);
@@ -199,6 +205,7 @@ impl Gcm {
             }
         }
         self.has_counter = true;
+        self.iv_is_used = false;
         self.base.state = Iv::Buffered;
         self.base.tag.begin(self.base.encrypts);
         Some(())
@@ -234,6 +241,7 @@ impl Cipher for Gcm {
             key: None,
             stream: None,
             has_counter: false,
+            iv_is_used: false,
             tag_bytes: None,
             tls_header: None,
             records: 0,
@@ -243,6 +251,7 @@ impl Cipher for Gcm {
     fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()> {
         self.base.set_direction(encrypts);
         self.base.set_iv(iv, 1..=IV_BYTES)?;
+        self.iv_is_used &= iv.is_none();
         if let Some(key) = key {
             self.key = Some(cipher::key("gcm", key, self.base.key_bytes)?);
             self.stream = None;

@@ -35,6 +35,7 @@ enum { THEIRS, OURS, MAX_BYTES = 20000, BUFFER = MAX_BYTES + 64, CALLS = 24 };
     X(AFTER_FORGED, "rejected: continuing a message after a failed verification") \
     X(STALE_TAG, "rejected: using the tag of another message, or none") \
     X(HELD_BYTES, "OCB, rejected: continuing after an init within a block (OpenSSL discards the partial block)") \
+    X(IV_USED, "GCM, rejected: generating an IV that has encrypted a message, as it was set (OpenSSL encrypts another message under it)") \
     X(TAG_LENGTH_WITHIN, "OCB, rejected: changing the tag size within a message") \
     X(CCM_LENGTHS, "CCM, rejected: IV or tag size changed after setting the key (OpenSSL uses the old sizes and truncates the IV)") \
     X(CCM_AAD, "CCM, rejected: additional data in pieces (OpenSSL authenticates only the last one)") \
@@ -140,6 +141,8 @@ static struct {
     /* Leading bytes of the IV buffer that are equal on both sides: 0 after a random IV. */
     int same_iv_bytes;
     int counts, drawn, tls, ended, failed, monitored;
+    /* GCM: whether a message has used the current IV, and no other one was generated or set since. */
+    int used_iv;
     /* OCB: buffered bytes of the message and of the additional data. */
     int held, held_aad;
     /* CCM: whether the message length was set, the length, whether IV or tag size changed since the key was set,
@@ -174,6 +177,7 @@ static void restart(int encrypts) {
         if (!EVP_CipherInit_ex2(it.ctx[p], it.cipher[p], NULL, NULL, encrypts, NULL)) fail("cannot create a context");
     }
     it.encrypts = encrypts;
+    it.used_iv = 0;
     it.has_key = it.expects_tag = it.has_tag = it.spoiled_tag = it.counts = it.drawn = it.tls = it.ended = 0;
     it.held = it.held_aad = it.stale_lengths = it.has_aad = it.sealed = it.has_length = it.failed = it.monitored = 0;
     it.phase = UNSET;
@@ -217,6 +221,7 @@ static void new_iv(void) {
     if (it.same_iv_bytes < it.iv_bytes) it.same_iv_bytes = it.iv_bytes;
     it.broken = NONE;
     it.drawn = it.held = it.held_aad = it.ended = it.failed = it.has_aad = it.sealed = it.has_tag = it.monitored = 0;
+    it.used_iv = 0;
     clear_message();
 }
 
@@ -286,7 +291,10 @@ static void start(void) {
         it.same_iv_bytes = 0;
         random_ivs++;
     }
-    if (it.phase == BUFFERED) it.phase = RUNNING;
+    if (it.phase == BUFFERED) {
+        it.phase = RUNNING;
+        it.used_iv = 1;
+    }
 }
 
 /* Records that the current IV has encrypted data or computed a tag. */
@@ -460,7 +468,7 @@ static void finish(void) {
     if (!both) {
         if (it.has_key && (it.phase == RUNNING || it.phase == BUFFERED) && it.broken == NONE) {
             forged += it.expects_tag;
-            it.phase = RUNNING;
+            start();
             it.broken = AFTER_FORGED;
             it.expects_tag = 0;
             it.held = 0;
@@ -588,7 +596,8 @@ static void generate_iv(void) {
     note("  generate an IV, %d bytes\n", bytes);
     int known = read_iv(OURS, iv);
     for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_GCM_IV_GEN, bytes, part[p]);
-    if (outcome("generate an IV", r[0], r[1], NONE) <= 0) return;
+    if (outcome("generate an IV", r[0], r[1], it.encrypts && it.used_iv ? IV_USED : NONE) <= 0) return;
+    if (it.encrypts && it.used_iv) fail("an IV that has encrypted a message is generated");
     if (memcmp(part[0], part[1], sizeof part[0]) != 0 || !known) fail("the generated IVs differ");
     new_iv();
     it.phase = RUNNING;
@@ -605,7 +614,7 @@ static void set_counter(void) {
     for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_GCM_SET_IV_INV, bytes, part);
     if (outcome("set the counter", r[0], r[1], NONE) <= 0) return;
     new_iv();
-    it.phase = RUNNING;
+    start();
     memset(iv_now, 0, sizeof iv_now);
     if (!read_iv(OURS, iv_now)) fail("cannot read the IV");
 }
@@ -641,8 +650,9 @@ static void record(void) {
     } else {
         for (int p = 0; p < 2; p++) r[p] = EVP_CipherUpdate(it.ctx[p], buffer[p], &n[p], buffer[p], count);
     }
-    int both = outcome("record", r[0], r[1], NONE);
+    int reuses = it.mode == GCM && it.encrypts && it.used_iv, both = outcome("record", r[0], r[1], reuses ? IV_USED : NONE);
     if (both < 0) return;
+    if (both > 0 && reuses) fail("a record has an IV that has encrypted a message");
     if (both > 0) {
         if (n[0] != n[1] || memcmp(buffer[0] + (it.encrypts ? 0 : 8), buffer[1] + (it.encrypts ? 0 : 8), (size_t)n[0]) != 0) {
             fail("record: the outputs differ");
