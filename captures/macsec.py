@@ -162,8 +162,10 @@ def demonstrate(args: argparse.Namespace, folder: Path) -> None:
     plain_file, sealed_file = folder / "plain.pcap", folder / "sealed.pcap"
     plain = frames_for_all_associations()
     write(plain_file, plain)
-    # Keeps packet numbers out of the user's state directory.
-    environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state")}
+    # Keeps packet numbers out of the user's state directories, and cargo in its own.
+    tools = {f"{name.upper()}_HOME": str(Path.home() / f".{name}") for name in ("cargo", "rustup")}
+    state = str(folder / "state")
+    environment = {**tools, **os.environ, "XDG_STATE_HOME": state, "HOME": state}
     seal = [*macsec, "seal", plain_file, sealed_file, "--sa", sa_file]
     subprocess.run(seal, check=True, cwd=ROOT, env=environment)
     sealed = read(sealed_file)

@@ -86,7 +86,7 @@ def sealcomb(command: str, direction: str, source: Path, target: Path, folder: P
     state = folder / "state"
     shutil.rmtree(state, ignore_errors=True)
     arguments = ["macsec", direction, source, target, "--sa", associations]
-    environment = {**os.environ, "XDG_STATE_HOME": str(state.absolute())}
+    environment = {**os.environ, "XDG_STATE_HOME": str(state.absolute()), "HOME": str(state.absolute())}
     subprocess.run([command, *arguments], check=True, stdout=subprocess.DEVNULL, env=environment)
 
 

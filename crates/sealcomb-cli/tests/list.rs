@@ -193,7 +193,8 @@ fn every_example_in_help_runs_as_printed() {
         for example in seal.into_iter().chain(examples) {
             let mut shell = Command::new("/bin/sh");
             shell.args(["-c", example]).current_dir(&folder).env_remove("SEALCOMB_BACKEND");
-            shell.env("PATH", binary.parent().unwrap()).env("XDG_STATE_HOME", folder.path().join("state"));
+            shell.env("PATH", binary.parent().unwrap());
+            shell.env("XDG_STATE_HOME", folder.path().join("state")).env("HOME", "/dev/null");
             let output = shell.output().unwrap();
             assert!(output.status.success(), "{example}\n{}", String::from_utf8_lossy(&output.stderr));
         }

@@ -34,6 +34,7 @@ fn the_commands_of_the_readme_run() {
             .args(arguments)
             .current_dir(&folder)
             .env("XDG_STATE_HOME", folder.path().join("state"))
+            .env("HOME", "/dev/null")
             .env_remove("SEALCOMB_BACKEND")
             .output()
             .unwrap();

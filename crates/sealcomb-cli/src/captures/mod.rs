@@ -26,8 +26,8 @@ use sequences::{KeyFile, Sequences};
 use tally::{Cause, Tally};
 use writer::Writer;
 
-/// Locks the sequence numbers of `keys` for this run and reads them, from the directory `state` or the user's state
-/// directory.
+/// Locks the sequence numbers of `keys` for this run and reads them, from the directory `state` and the user's state
+/// directories.
 pub(crate) fn take_sequences(
     state: Option<&Path>,
     file: KeyFile<'_>,

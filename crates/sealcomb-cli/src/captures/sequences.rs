@@ -5,10 +5,10 @@
 //! the reservation is on disk before the first packet is sealed under it. The reserved numbers of a killed run count
 //! as used. Locks ensure that only one run at a time uses a key.
 //!
-//! The directory is the user's state directory or one that the user names. In the latter case the numbers are also
-//! stored in the user's state directory if it is writable, so that runs with and without a named directory never
-//! repeat each other's numbers. If the user's state directory exists but cannot be trusted or read, no other
-//! directory replaces it: the numbers in it may be used.
+//! The directory is one that the user names, or else the first of the user's state directories. The numbers are also
+//! stored in the other state directories of the user that are writable, so that runs with and without a named directory
+//! or `$XDG_STATE_HOME` never repeat each other's numbers. If one of these exists but cannot be trusted or read, no
+//! other directory replaces it: the numbers in it may be used.
 
 mod file;
 mod folder;
@@ -71,7 +71,7 @@ pub(crate) struct Sequences {
 }
 
 impl Sequences {
-    /// Locks the numbers of `keys` for this run, in the directory `named` or else in the user's state directory. If
+    /// Locks the numbers of `keys` for this run, in the directory `named` and in the user's state directories. If
     /// another run holds one of the locks, calls `waiting` and waits for it.
     pub(crate) fn open(
         named: Option<&Path>,
@@ -145,16 +145,18 @@ fn merge(last: &mut BTreeMap<Fingerprint, u64>, other: &BTreeMap<Fingerprint, u6
 
 /// Returns the directories to read and write, and those to read only.
 fn folders(named: Option<&Path>) -> Result<(Vec<Folder>, Vec<Folder>)> {
-    let of_user = folder::of_user();
-    let Some(named) = named else {
-        let path = of_user.ok_or_else(|| anyhow!("no home directory found: {REPLACE}"))?;
-        return Ok((vec![Folder::prepare(&path, false)?], vec![]));
+    let mut others = folder::of_user().into_iter();
+    let first = match named {
+        Some(named) => Folder::prepare(named, true)?,
+        None => {
+            let path = others.next().ok_or_else(|| anyhow!("no home directory found: {REPLACE}"))?;
+            Folder::prepare(&path, false)?
+        }
     };
-    let mut writable = vec![Folder::prepare(named, true)?];
-    let mut unwritable = Vec::new();
-    if let Some(path) = of_user {
+    let (mut writable, mut unwritable) = (vec![first], Vec::new());
+    for path in others {
         match Folder::prepare(&path, false) {
-            Ok(folder) if folder.path() == writable[0].path() => {}
+            Ok(folder) if writable.iter().any(|other| other.is_same(&folder)) => {}
             Ok(folder) if folder.is_writable() => writable.push(folder),
             Ok(folder) => unwritable.push(folder),
             Err(_) if folder::is_missing(&path) => {}

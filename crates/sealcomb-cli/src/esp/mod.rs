@@ -67,9 +67,9 @@ Sequence numbers:
   Counter modes build their nonces from sequence numbers. A nonce that repeats under one key
   reveals the plaintexts. Each run therefore continues after the last number used under the same
   key, wherever the SA file is. The last numbers are stored per key and user in
-  $XDG_STATE_HOME/sealcomb, in ~/.local/state/sealcomb, or in the directory given by --state. Never
-  delete them or restore an older copy. An SA file owned by another user is rejected, because that
-  user's numbers are stored separately.
+  ~/.local/state/sealcomb, and also in $XDG_STATE_HOME/sealcomb and in the directory given by
+  --state, if there are any. Never delete them or restore an older copy. An SA file owned by another
+  user is rejected, because that user's numbers are stored separately.
 
 Packet lengths:
   A packet has the length in its header. If that is 0 because of segmentation offload, the length of

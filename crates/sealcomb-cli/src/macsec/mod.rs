@@ -61,11 +61,11 @@ const SEAL_HELP: &str = "\
 Packet numbers:
   Nonces are built from packet numbers. A nonce that repeats under one key reveals the plaintexts.
   Each run therefore continues after the last number used under the same key, wherever the SA file
-  is. The last numbers are stored per key and user in $XDG_STATE_HOME/sealcomb, in
-  ~/.local/state/sealcomb, or in the directory given by --state. Never delete them or restore an
-  older copy. An SA file owned by another user is rejected, because that user's numbers are stored
-  separately. When the numbers of an SA are used up, the next SA of the file that protects a frame
-  takes over.
+  is. The last numbers are stored per key and user in ~/.local/state/sealcomb, and also in
+  $XDG_STATE_HOME/sealcomb and in the directory given by --state, if there are any. Never delete
+  them or restore an older copy. An SA file owned by another user is rejected, because that user's
+  numbers are stored separately. When the numbers of an SA are used up, the next SA of the file that
+  protects a frame takes over.
 
 Frame check sequences:
   A frame check sequence (FCS) that the capture declares is removed. The output has none.

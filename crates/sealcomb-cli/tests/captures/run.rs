@@ -121,7 +121,10 @@ fn prepare(words: [&str; 2], sa: &str, capture: &[u8]) -> (TempDir, Command, Pat
     fs::write(&sa_file, sa).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_sealcomb"));
     command.args(words).args([&input, &output]).arg("--sa").arg(&sa_file);
-    command.env_remove("SEALCOMB_BACKEND").env("XDG_STATE_HOME", folder.path().join("state"));
+    command
+        .env_remove("SEALCOMB_BACKEND")
+        .env("XDG_STATE_HOME", folder.path().join("state"))
+        .env("HOME", "/dev/null");
     (folder, command, output)
 }
 

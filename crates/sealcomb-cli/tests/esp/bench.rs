@@ -92,6 +92,8 @@ impl Bench {
             .arg("--sa")
             .arg(self.path("sa.toml"))
             .env("XDG_STATE_HOME", self.path("state"))
+            // The other state directory of the user, which cannot be created.
+            .env("HOME", "/dev/null")
             .envs(self.backend.iter().map(|backend| ("SEALCOMB_BACKEND", backend)));
         command
     }

@@ -125,7 +125,7 @@ fn a_link_to_the_sa_file_shares_its_state() {
     let output = bench.path("out.pcap");
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sealcomb"));
     command.args(["esp", "seal"]).args([&mixed(), &output]).arg("--sa").arg(link);
-    command.env("XDG_STATE_HOME", bench.path("state"));
+    command.env("XDG_STATE_HOME", bench.path("state")).env("HOME", "/dev/null");
     assert!(command.output().unwrap().status.success());
     assert_eq!(numbers(&read(&output)), (3099, 6196));
 }
@@ -318,6 +318,7 @@ fn numbers_of_an_sa_file_from_a_pipe_are_stored_too() {
             .args([&mixed(), &output])
             .args(["--sa", "/dev/stdin"])
             .env("XDG_STATE_HOME", bench.path("state"))
+            .env("HOME", "/dev/null")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()

@@ -42,17 +42,18 @@ fn sa(world: &World, rng: &mut Rng, owners: &[Owner], step: usize) -> PathBuf {
 }
 
 fn state(world: &World, rng: &mut Rng) -> State {
-    match rng.u8(0..6) {
+    match rng.u8(0..7) {
         0..=1 => State::Xdg,
         2..=3 => State::Home,
         4 => State::Named(world.path("a")),
+        5 => State::OtherXdg(world.path("c")),
         _ => State::Named(world.path("b")),
     }
 }
 
 /// All state files, in all directories.
 fn state_files(world: &World) -> Vec<PathBuf> {
-    let folders = [world.state(), world.path("a"), world.path("b")];
+    let folders = [world.state(), world.path("a"), world.path("b"), world.path("c/sealcomb")];
     let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));

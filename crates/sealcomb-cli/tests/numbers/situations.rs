@@ -76,6 +76,52 @@ fn another_state_directory_does_not_restart_numbers() {
     }
 }
 
+/// Not every program of a user has the variables of the user's shell: a cron job has not.
+#[test]
+fn a_variable_that_only_some_runs_have_does_not_restart_numbers() {
+    for owner in BOTH {
+        let mut world = World::new();
+        let sa = world.write_sa("sa.toml", &[owner], 0);
+        let [a, b] = ["a", "b"].map(|name| State::OtherXdg(world.path(name)));
+        let named = State::Named(world.path("c"));
+        for (i, state) in [&a, &State::Home, &b, &a, &named, &b, &State::Home].into_iter().enumerate() {
+            seal_after(&mut world, owner, &sa, state, 3 * i as u64);
+        }
+    }
+}
+
+/// The locks of such a directory would make a run wait for itself.
+#[test]
+fn a_state_directory_that_is_mounted_twice_is_one() {
+    let mut world = World::new();
+    let owner = Owner::esp(1);
+    let sa = world.write_sa("sa.toml", &[owner], 0);
+    seal_after(&mut world, owner, &sa, &State::Xdg, 0);
+    let [state, mounted] = [world.state(), world.path("mounted")];
+    fs::create_dir(&mounted).unwrap();
+    let confined = |program: &std::ffi::OsStr| {
+        let mut command = Command::new("unshare");
+        let script = "mount --bind \"$0\" \"$1\" && shift && exec \"$@\"";
+        command
+            .args(["--mount", "--map-root-user", "sh", "-c", script])
+            .args([&state, &mounted])
+            .arg(program);
+        command
+    };
+    if !confined("true".as_ref()).output().is_ok_and(|trial| trial.status.success()) {
+        eprintln!("skipped: no directory can be mounted here");
+        return;
+    }
+    let named = State::Named(mounted.clone());
+    let (command, output) = world.command(Protocol::Esp, &sa, &named, "/dev/stdin".as_ref());
+    let mut confined = confined(command.get_program());
+    confined.args(command.get_args()).env("HOME", world.path("home"));
+    confined.env("XDG_STATE_HOME", world.path("home/.local/state"));
+    confined.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let outcome = world.run(confined, &output, &[owner], 1);
+    assert_eq!((outcome.status, outcome.numbers), (Some(0), vec![(owner, 4)]), "{}", outcome.stderr);
+}
+
 #[test]
 fn transmitters_and_protocols_under_one_key_have_separate_numbers() {
     let mut world = World::new();
@@ -382,7 +428,7 @@ fn a_full_file_system_is_refused_and_loses_no_number() {
         return;
     }
     confined.arg(command.get_program()).args(command.get_args());
-    confined.env("XDG_STATE_HOME", world.path("home/.local/state"));
+    confined.env("XDG_STATE_HOME", world.path("home/.local/state")).env("HOME", world.path("home"));
     confined.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let outcome = world.run(confined, &output, &[owner], 1);
     assert_eq!((outcome.status, outcome.numbers.len()), (Some(2), 0), "{}", outcome.stderr);

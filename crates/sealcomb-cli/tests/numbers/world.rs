@@ -104,6 +104,8 @@ pub(crate) enum State {
     Xdg,
     /// The user's state directory, by `$HOME`.
     Home,
+    /// Another `$XDG_STATE_HOME`.
+    OtherXdg(PathBuf),
     /// `--state` with this path.
     Named(PathBuf),
 }
@@ -158,6 +160,7 @@ impl World {
         match state {
             State::Xdg => command.env("XDG_STATE_HOME", self.path("home/.local/state")),
             State::Home => command.env_remove("XDG_STATE_HOME"),
+            State::OtherXdg(path) => command.env("XDG_STATE_HOME", path),
             State::Named(path) => {
                 command.env("XDG_STATE_HOME", self.path("home/.local/state")).arg("--state").arg(path)
             }

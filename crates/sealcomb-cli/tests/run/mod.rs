@@ -77,7 +77,8 @@ pub fn entries(folder: &Path) -> usize {
 
 fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sealcomb"));
-    command.env_remove("SEALCOMB_BACKEND");
+    // Without a home, the user's only state directory is that in `$XDG_STATE_HOME`.
+    command.env_remove("SEALCOMB_BACKEND").env("HOME", "/dev/null");
     command
 }
 

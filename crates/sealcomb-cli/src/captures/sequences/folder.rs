@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{self, DirBuilder, File, Metadata, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,19 +11,23 @@ use sealcomb_numbers::Fingerprint;
 
 use super::{REPAIR, REPLACE, file, not_read, not_stored};
 
-/// Returns the user's state directory: `sealcomb` in `$XDG_STATE_HOME` or in `~/.local/state`.
-pub(super) fn of_user() -> Option<PathBuf> {
+/// Returns the user's state directories: `sealcomb` in `$XDG_STATE_HOME`, if that is set, and in `~/.local/state`. A
+/// variable that only some of the user's programs have set must not restart the numbers.
+pub(super) fn of_user() -> Vec<PathBuf> {
     // The XDG Base Directory Specification requires relative paths to be ignored.
-    let set = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = || std::env::home_dir().filter(|home| home.is_absolute());
-    Some(set.or_else(|| Some(home()?.join(".local/state")))?.join("sealcomb"))
+    let set = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    let default =
+        std::env::home_dir().filter(|home| home.is_absolute()).map(|home| home.join(".local/state"));
+    let folders = set.into_iter().chain(default).filter(|path| path.is_absolute());
+    folders.map(|folder| folder.join("sealcomb")).collect()
 }
 
 /// A directory that exists and that only this user can write.
 pub(super) struct Folder {
     /// Canonical, without symbolic links.
     path: PathBuf,
-    /// Whether the user named it with `--state`. If not, it is the user's state directory.
+    metadata: Metadata,
+    /// Whether the user named it with `--state`. If not, it is a state directory of the user.
     is_named: bool,
     /// The content of the files. While this run holds its locks, no other run changes them.
     last: BTreeMap<Fingerprint, u64>,
@@ -56,11 +60,12 @@ impl Folder {
         if let Some(why) = file::distrust(&metadata) {
             return Err(refused(&path, &why));
         }
-        Ok(Self { path, is_named, last: BTreeMap::new() })
+        Ok(Self { path, metadata, is_named, last: BTreeMap::new() })
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+    /// Returns whether this is the same directory, which can have several paths because of bind mounts.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.path == other.path || is_same(&self.metadata, &other.metadata)
     }
 
     /// Returns whether files can be created in the directory.
@@ -68,8 +73,8 @@ impl Folder {
         tempfile::tempfile_in(&self.path).is_ok()
     }
 
-    /// Returns the error for a file that cannot be written. A named directory does not replace the user's state
-    /// directory as long as that is writable.
+    /// Returns the error for a file that cannot be written. A named directory does not replace those of the user as
+    /// long as they are writable.
     fn not_stored(&self, path: &Path, error: &io::Error) -> anyhow::Error {
         let advice = if self.is_named || !self.is_writable() { REPLACE } else { REPAIR };
         not_stored(path, &error.kind(), advice)
@@ -184,24 +189,27 @@ fn lock_one(path: &Path, waiting: &mut Option<impl FnOnce(&Path)>) -> io::Result
             Err(TryLockError::Error(error)) => return Err(error),
         }
         // If the file was removed or replaced in the meantime, other runs lock another one.
-        if is_same(&file, path)? {
+        if is_at(&file, path)? {
             return Ok(file);
         }
     }
 }
 
-#[cfg(unix)]
-fn is_same(file: &File, path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
-    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+/// Returns whether an open file still has this path.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        metadata => Ok(identity(metadata?) == identity(file.metadata()?)),
+        metadata => Ok(!cfg!(unix) || is_same(&metadata?, &file.metadata()?)),
     }
 }
 
+#[cfg(unix)]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
 #[cfg(not(unix))]
-#[allow(clippy::unnecessary_wraps, reason = "it can fail on Unix")]
-fn is_same(_: &File, _: &Path) -> io::Result<bool> {
-    Ok(true)
+fn is_same(_: &Metadata, _: &Metadata) -> bool {
+    false
 }
