@@ -13,6 +13,7 @@ mod names;
 mod output;
 mod stdout;
 mod study;
+mod unfinished;
 mod vectors;
 
 use clap::{CommandFactory, Parser, Subcommand};

@@ -3,7 +3,7 @@
 //! ```text
 //! follow symbolic links to the file; stop at one that stands for an open descriptor
 //! if it is a descriptor, a pipe or a device: write it directly
-//! else: write a temporary file in the same directory, and rename it
+//! else: write a file that gets its name when it is complete
 //! ```
 
 use anyhow::{Context, Result};
@@ -11,18 +11,18 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
-/// A file that is being written under a temporary name. [`Output::finish`] renames it; dropping it instead deletes
-/// it.
+use crate::unfinished::Unfinished;
+
+/// A file that is being written. [`Output::finish`] gives it its name; dropping it instead deletes it.
 pub(crate) struct Output {
     path: PathBuf,
     target: Target,
 }
 
 enum Target {
-    /// A temporary file in the directory of the final one, and the path of the latter.
-    Temporary(NamedTempFile, PathBuf),
+    /// A file without a name, and its path when it is complete.
+    Unfinished(Unfinished, PathBuf),
     /// An open descriptor, or an existing pipe or device. It is written directly: a rename would replace it with a
     /// file.
     Stream(File),
@@ -48,12 +48,8 @@ impl Output {
             Ok(metadata) if !metadata.is_file() => File::options().write(true).open(path).map(Target::Stream),
             _ => {
                 let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-                let mut builder = tempfile::Builder::new();
-                builder.prefix(".sealcomb-");
-                #[cfg(unix)]
-                builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-                let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-                Ok(Target::Temporary(file, path))
+                let file = Unfinished::create(folder.unwrap_or(Path::new(".")), true)?;
+                Ok(Target::Unfinished(file, path))
             }
         }
     }
@@ -63,12 +59,10 @@ impl Output {
         place(&self.path).is_some_and(|here| Some(here) == place(&other.path))
     }
 
-    /// Writes `contents` and renames the file to its final name.
+    /// Writes `contents` and gives the file its name.
     pub(crate) fn finish(self, contents: &[u8]) -> Result<()> {
         let written = match self.target {
-            Target::Temporary(mut file, path) => {
-                file.write_all(contents).and_then(|()| file.persist(path).map(drop).map_err(io::Error::from))
-            }
+            Target::Unfinished(mut file, path) => file.write_all(contents).and_then(|()| file.finish(&path)),
             Target::Stream(mut file) => file.write_all(contents),
         };
         written.with_context(|| format!("cannot write {}", self.path.display()))

@@ -37,7 +37,7 @@ pub(crate) fn take_sequences(
     Sequences::open(state, file, keys, waiting)
 }
 
-/// Renames the output to its final name, prints the report and the warnings, and returns the exit status. Once the
+/// Gives the output its name, prints the report and the warnings, and returns the exit status. Once the
 /// output has its name, nothing is an error: status 2 would mean that there is no output.
 pub(crate) fn conclude(
     (input, output): (&Path, &Path),

@@ -1,6 +1,5 @@
 //! Writes captures atomically: the output appears only when it is complete.
 
-use std::fs::Permissions;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,9 +12,9 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
-use tempfile::NamedTempFile;
 
 use crate::output;
+use crate::unfinished::Unfinished;
 
 /// Who may read a capture that is written.
 #[derive(Clone, Copy, PartialEq)]
@@ -26,7 +25,7 @@ pub(crate) enum Readers {
     Owner,
 }
 
-/// A capture that is being written to a temporary file. All its packets have one link type.
+/// A capture that is being written. All its packets have one link type.
 pub(crate) struct Writer {
     target: Target,
     path: PathBuf,
@@ -34,7 +33,7 @@ pub(crate) struct Writer {
     late: u64,
 }
 
-type Buffer = BufWriter<NamedTempFile>;
+type Buffer = BufWriter<Unfinished>;
 
 enum Target {
     Pcap(PcapWriter<Buffer>),
@@ -96,15 +95,9 @@ impl Target {
 /// The snap length in the output: the maximum packet size in bytes that viewers expect.
 const SNAP_BYTES: u32 = 262_144;
 
-/// Permissions of `File::create`, before the umask. Temporary files have mode 600 by default.
-#[cfg(unix)]
-fn any_readers() -> Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o666)
-}
-
 impl Writer {
-    /// Creates a temporary file in the directory of `path`. The format is pcapng if the name ends in `.pcapng`, else
-    /// pcap.
+    /// Begins a capture, which appears at `path` when it is complete. The format is pcapng if the name ends in `.pcapng`,
+    /// else pcap.
     pub(crate) fn create(path: &Path, link: DataLink, nanoseconds: bool, readers: Readers) -> Result<Self> {
         let name = || path.display().to_string();
         let is_pcapng = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pcapng"));
@@ -120,13 +113,8 @@ impl Writer {
         if !directory.is_dir() {
             bail!("{}: no such directory", name());
         }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".sealcomb-");
-        #[cfg(unix)]
-        if readers == Readers::Any {
-            builder.permissions(any_readers());
-        }
-        let file = builder.tempfile_in(directory).map_err(|error| unwritable(&error)).with_context(name)?;
+        let file = Unfinished::create(directory, readers == Readers::Any);
+        let file = file.map_err(|error| unwritable(&error)).with_context(name)?;
         let target = Target::new(BufWriter::new(file), is_pcapng, nanoseconds, link);
         let target = target.map_err(|error| not_written(&error)).with_context(name)?;
         Ok(Self { target, path: path.clone(), late: 0 })
@@ -147,15 +135,14 @@ impl Writer {
         self.late
     }
 
-    /// Renames the file to its final name.
+    /// Gives the file its name.
     pub(crate) fn finish(self) -> Result<()> {
         let Self { target, path, .. } = self;
         let name = || path.display().to_string();
         let mut buffer = target.into_buffer();
         buffer.flush().map_err(|error| unwritable(&error)).with_context(name)?;
         let file = buffer.into_inner().map_err(|error| unwritable(error.error())).with_context(name)?;
-        file.persist(&path).map_err(|error| unwritable(&error.error)).with_context(name)?;
-        Ok(())
+        file.finish(&path).map_err(|error| unwritable(&error)).with_context(name)
     }
 }
 

@@ -159,7 +159,8 @@ impl Bench {
         line
     }
 
-    fn listing(&self) -> Vec<PathBuf> {
+    /// The files of the test, without the state.
+    pub(crate) fn listing(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.folder()).unwrap().map(|entry| entry.unwrap().path());
         let mut paths: Vec<PathBuf> = entries.filter(|path| *path != self.path("state")).collect();
         paths.sort();

@@ -189,6 +189,25 @@ mod permissions {
         assert_eq!(mode(&bench.state()), 0o700);
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn nothing_is_left_of_decrypted_traffic_if_the_command_is_killed() {
+        use std::io::Write;
+        use std::process::Stdio;
+        let bench = Bench::with_sa(&gcm());
+        bench.seal(&mixed(), &[]);
+        let sealed = fs::read(bench.path("sealed.pcap")).unwrap();
+        let before = bench.listing();
+        let mut command = bench.command("open", Path::new("/dev/stdin"), &bench.path("opened.pcap"));
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        // More than the pipe holds, so that the command has read some of it.
+        child.stdin.as_mut().unwrap().write_all(&sealed[..sealed.len() / 2]).unwrap();
+        assert_eq!(child.try_wait().unwrap(), None);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(bench.listing(), before);
+    }
+
     #[test]
     fn the_umask_applies_to_sealed_traffic() {
         let bench = Bench::with_sa(&gcm());

@@ -192,7 +192,7 @@ impl World {
     pub(crate) fn finish(&mut self, child: Child, output: &Path, owners: &[Owner]) -> Outcome {
         let ended = child.wait_with_output().unwrap();
         let mut numbers = Vec::new();
-        // A killed run leaves its output under a temporary name.
+        // Where files need names, a killed run leaves its output under a temporary one.
         for entry in fs::read_dir(output.parent().unwrap()).unwrap() {
             numbers.extend(sealed(&fs::read(entry.unwrap().path()).unwrap(), owners));
         }
