@@ -16,6 +16,7 @@ mod study;
 mod unfinished;
 mod vectors;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use sealcomb::Backend;
 use std::io::{self, Write};
@@ -107,6 +108,10 @@ fn explain(refusal: &clap::Error) -> ExitCode {
     if !refusal.use_stderr() {
         let printed = stdout::print(&refusal.to_string());
         return printed.map_or_else(|error| complain(&format!("{error:#}")), |()| ExitCode::SUCCESS);
+    }
+    if refusal.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let usage = text.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or_default();
+        return complain(&format!("expected a command: {usage}; --help lists them"));
     }
     let text = refusal.to_string();
     let mut lines = text.lines().map(str::trim);

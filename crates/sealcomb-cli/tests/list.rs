@@ -226,5 +226,6 @@ fn an_unknown_command_is_refused_in_one_line() {
 
 #[test]
 fn a_missing_command_is_refused() {
-    assert_eq!(sealcomb::<&str>(&[]).status, 2);
+    sealcomb::<&str>(&[]).assert_refused(&["expected a command: sealcomb <COMMAND>", "--help"]);
+    sealcomb(&["esp"]).assert_refused(&["expected a command: sealcomb esp <COMMAND>", "--help"]);
 }
