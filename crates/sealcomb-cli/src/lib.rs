@@ -73,9 +73,6 @@ enum Command {
     Esp(esp::EspArgs),
     /// Seal the Ethernet frames of a capture as MACsec frames, or open such a capture
     Macsec(macsec::MacsecArgs),
-    /// Run by `study` to count instructions
-    #[command(hide = true)]
-    CountInstructions(study::CountArgs),
 }
 
 /// Returns the command line's definition, for manual pages and completions.
@@ -85,6 +82,9 @@ pub fn command() -> clap::Command {
 
 /// Runs the command with the arguments of this process.
 pub fn main() -> ExitCode {
+    if let Some(counted) = study::count_instructions(std::env::args_os().skip(1)) {
+        return counted.map_or_else(|error| complain(&format!("{error:#}")), |()| ExitCode::SUCCESS);
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(refusal) => return explain(&refusal),
@@ -96,7 +96,6 @@ pub fn main() -> ExitCode {
         Command::Study(args) => study::run(&args).map(|()| ExitCode::SUCCESS),
         Command::List(args) => list::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Vectors(args) => vectors::run(&args),
-        Command::CountInstructions(args) => study::count_instructions(&args).map(|()| ExitCode::SUCCESS),
         Command::Esp(args) => esp::run(args),
         Command::Macsec(args) => macsec::run(args),
     };
@@ -109,11 +108,11 @@ fn explain(refusal: &clap::Error) -> ExitCode {
         let printed = stdout::print(&refusal.to_string());
         return printed.map_or_else(|error| complain(&format!("{error:#}")), |()| ExitCode::SUCCESS);
     }
+    let text = refusal.to_string();
     if refusal.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let usage = text.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or_default();
         return complain(&format!("expected a command: {usage}; --help lists them"));
     }
-    let text = refusal.to_string();
     let mut lines = text.lines().map(str::trim);
     let first_paragraph: Vec<&str> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
     let tip = lines.find_map(|line| line.strip_prefix("tip: "));

@@ -8,13 +8,19 @@ use super::results::{InstructionCount, Measurement};
 use super::stepping;
 use super::units::Demand;
 use anyhow::{Context, Result};
+use clap::Parser;
 use sealcomb::{Algorithm, Backend};
+use std::ffi::OsString;
+use std::iter;
 use std::num::NonZero;
 use std::thread;
 
-/// Arguments of the child process.
-#[derive(clap::Args)]
-pub(crate) struct CountArgs {
+/// The first argument of the child process. It is no subcommand: completions offer even hidden ones.
+pub(super) const COMMAND: &str = "count-instructions";
+
+/// The arguments of the child process.
+#[derive(clap::Parser)]
+struct CountArgs {
     algorithm: String,
     backend: String,
     bytes: usize,
@@ -72,8 +78,15 @@ pub(crate) fn instructions(results: &[Measurement], backend: Backend) -> Vec<Ins
     counts
 }
 
-/// Entry point of the child process: seals messages once as a warm-up, and again between two stops.
-pub(crate) fn run(args: &CountArgs) -> Result<()> {
+/// Entry point of the child process, unless these arguments are those of another process: seals messages once as a
+/// warm-up, and again between two stops.
+pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<Result<()>> {
+    let first = arguments.next().filter(|first| first == COMMAND)?;
+    let parsed = CountArgs::try_parse_from(iter::once(first).chain(arguments));
+    Some(parsed.context("invalid arguments").and_then(|args| count(&args)))
+}
+
+fn count(args: &CountArgs) -> Result<()> {
     let algorithm = Algorithm::by_id(&args.algorithm)?;
     let keys = bench::keys(algorithm, Backend::named(&args.backend)?, 1);
     bench::sealing(&keys, args.bytes, args.messages, |seal| {

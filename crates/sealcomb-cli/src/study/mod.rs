@@ -29,7 +29,7 @@ use crate::output::Output;
 use crate::stdout;
 use anyhow::{Result, bail};
 use bench::Bench;
-pub(crate) use counting::{CountArgs, run as count_instructions};
+pub(crate) use counting::run as count_instructions;
 use indicatif::{ProgressBar, ProgressStyle};
 use instructions::Bounds;
 use plan::{Item, KEYED_LENGTHS, Part, Plan, Way};

@@ -32,7 +32,7 @@ const BREAKPOINT: u8 = 0xcc;
 /// Returns the demand of one call that seals `messages` messages of `bytes` bytes, or `None` if it cannot be traced.
 pub(super) fn demand(algorithm: &str, backend: &str, bytes: usize, messages: usize) -> Option<Demand> {
     let mut child = Command::new(env::current_exe().ok()?)
-        .args(["count-instructions", algorithm, backend, &bytes.to_string(), &messages.to_string()])
+        .args([super::counting::COMMAND, algorithm, backend, &bytes.to_string(), &messages.to_string()])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
