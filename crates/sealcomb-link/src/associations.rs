@@ -245,6 +245,13 @@ impl Associations {
         lock(&self.retiring).push((generation, at));
     }
 
+    /// Returns the latest generation of the receiving associations that have at least this age.
+    pub fn latest_of_age(&self, age: Duration, now: Instant) -> Option<u64> {
+        let receiving = self.receiving();
+        let old = receiving.values().filter(|inbound| now.saturating_duration_since(inbound.since) >= age);
+        old.map(|inbound| inbound.generation).max()
+    }
+
     /// Removes expired and retired associations, and drops their keys.
     pub fn expire(&self, now: Instant) {
         let mut retiring = lock(&self.retiring);
@@ -443,6 +450,19 @@ mod tests {
         assert_eq!(left(now + OVERLAP / 2), [302, 303]);
         assert_eq!(left(now + OVERLAP), [303]);
         assert!(left(now + AGE + OVERLAP).is_empty());
+    }
+
+    #[test]
+    fn the_latest_generation_of_an_age_is_found() {
+        let config = config("", false);
+        let now = Instant::now();
+        let associations = Associations::default();
+        for (generation, spi, at) in [(1, 301, now), (2, 302, now), (3, 303, now + AGE)] {
+            associations.receive(association(&config, generation, spi), &config, at);
+        }
+        let found = [now, now + AGE / 2, now + AGE, now + AGE * 3 / 2]
+            .map(|now| associations.latest_of_age(AGE / 2, now));
+        assert_eq!(found, [None, Some(2), Some(2), Some(3)]);
     }
 
     #[test]

@@ -229,6 +229,10 @@ impl Keying {
         if let Some(at) = self.tunnel.strands.iter().filter_map(|strand| strand.activity.received()).max() {
             self.machine.heard_traffic(at);
         }
+        // With half of its age left, a key lasts until the next rekey: the soft limit is below the hard one.
+        if let Some(generation) = associations.latest_of_age(self.config.limits.age / 2, now) {
+            self.machine.too_old(generation);
+        }
         self.machine.tick(now);
         self.execute(environment, now);
         self.tunnel.associations.set_peer_dead(self.machine.is_peer_dead(now));

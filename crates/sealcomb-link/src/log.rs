@@ -304,7 +304,9 @@ impl Log {
                 "offer refused: the two sources have different keys of this ID; the current key stays in use, and \
                  other keys will be offered; check that both sources belong together"
             }
-            (Refusal::Outdated, _) => "offer refused: a later offer has replaced it; another will be made",
+            (Refusal::Outdated, _) => {
+                "offer refused: a later offer has replaced it, or it was accepted too long ago; another will be made"
+            }
         };
         match (why, details) {
             (_, "") => text.into(),

@@ -157,7 +157,7 @@ pub enum Refusal {
     Suite,
     /// The proof is wrong: the ends have different keys of this ID.
     Disagree,
-    /// The slave has accepted a later offer, or never accepted this one.
+    /// The slave has accepted a later offer, never accepted this one, or accepted it too long ago.
     Outdated,
 }
 

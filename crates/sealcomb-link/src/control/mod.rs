@@ -299,6 +299,14 @@ impl Control {
         }
     }
 
+    /// Reports that the receiving associations up to this generation are too old to come into use. The slave then
+    /// refuses the offer of such an association if the master has not confirmed it.
+    pub fn too_old(&mut self, generation: u64) {
+        if let Side::Slave(slave) = &mut self.side {
+            slave.too_old(generation);
+        }
+    }
+
     /// Adds a key of the source to those to be offered (master only). Returns `false`, and discards the key, if it is
     /// a repeated one.
     pub fn add_key(&mut self, key: SourceKey) -> bool {

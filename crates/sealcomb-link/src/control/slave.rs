@@ -23,7 +23,7 @@ struct Accepted {
     from: Id,
     offer: Offer,
     accept: Accept,
-    /// The key material; `None` once the offer is confirmed.
+    /// The key material; `None` once the offer is confirmed, or is too old to be confirmed.
     keys: Option<Epoch>,
     generation: u64,
 }
@@ -87,7 +87,9 @@ impl Slave {
         if let Some(accepted) = self.accepted.as_ref().filter(|accepted| end.peer == Some(accepted.from))
             && offer.epoch <= accepted.offer.epoch
         {
-            if accepted.offer == offer {
+            let is_following = |following: &Following| following.generation == accepted.generation;
+            let is_valid = accepted.keys.is_some() || self.following.as_ref().is_some_and(is_following);
+            if accepted.offer == offer && is_valid {
                 end.send_to_peer(Say::Accept(accepted.accept.clone()));
             } else {
                 let details = String::new();
@@ -117,6 +119,14 @@ impl Slave {
             self.accept(end);
         }
         self.ask(end);
+    }
+
+    /// Handles receiving associations that are too old to come into use. The master did not get the answer to an
+    /// offer, such as on a wire that was cut, and would soon send under an association that has expired here.
+    pub(super) fn too_old(&mut self, generation: u64) {
+        if let Some(accepted) = self.accepted.as_mut().filter(|accepted| accepted.generation <= generation) {
+            accepted.keys = None;
+        }
     }
 
     #[cfg(test)]
@@ -205,7 +215,7 @@ impl Slave {
         let Some(Accepted { from, offer, keys: unconfirmed @ Some(_), generation, .. }) =
             self.accepted.as_mut().filter(|accepted| is_of_peer(accepted.from, accepted.offer.epoch))
         else {
-            // The offer was superseded by a later one.
+            // A later offer has superseded it, or it is too old.
             let details = String::new();
             end.send_to_peer(Say::Refuse { epoch, why: Refusal::Outdated, details });
             return;

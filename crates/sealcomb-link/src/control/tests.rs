@@ -398,6 +398,29 @@ fn a_slave_asks_a_new_source_for_the_key_that_the_old_one_did_not_deliver() {
     world.assert_keys_change_within(1000);
 }
 
+/// After a cut that outlasts the age of a key, the slave no longer receives under the offer that it had accepted.
+#[test]
+fn an_offer_that_was_accepted_too_long_ago_is_replaced() {
+    let mut world = World::new();
+    world.run(500, good_wire);
+    let before = world.ends[1].end.generation;
+    world.ends[0].change_now(world.now);
+    while world.ends[1].end.generation == before {
+        world.run(1, good_wire);
+    }
+    // The answer is lost, like everything after it.
+    world.wire.clear();
+    world.run(1000, || (0, 1));
+    let generations = [0, 1].map(|which| world.ends[which].end.generation);
+    assert_eq!(generations[1], before + 1);
+    for (which, generation) in generations.into_iter().enumerate() {
+        let installed = &mut world.installed[which];
+        (installed.sending, installed.receiving) = (None, HashMap::new());
+        world.ends[which].too_old(generation);
+    }
+    world.assert_keys_change_within(1000);
+}
+
 /// Describes an action.
 fn effect(action: &Action) -> String {
     match action {

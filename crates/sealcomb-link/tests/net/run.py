@@ -690,6 +690,16 @@ class Faults(OnALink):
         self.assertEqual((seen["clear"], seen["repeated"]), (0, 0), "a key file never yields the same key twice")
         self.assertGreater(seen["esp"], 0)
 
+    def test_a_cut_of_one_direction_that_outlasts_a_key(self) -> None:
+        tables = '[rekey]\nevery = "4s"\n[limits]\nage = "5s"\n'
+        _, b = self.links(tables=tables, extra='overlap = "200ms"')
+        # The slave accepts the next offer, but the master does not get the answer.
+        self.a.run("nft", "table ip cut { chain in { type filter hook input priority 0; udp dport 4500 drop; }; }")
+        time.sleep(10)
+        self.a.run("nft", "delete table ip cut")
+        until("traffic", lambda: not self.pings_fail(), 5)
+        self.assertEqual(b.counters()["in_dropped_unknown_spi"], 0, "the master sent under a key that the slave had dropped")
+
     def test_the_clock_may_jump(self) -> None:
         libraries = list(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
         if not libraries:
