@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ctutils::CtEq;
 use nix::unistd::{Group, User};
+use sealcomb::Backend;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::GeneralName;
 use x509_parser::pem::Pem;
@@ -31,6 +32,10 @@ impl Findings {
     /// Examines a configuration and the files that it refers to. `path` is the file of the configuration itself.
     pub(crate) fn of(config: &Config, path: &Path) -> Self {
         let mut findings = Self::default();
+        // No key could be used with it.
+        if let Err(error) = Backend::selected() {
+            findings.errors.push(format!("SEALCOMB_BACKEND: {error}"));
+        }
         let user = config.user.as_deref().and_then(|name| findings.user(name));
         findings.files(config, path, user.as_ref());
         findings.status_server(config);

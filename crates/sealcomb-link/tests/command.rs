@@ -88,6 +88,18 @@ fn run_refuses_what_check_refuses() {
 }
 
 #[test]
+fn a_backend_that_is_not_available_is_refused_before_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = configuration(folder.path(), |text| text);
+    for subcommand in ["check", "run"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sealcomb-link"));
+        let output = command.arg(subcommand).arg(&path).env("SEALCOMB_BACKEND", "nonsense").output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && text.contains("SEALCOMB_BACKEND: no backend"), "{text}");
+    }
+}
+
+#[test]
 fn a_stream_that_is_full_or_closed_changes_no_other_status_than_that_of_missing_output() {
     let folder = tempfile::tempdir().unwrap();
     let path = configuration(folder.path(), |text| format!("listen = \"127.0.0.1:1\"\n{text}"));
