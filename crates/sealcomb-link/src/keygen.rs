@@ -3,7 +3,7 @@
 //! A key file contains a key of 32 random bytes as 64 lower-case hex digits and a line feed. Control keys and link
 //! keys have the same format; a longer key, white space at the end, and upper-case digits are accepted too.
 
-use std::fs::OpenOptions;
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ const KEY_BYTES: usize = 32;
 /// Creates key files of mode 600, each with an independent random key. They belong to `owner` if there is one.
 ///
 /// # Errors
-/// A file exists already, `owner` does not exist, or an error of the operating system. Files created before the error
-/// remain.
+/// A file exists already, `owner` does not exist, or an error of the operating system. Complete files that were created
+/// before the error remain.
 pub(crate) fn create(files: &[PathBuf], owner: Option<&str>) -> Result<()> {
     let owner = match owner {
         Some(name) => Some(User::from_name(name)?.with_context(|| format!("there is no user {name}"))?),
@@ -37,17 +37,23 @@ fn create_file(path: &Path, owner: Option<&User>) -> Result<()> {
     let mut text = Zeroizing::new([b'\n'; 2 * KEY_BYTES + 1]);
     hex::encode_to_slice(*key, &mut text[..2 * KEY_BYTES])?;
     // An existing key is never overwritten.
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    write(file, &*text, owner).inspect_err(|_| {
+        // An incomplete file would keep the next try from creating the key.
+        let _ = fs::remove_file(path);
+    })
+}
+
+fn write(mut file: File, text: &[u8], owner: Option<&User>) -> Result<()> {
     if let Some(owner) = owner {
         fchown(&file, Some(owner.uid.as_raw()), Some(owner.gid.as_raw()))?;
     }
-    file.write_all(&*text)?;
+    file.write_all(text)?;
     Ok(file.sync_all()?)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;

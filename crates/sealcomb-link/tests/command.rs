@@ -100,6 +100,18 @@ fn a_backend_that_is_not_available_is_refused_before_the_start() {
 }
 
 #[test]
+fn a_key_file_that_cannot_be_written_is_not_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("control.key");
+    // A limit on the size of files simulates a full disk.
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" keygen \"$1\""]);
+    let output = shell.arg(env!("CARGO_BIN_EXE_sealcomb-link")).arg(&path).output().unwrap();
+    assert!(output.status.code() == Some(1) && !path.exists(), "{output:?}");
+    assert!(link(&["keygen", path.to_str().unwrap()]).status.success());
+}
+
+#[test]
 fn a_stream_that_is_full_or_closed_changes_no_other_status_than_that_of_missing_output() {
     let folder = tempfile::tempdir().unwrap();
     let path = configuration(folder.path(), |text| format!("listen = \"127.0.0.1:1\"\n{text}"));
