@@ -45,6 +45,16 @@ impl Findings {
         findings
     }
 
+    /// Reads a configuration for a reload. What keeps the link from starting must not become its configuration either.
+    ///
+    /// # Errors
+    /// All errors found, one line each.
+    pub(crate) fn none_in(path: &Path) -> Result<Config, Vec<String>> {
+        let config = Config::read(path)?;
+        let Self { errors, .. } = Self::of(&config, path);
+        if errors.is_empty() { Ok(config) } else { Err(errors) }
+    }
+
     fn peer(&mut self, peer: &PeerConfig, user: Option<&User>) {
         let prefix = peer.prefix();
         let mut own = Self::default();

@@ -358,12 +358,7 @@ impl Hub {
 
     /// Applies the configuration file again.
     fn reload(&mut self, threads: &Threads) {
-        let new = Config::read(&self.path).and_then(|new| {
-            // What keeps the link from starting must not become its configuration either.
-            let Findings { errors, .. } = Findings::of(&new, &self.path);
-            if errors.is_empty() { Ok(new) } else { Err(errors) }
-        });
-        let new = match new {
+        let new = match Findings::none_in(&self.path) {
             Ok(new) => new,
             Err(errors) => {
                 for error in errors {

@@ -17,7 +17,8 @@ use tokio::sync::{mpsc, watch};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::config::{Config, ListenTls};
+use crate::config::ListenTls;
+use crate::findings::Findings;
 use crate::listener::{LimitedListener, LimitedStream};
 
 /// The settings with the current certificate.
@@ -78,7 +79,7 @@ pub(crate) async fn reload(
     while !settings.is_closed() {
         hang_up.recv().await;
         // The control task reports an invalid configuration, and a server that gets or loses its certificate.
-        let Ok(Some(new)) = Config::read(&path).map(|config| config.listen_tls) else { continue };
+        let Ok(Some(new)) = Findings::none_in(&path).map(|config| config.listen_tls) else { continue };
         if new.cert == current.cert && bool::from(new.key[..].ct_eq(&current.key[..])) {
             continue;
         }
@@ -210,6 +211,45 @@ mod tests {
         assert!(ask(address, &first).await.is_ok());
         settings.send_replace(second.server().unwrap());
         assert!(ask(address, &second).await.is_ok() && ask(address, &first).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn an_invalid_configuration_does_not_change_the_certificate() {
+        use nix::sys::signal::{Signal, raise};
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, contents: &[u8]| std::fs::write(folder.path().join(name), contents).unwrap();
+        let text = r#"
+            role = "master"
+            local = "192.0.2.1:4500"
+            suite = "aes256-gcm"
+            control-key = "control.key"
+            listen = "127.0.0.1:9469"
+            listen-cert = "cert.pem"
+            listen-key = "key.pem"
+            [tun]
+            name = "seal0"
+            [keys]
+            file = "link.key"
+        "#;
+        write("link.toml", text.as_bytes());
+        write("control.key", "ab".repeat(32).as_bytes());
+        let (first, second) = (tls("first"), tls("second"));
+        let (sender, mut settings) = watch::channel(first.server().unwrap());
+        let hang_up = signal(SignalKind::hangup()).unwrap();
+        let task = tokio::spawn(reload(folder.path().join("link.toml"), first, hang_up, sender));
+        write("cert.pem", &second.cert);
+        write("key.pem", &second.key);
+        // The link key must differ from the control key.
+        write("link.key", "ab".repeat(32).as_bytes());
+        raise(Signal::SIGHUP).unwrap();
+        let changed = tokio::time::timeout(Duration::from_millis(500), settings.changed()).await;
+        assert!(changed.is_err(), "the certificate of an invalid configuration");
+        write("link.key", "cd".repeat(32).as_bytes());
+        raise(Signal::SIGHUP).unwrap();
+        settings.changed().await.unwrap();
+        task.abort();
     }
 
     #[tokio::test]
