@@ -112,9 +112,9 @@ impl<'r> Reader<'r> {
     fn etsi014(&mut self, mut fields: Fields<'_>) -> Option<Etsi014> {
         const WHAT: &str = "a URL that begins with https://, without a query";
         let url = fields.read("url", WHAT, self.errors, |text| {
-            let is_plain = |url: Url| url.query().is_none() && url.fragment().is_none();
-            let is_https = text.starts_with("https://") && Url::parse(text).is_ok_and(is_plain);
-            is_https.then(|| text.trim_end_matches('/').to_owned())
+            let url = Url::parse(text).ok()?;
+            let is_plain = url.scheme() == "https" && url.query().is_none() && url.fragment().is_none();
+            is_plain.then(|| url.as_str().trim_end_matches('/').to_owned())
         });
         let url = fields.require("url", url, self.errors);
         let [sae, peer_sae] = ["sae", "peer-sae"].map(|name| {
@@ -278,10 +278,15 @@ mod tests {
 
     #[test]
     fn a_kme_has_a_url_to_which_paths_can_be_added_and_saes_that_are_part_of_them() {
-        let kme = |url: &str, sae: &str| {
+        let keys = |url: &str, sae: &str| {
             let names = format!("url = \"{url}\"\nsae = \"alice\"\npeer-sae = \"{sae}\"\n");
-            read(&format!("[keys.etsi014]\n{names}{FILES}")).err().unwrap_or_default()
+            read(&format!("[keys.etsi014]\n{names}{FILES}"))
         };
+        for url in ["https://kme.example:8443", "https://kme.example:8443/", " HTTPS://KME.example:8443 "] {
+            let Ok(Keys::Etsi014(kme)) = keys(url, "bob") else { panic!("{url}") };
+            assert_eq!(kme.url, "https://kme.example:8443");
+        }
+        let kme = |url: &str, sae: &str| keys(url, sae).err().unwrap_or_default();
         for (url, sae) in [("https://kme.example:8443/", "bob"), ("https://kme.example/path", "b.o-b_..7")] {
             assert_eq!(kme(url, sae), [""; 0], "{url} {sae}");
         }
