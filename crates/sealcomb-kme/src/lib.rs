@@ -26,9 +26,44 @@ use tokio::signal::unix::{SignalKind, signal};
 use certificates::Request;
 use config::Config;
 
+const EXAMPLES: &str = "\
+Examples:
+  sealcomb-kme certificates keys --kme kme-a --kme kme-b --sae alice --sae bob --address 127.0.0.1
+  sealcomb-kme run keys/kme-a.toml
+
+Exit status:
+  0  success
+  1  a command failed
+  2  the arguments are invalid";
+
+const RUN_HELP: &str = "\
+Configuration; the fields from key-size on are optional and have these defaults:
+  id = \"kme-a\"
+  peer-id = \"kme-b\"
+  listen = \"127.0.0.1:8443\"
+  ca = \"ca.pem\"              # signs the certificates of SAEs
+  cert = \"kme-a.pem\"
+  key = \"kme-a.key.pem\"
+  stream = \"stream.key\"      # at least 32 bytes in hex, equal at both KMEs
+  saes = [\"alice\"]           # SAEs that may request keys here, by their certificates' names
+  peer-saes = [\"bob\"]        # SAEs of the other KME
+  key-size = 256             # default size of a key in bits
+  max-per-request = 128      # keys per request
+  capacity = 10000           # keys that are stored
+  rate = 1000                # keys that are added per second
+  [faults]                   # to be injected, for tests
+  delay = \"0s\"               # delays every response
+  unavailable = false        # answers every request with status 503
+  wrong = false              # flips a bit of every key
+  repeat = false             # delivers the first key again and again
+  empty = false              # returns empty key containers
+  garbled = false            # truncates responses
+
+Paths are relative to the folder of the file.";
+
 /// Key management entity of ETSI GS QKD 014, for tests and demonstrations
 #[derive(Parser)]
-#[command(name = "sealcomb-kme", version)]
+#[command(name = "sealcomb-kme", version, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -37,6 +72,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run a KME until SIGTERM
+    #[command(after_help = RUN_HELP)]
     Run {
         /// Configuration file, in TOML
         config: PathBuf,

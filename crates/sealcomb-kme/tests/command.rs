@@ -1,6 +1,8 @@
 //! Tests of the `sealcomb-kme` command. The tests of `sealcomb-link` test its REST interface with real clients.
 
-use std::process::{Command, Output};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
 
 fn kme(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_sealcomb-kme")).args(arguments).output().expect("the command starts")
@@ -14,6 +16,37 @@ fn help_lists_the_subcommands() {
     for subcommand in ["run", "certificates"] {
         assert!(text.contains(&format!("\n  {subcommand} ")), "{text}");
     }
+}
+
+/// A process that is killed at the end of the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_configuration_in_help_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = "--kme kme-a --sae alice --address 127.0.0.1";
+    let words: Vec<&str> = words.split(' ').collect();
+    assert!(kme(&[&["certificates", folder.path().to_str().unwrap()], &words[..]].concat()).status.success());
+    fs::write(folder.path().join("stream.key"), "ab".repeat(32)).unwrap();
+    let help = String::from_utf8(kme(&["run", "--help"]).stdout).unwrap();
+    let lines = help.lines().skip_while(|line| !line.starts_with("Configuration; ")).skip(1);
+    let config: String =
+        lines.map_while(|line| line.strip_prefix("  ")).map(|line| format!("{line}\n")).collect();
+    assert!(config.contains("\nrate = 1000 ") && config.contains("\ngarbled = false "), "{config}");
+    let path = folder.path().join("kme.toml");
+    fs::write(&path, config.replace(":8443", ":0")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sealcomb-kme"));
+    let mut running = Running(command.arg("run").arg(&path).stdout(Stdio::piped()).spawn().unwrap());
+    let mut line = String::new();
+    BufReader::new(running.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("kme-a on 127.0.0.1:"), "{line}");
 }
 
 #[test]
