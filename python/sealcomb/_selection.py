@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -30,24 +30,28 @@ class Target:
 
     @property
     def name(self) -> str:
-        return ".".join((self.column, *self.path))
+        return full_name(self.column, self.path)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The options that select columns. ``types`` are pairs of a name or pattern and a type."""
+    """The options that select columns.
+
+    ``types`` are pairs of a name or pattern, or ``None`` for all columns, and a type.
+    """
 
     names: Sequence[str]
     everything: bool
     context: str | None
     row_id: str | None
-    types: Sequence[tuple[str, pa.DataType]] = ()
+    types: Sequence[tuple[str | None, pa.DataType]] = ()
 
     def targets(self, source: Source, verb: str) -> list[Target]:
         """Returns the selected leaves of a file.
 
         Raises:
-            CommandError: A name matches no column, or several, or the columns need different contexts.
+            CommandError: A name matches no column, or several, or the columns need different contexts, or a
+                type is for no selected column.
         """
         file, schema = str(source.path), source.schema
         if self.row_id is not None:
@@ -76,12 +80,25 @@ class Selection:
         ):
             raise CommandError(SEVERAL, BAD_COMMAND)
         check_distinct(file, schema, found, verb)
+        self._check_types(file, found)
         return [self._target(column, path, named) for (column, path), named in found.items()]
+
+    def _check_types(self, file: str, found: Mapping[tuple[str, Path], str]) -> None:
+        """Raises ``CommandError`` for a type with a name of no selected leaf."""
+        for name, kind in self.types:
+            if name != self.row_id and not any(
+                is_for(name, full_name(column, path), named) for (column, path), named in found.items()
+            ):
+                selected = ", ".join(full_name(column, path) for column, path in found)
+                raise CommandError(
+                    f"{file}: --as-type {name}={kind}: no selected column has this name; these are selected: "
+                    + selected
+                )
 
     @property
     def row_id_type(self) -> pa.DataType | None:
         """The type that the options give the row ids by their name."""
-        kinds = [kind for name, kind in self.types if name == self.row_id]
+        kinds = [kind for name, kind in self.types if name is not None and name == self.row_id]
         return kinds[-1] if kinds else None
 
     def _guesses(self, verb: str) -> bool:
@@ -113,12 +130,21 @@ class Selection:
                     yield (field.name, path), ".".join((field.name, *path))
 
     def _target(self, column: str, path: Path, named: str) -> Target:
-        full = ".".join((column, *path))
+        full = full_name(column, path)
         context = (self.context or "").replace("{column}", named)
         rest = full[len(named) + 1 :]
         context = f"{context}.{rest}" if context and rest else context or rest
-        kinds = [kind for name, kind in self.types if name in ("", full, named) or fnmatchcase(full, name)]
+        kinds = [kind for name, kind in self.types if is_for(name, full, named)]
         return Target(column, path, context, kinds[-1] if kinds else None)
+
+
+def full_name(column: str, path: Path) -> str:
+    return ".".join((column, *path))
+
+
+def is_for(name: str | None, full: str, named: str) -> bool:
+    """Returns whether a type with this name is for a leaf, which the options call ``named``."""
+    return name is None or name in (full, named) or fnmatchcase(full, name)
 
 
 def is_pattern(name: str) -> bool:

@@ -28,7 +28,7 @@ from sealcomb._files import CommandError, Source
 from sealcomb._metadata import DAMAGED_TYPE, Origin, named_type, origin_of, unpacked_field, unsealed_metadata
 from sealcomb._nested import leaf_at
 from sealcomb._selection import Target
-from sealcomb._types import filled, plain_type, plain_values
+from sealcomb._types import filled, is_text, plain_type, plain_values
 
 ORDERED = "the order of its categories would be lost: cast it to text first"
 # A group of rows in the file, and the row in it where an array begins.
@@ -191,7 +191,16 @@ class Work:
             kind = field.type
             if pa.types.is_union(plain_type(kind)):
                 raise self.refuse(target, "values of a union cannot be sealed in files; make them a struct")
+            self.check_given(target, kind)
         return origin
+
+    def check_given(self, target: Target, kind: pa.DataType) -> None:
+        """Refuses a type on the command line that is not that of the values to seal, which only CSV lacks."""
+        given = target.as_type
+        if given is None or self.source.text or (is_text(given) and is_text(kind)):
+            return
+        if plain_type(given) != plain_type(kind):
+            raise self.refuse(target, f"its type is {kind}; --as-type {given} would not change it")
 
     def sealed_type(self, target: Target, kind: pa.DataType) -> pa.DataType:
         """Returns the type of a leaf of this type after sealing. Refuses types that cannot be sealed."""

@@ -183,19 +183,18 @@ def check_options(options: argparse.Namespace) -> None:
         )
 
 
-def given_type(text: str, keyset: Keyset) -> tuple[str, pa.DataType]:
-    """Reads the argument of ``--as-type``: a type, or a column and a type."""
-    column, equals, name = text.partition("=")
-    if not equals or any(sign in column for sign in "<(["):
-        column, name = "", text
-    kind = type_named(name, keyset)
-    if kind is None:
-        raise CommandError(
-            f"--as-type {text}: unknown type {name!r}; use a name of pyarrow, Spark or SQL, such as int64, "
-            "string, date, decimal(10, 2) or timestamp[us, tz=UTC]",
-            BAD_COMMAND,
-        )
-    return column, kind
+def given_type(text: str, keyset: Keyset) -> tuple[str | None, pa.DataType]:
+    """Reads the argument of ``--as-type``: a type, or a column and a type. Both can contain ``=``."""
+    at = -1
+    while (kind := type_named(text[at + 1 :], keyset)) is None:
+        at = text.find("=", at + 1)
+        if at < 0:
+            raise CommandError(
+                f"--as-type {text}: unknown type; use a name of pyarrow, Spark or SQL, such as int64, "
+                "string, date, decimal(10, 2) or timestamp[us, tz=UTC]",
+                BAD_COMMAND,
+            )
+    return None if at < 0 else text[:at], kind
 
 
 def report(done: list[Nulled], out: Path) -> int:
