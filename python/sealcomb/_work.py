@@ -189,8 +189,9 @@ class Work:
             if origin is not None or unsealed_metadata(field).keys() != (field.metadata or {}).keys():
                 raise self.refuse(target, "already sealed; use reseal to move it to the primary key")
             kind = field.type
-            if pa.types.is_union(plain_type(kind)):
-                raise self.refuse(target, "values of a union cannot be sealed in files; make them a struct")
+            if pa.types.is_nested(plain_type(kind)):
+                problem = f"values of type {kind} cannot be sealed in files; make them structs or lists"
+                raise self.refuse(target, problem)
             self.check_given(target, kind)
         return origin
 

@@ -239,6 +239,28 @@ def test_only_cells_of_csv_are_sealed_as_another_type(tmp_path: Path, run: Calla
         run("seal", "in.parquet", out, "--column", "t", *CONTEXT, "--as-type", "large_string")
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.ExtensionArray.from_storage(
+            pa.fixed_shape_tensor(pa.int32(), [2]), pa.array([[1, 2], None], pa.list_(pa.int32(), 2))
+        ),
+        pa.array([{}, None], pa.struct([])),
+        pa.DictionaryArray.from_arrays([0, None], pa.array([{"a": 1}])),
+        pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [pa.array([1, 2])]),
+    ],
+    ids=["tensor", "struct without fields", "dictionary of structs", "union"],
+)
+def test_types_that_could_not_be_opened_are_not_sealed(
+    values: pa.Array, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    write(pa.table({"x": values, "s": pa.StructArray.from_arrays([values], ["x"])}), tmp_path / "in.arrow")
+    for name in ("x", "s.x"):
+        error = run("seal", "in.arrow", "out.arrow", "--column", name, *CONTEXT, status=1)
+        assert f"column {name!r}: values of type {values.type} cannot be sealed in files" in error
+        assert not (tmp_path / "out.arrow").exists()
+
+
 # ---- CSV
 
 
