@@ -11,7 +11,7 @@ from dataclasses import replace
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from sealcomb import _csv
-from sealcomb._files import ARROW, CommandError, Output, Piece, Write, slices, write
+from sealcomb._files import ARROW, ARROW_FILE, CommandError, Output, Piece, Write, slices, write
 from sealcomb._metadata import (
     ORIGIN_KEY,
     Origin,
@@ -21,15 +21,17 @@ from sealcomb._metadata import (
     packed_field,
     sealed_field,
 )
-from sealcomb._nested import leaf_at, replaced, with_leaf
+from sealcomb._nested import Path, leaf_at, leaves, replaced, with_leaf
 from sealcomb._selection import Target
 from sealcomb._types import (
+    Grown,
     TypeRefusedError,
     Wrapped,
     check_csv,
     check_leaves,
     check_parquet,
     is_bytes,
+    is_dictionary,
     is_text,
     lacks_text,
     plain_type,
@@ -100,6 +102,7 @@ def convert(work: Work, suffix: str) -> Write:
         target: Wrapped(leaf_at(schema.field(target.column), target.path).type, replaces=suffix == ".arrows")
         for target in work.targets
     }
+    grown = growing(work, schema) if suffix in ARROW_FILE and source.suffix not in ARROW_FILE else {}
 
     def transform(piece: Piece) -> Piece:
         batch = piece.batch
@@ -111,6 +114,8 @@ def convert(work: Work, suffix: str) -> Write:
             now = arrays.get(target.column, batch.column(schema.get_field_index(target.column)))
             arrays[target.column] = replaced(now, target.path, ids, change)
         columns = [arrays.get(name, column) for name, column in zip(schema.names, batch.columns, strict=True)]
+        for (at, path), one in grown.items():
+            columns[at] = with_grown(work, ".".join((schema.names[at], *path)), place, columns[at], path, one)
         if suffix == ".csv":
             for name, column in zip(schema.names, columns, strict=True):
                 check_text(work, name, place, column)
@@ -124,6 +129,30 @@ def convert(work: Work, suffix: str) -> Write:
             yield from map(transform, [piece] if keep_batches else slices(piece))
 
     return lambda out: write(out, suffix, source, schema, transformed())
+
+
+def growing(work: Work, schema: pa.Schema) -> dict[tuple[int, Path], Grown]:
+    """Returns what keeps the dictionaries of each leaf that is not processed, by column and path."""
+    processed = {(target.column, target.path) for target in work.targets}
+    return {
+        (at, path): Grown()
+        for at, field in enumerate(schema)
+        for path, leaf in leaves(field)
+        if is_dictionary(leaf.type) and (field.name, path) not in processed
+    }
+
+
+def with_grown(  # noqa: PLR0913, PLR0917
+    work: Work, name: str, place: Place, column: pa.Array, path: Path, grown: Grown
+) -> pa.Array:
+    """Returns a column with a dictionary that begins with that of the previous batch."""
+    try:
+        changed = replaced(column, path, None, lambda array, *_: grown.grow(array))
+    except (pa.ArrowException, ValueError):
+        problem = "an Arrow file cannot have its dictionaries; give OUT the suffix .arrows"
+        raise CommandError(work.where(name, place, problem)) from None
+    # A list view would become a list.
+    return changed if changed.type == column.type else column
 
 
 def note_row_ids(work: Work) -> None:

@@ -30,7 +30,8 @@ GROUP_BYTES = 64 << 20
 
 # The beginning of each message of an Arrow stream.
 IPC_START = b"\xff\xff\xff\xff"
-ARROW = (".arrow", ".feather", ".arrows")
+ARROW_FILE = (".arrow", ".feather")
+ARROW = (*ARROW_FILE, ".arrows")
 # The key of the Arrow schema in Parquet's metadata.
 ARROW_KEY = b"ARROW:schema"
 

@@ -44,6 +44,13 @@ def is_text(kind: pa.DataType) -> bool:
     return plain_type(kind) in (pa.string(), pa.large_string(), pa.string_view())
 
 
+def is_dictionary(kind: pa.DataType) -> bool:
+    """Returns whether a type, or the storage of an extension type, is a dictionary."""
+    while isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
+    return bool(pa.types.is_dictionary(kind))
+
+
 class Wrapped:
     """Converts a column to a type, batch by batch. Each dictionary extends that of the previous batch.
 
@@ -73,6 +80,31 @@ class Wrapped:
         self.values = found
         indexes = pc.index_in(array.cast(kind.value_type), found).cast(kind.index_type)
         return pa.DictionaryArray.from_arrays(indexes, found, ordered=kind.ordered)
+
+
+class Grown:
+    """Gives dictionary arrays dictionaries that begin with the previous one, as Arrow files require."""
+
+    def __init__(self) -> None:
+        self.values: pa.Array | None = None
+
+    def grow(self, array: pa.Array) -> pa.Array:
+        """Returns an array with the same values.
+
+        Raises:
+            pyarrow.ArrowException, ValueError: Its indices cannot count the values, or they are ordered.
+        """
+        if isinstance(array, pa.ExtensionArray):
+            return pa.ExtensionArray.from_storage(array.type, self.grow(array.storage))
+        own = array.dictionary
+        if self.values is None or own.slice(0, len(self.values)).equals(self.values):
+            self.values = own
+            return array
+        if array.type.ordered:
+            raise ValueError("another order")
+        self.values = pa.concat_arrays([self.values, own.filter(pc.invert(pc.is_in(own, self.values)))])
+        indexes = pc.index_in(own, self.values).take(array.indices).cast(array.type.index_type)
+        return pa.DictionaryArray.from_arrays(indexes, self.values)
 
 
 def most_values(kind: pa.DictionaryType) -> int:

@@ -766,3 +766,63 @@ def test_dictionaries_that_a_stream_replaces_open_in_a_stream(
     assert "use --as-type 'x=string'" in error
     run("open", "sealed.arrows", "opened.arrow", "--all", "--as-type", "x=string", *CONTEXT)
     assert load(tmp_path / "opened.arrow")["x"].to_pylist() == [value for values in text for value in values]
+
+
+# ---- dictionaries
+
+
+@pytest.fixture
+def growing(tmp_path: Path) -> list[dict[str, object]]:
+    """Writes files with dictionaries that differ from part to part, and returns their rows."""
+
+    def part(*values: str | None) -> pa.Table:
+        kinds = pa.array(values, pa.string()).dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string()))
+        nested = pa.StructArray.from_arrays(
+            [kinds, pa.ListArray.from_arrays([0, 1, 1, 3], kinds)], ["a", "b"]
+        )
+        return pa.table({"x": ["a", "b", "c"], "kind": kinds, "nested": nested})
+
+    parts = [part("p", "q", "p"), part("r", "p", None), part("q", "q", "q"), part(None, None, None)]
+    with pq.ParquetWriter(tmp_path / "in.parquet", parts[0].schema) as file:
+        for table in parts:
+            file.write_table(table)
+    with pa.ipc.new_stream(str(tmp_path / "in.arrows"), parts[0].schema) as stream:
+        for table in parts:
+            stream.write_table(table)
+    return [row for table in parts for row in table.to_pylist()]
+
+
+@pytest.mark.parametrize("column", ["x", "kind", "nested.a", "nested.b"])
+@pytest.mark.parametrize("form", ["parquet", "arrows"])
+def test_dictionaries_that_differ_are_written_to_an_arrow_file(
+    form: str, column: str, growing: list[dict[str, object]], tmp_path: Path, run: Callable[..., str]
+) -> None:
+    how = ("--column", column, *CONTEXT)
+    run("seal", f"in.{form}", "sealed.arrow", *how)
+    run("open", "sealed.arrow", "opened.arrow", *how)
+    run("seal", f"in.{form}", f"sealed.{form}", *how)
+    run("open", f"sealed.{form}", "again.arrow", *how)
+    for name in ("opened.arrow", "again.arrow"):
+        opened = load(tmp_path / name)
+        opened.validate(full=True)
+        assert opened.to_pylist() == growing
+
+
+@pytest.mark.parametrize("problem", ["too many values", "another order"])
+def test_dictionaries_that_no_arrow_file_can_have_are_reported(
+    problem: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    kind = pa.dictionary(pa.int8(), pa.string(), ordered=problem == "another order")
+    schema = pa.schema([("x", pa.string()), ("kind", kind)])
+    with pa.ipc.new_stream(str(tmp_path / "in.arrows"), schema) as file:
+        for first in (0, 100):
+            values = pa.array([f"{first + at}" for at in range(100)])
+            kinds = pa.DictionaryArray.from_arrays(
+                pa.array(range(100), pa.int8()), values, ordered=kind.ordered
+            )
+            file.write_batch(pa.record_batch([values, kinds], schema=schema))
+    how = ("--column", "x", *CONTEXT)
+    error = run("seal", "in.arrows", "out.arrow", *how, status=1)
+    assert "record batch 1, column 'kind': an Arrow file cannot have its dictionaries" in error
+    assert not (tmp_path / "out.arrow").exists()
+    run("seal", "in.arrows", "out.arrows", *how)
