@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyarrow import csv, parquet
@@ -44,6 +45,40 @@ class CommandError(Exception):
     def __init__(self, message: str, status: int = BAD_INPUT) -> None:
         super().__init__(message)
         self.status = status
+
+
+def standard_file(stream: TextIO | None, name: str) -> BinaryIO:
+    """Returns the binary file of ``sys.stdin`` or ``sys.stdout``."""
+    check_open(stream, name)
+    assert stream is not None
+    return stream.buffer
+
+
+def check_open(stream: TextIO | None, name: str) -> None:
+    """Raises ``CommandError`` if ``sys.stdin`` or ``sys.stdout`` is closed."""
+    if stream is None:
+        raise CommandError(f"{name}: it is closed", status=BAD_FILE)
+
+
+@contextlib.contextmanager
+def reports_output() -> Iterator[None]:
+    """Raises ``CommandError`` if standard output cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        # Python would write the rest of its buffer at its end, and fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        reason = error.strerror or error
+        raise CommandError(f"standard output: cannot be written: {reason}", status=BAD_FILE) from None
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Writes lines to standard output."""
+    check_open(sys.stdout, "standard output")
+    with reports_output():
+        for line in lines:
+            print(line)
+        sys.stdout.flush()
 
 
 # A binary file that is written once, from beginning to end.
@@ -299,6 +334,8 @@ def read_stream(file: BinaryIO) -> Source:
 def read(path: Path) -> Source:
     """Opens a file according to its suffix."""
     check_suffix(path)
+    if path.exists() and not path.is_file():
+        raise CommandError(f"{path}: not a regular file; use - for standard input", status=BAD_FILE)
     try:
         return READERS[path.suffix](path)
     except (pa.ArrowException, OSError) as error:

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from sealcomb import Keyset, KeysetError
-from sealcomb._files import BAD_FILE, CommandError, atomic_file
+from sealcomb._files import BAD_COMMAND, BAD_FILE, CommandError, atomic_file, print_lines, standard_file
 
 
 def read_text(path: str) -> str:
     """Reads a keyset file; ``-`` is standard input. Warns if others can access the file."""
     if path == "-":
-        data = sys.stdin.buffer.read()
+        data = standard_file(sys.stdin, named(path)).read()
     else:
         with open(path, "rb") as file:  # noqa: PTH123
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
@@ -48,6 +48,8 @@ def read_keyset(path: str) -> Keyset:
 
 def write_keyset(path: Path, text: str, *, force: bool) -> None:
     """Writes a keyset file that only its owner can access, and replaces a file only with ``force``."""
+    if str(path) == "-":
+        raise CommandError("OUT is -, but a keyset is only written to a file", status=BAD_COMMAND)
     out = Path(os.path.realpath(path))
     if out.exists() and not (force and out.is_file()):
         hint = "use --force to replace it" if out.is_file() else "it is not a regular file"
@@ -97,9 +99,8 @@ def disable(options: Namespace) -> int:
 def show(options: Namespace) -> int:
     """Prints the ids, types and status of the keys, but no key."""
     keyset = read_keyset(options.keyset)
-    print(f"policy: {keyset.policy}")
-    for key in json.loads(keyset.secret_tink_json())["key"]:
-        print(about_key(key, keyset.primary))
+    keys = json.loads(keyset.secret_tink_json())["key"]
+    print_lines([f"policy: {keyset.policy}", *(about_key(key, keyset.primary) for key in keys)])
     return 0
 
 

@@ -46,8 +46,11 @@ from sealcomb._files import (
     atomic_file,
     check_suffix,
     output_permissions,
+    print_lines,
     read,
     read_stream,
+    reports_output,
+    standard_file,
 )
 from sealcomb._keysets import read_keyset
 from sealcomb._nested import leaves, replaced
@@ -92,6 +95,7 @@ exit status:
 """
 
 STREAM = Path("-")
+MOST_THREADS = 1 << 16
 # An input file, and by column the number of values that did not open and are null in the output.
 Nulled = tuple[Path, Counter[str]]
 # Shows the progress of some work. The second argument is the share of the whole, from 0 to 1.
@@ -175,12 +179,17 @@ def check_options(options: argparse.Namespace) -> None:
     several = len(set(options.columns or ())) > 1
     if several and "{column}" not in (options.context or "") and (options.context or options.verb == "seal"):
         raise CommandError(SEVERAL, BAD_COMMAND)
-    if options.keyset == "-" and options.input == STREAM:
-        raise CommandError("IN and the keyset cannot both be standard input", BAD_COMMAND)
+    check_input(options)
     if options.to and options.output != STREAM:
         raise CommandError(
             "--to is only for the OUT -; otherwise the suffix of OUT is its format", BAD_COMMAND
         )
+
+
+def check_input(options: argparse.Namespace) -> None:
+    """Raises ``CommandError`` if standard input would be read twice."""
+    if options.keyset == "-" and options.input == STREAM:
+        raise CommandError("IN and the keyset cannot both be standard input", BAD_COMMAND)
 
 
 def given_type(text: str, keyset: Keyset) -> tuple[str | None, pa.DataType]:
@@ -214,20 +223,15 @@ def change_to_output(job: Job, options: argparse.Namespace, show: Show) -> Nulle
     source = opened(options.input)
     suffix = f".{options.to}" if options.to else ".csv" if source.text else ".arrows"
     work, write_output = job.prepare(source, suffix)
-    out = StandardOutput(sys.stdout.buffer)
-    try:
+    out = StandardOutput(standard_file(sys.stdout, "standard output"))
+    with reports_output():
         show(write_output(out), 1.0)
         out.flush()
-    except OSError as error:
-        # Python would write the rest of its buffer at its end, and fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        reason = error.strerror or error
-        raise CommandError(f"standard output: cannot be written: {reason}", status=BAD_FILE) from None
     return source.path, work.nulled
 
 
 def opened(path: Path) -> Source:
-    return read_stream(sys.stdin.buffer) if path == STREAM else read(path)
+    return read_stream(standard_file(sys.stdin, "standard input")) if path == STREAM else read(path)
 
 
 def change_file(  # noqa: PLR0913, PLR0917
@@ -362,6 +366,7 @@ Counts = dict[tuple[str, int], Count]
 
 def inspect(options: argparse.Namespace) -> int:
     """Prints which columns appear to be sealed, and under which keys. Returns the exit status."""
+    check_input(options)
     folder = options.input != STREAM and options.input.is_dir()
     paths = [options.input / file for file in files_below(options.input)] if folder else [options.input]
     keyset = read_keyset(options.keyset) if options.keyset else None
@@ -378,8 +383,10 @@ def inspect(options: argparse.Namespace) -> int:
     header = ["column", "type", "values", "nulls", "sealed", "keys"]
     lines = [header] + [describe(name, count, keyset) for (name, _), count in counts.items()]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    print_lines(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
     return 0
 
 
@@ -597,8 +604,8 @@ def add_keyset(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 
 def threads(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"invalid number of threads {text!r}; use 1 or more")
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MOST_THREADS:
+        raise argparse.ArgumentTypeError(f"invalid number of threads {text!r}; use 1 to {MOST_THREADS}")
     return int(text)
 
 

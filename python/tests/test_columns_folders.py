@@ -281,6 +281,49 @@ def test_errors_of_standard_input_and_output(keys: Path, tmp_path: Path) -> None
     assert (ended.returncode, b"Traceback" in ended.stderr) == (BAD_FILE, False), ended.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ("seal in.csv - --keyset keys.json --column x --context c >&-", "standard output: it is closed"),
+        ("seal - out.csv --keyset keys.json --column x --context c <&-", "standard input: it is closed"),
+        ("seal in.csv out.csv --keyset - --column x --context c <&-", "standard input: it is closed"),
+        ("inspect in.csv >&-", "standard output: it is closed"),
+        ("inspect in.csv > /dev/full", "standard output: cannot be written: No space left on device"),
+        ("keyset show keys.json > /dev/full", "standard output: cannot be written: No space left on device"),
+        ("seal fifo.csv out.csv --keyset keys.json --column x --context c", "fifo.csv: not a regular file"),
+    ],
+)
+def test_closed_and_full_outputs_and_pipes_with_names(
+    arguments: str, name: str, keys: Path, tmp_path: Path
+) -> None:
+    assert keys == tmp_path / "keys.json"
+    (tmp_path / "in.csv").write_text("x\n1\n")
+    os.mkfifo(tmp_path / "fifo.csv")
+    command = f"{' '.join(COMMAND)} {arguments}"
+    ended = subprocess.run(
+        command, shell=True, cwd=tmp_path, capture_output=True, check=False, text=True, timeout=60
+    )
+    assert (ended.returncode, ended.stderr.count("\n"), name in ended.stderr) == (BAD_FILE, 1, True), ended
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_arguments_that_cannot_be_meant_are_refused(
+    keys: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.csv").write_text("x\n1\n")
+    seal = ("seal", "in.csv", "out.csv", "--keyset", keys, "--column", "x", "--context", "c")
+    for arguments in (
+        (*seal, "--threads", 1 << 31),
+        (*seal, "--threads", 10**30),
+        ("inspect", "-", "--keyset", "-"),
+        ("keyset", "new", "-"),
+        ("keyset", "rotate", keys, "-"),
+    ):
+        assert run(capsys, *arguments)[0] == BAD_COMMAND, arguments
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "keys.json"]
+
+
 # ---- keysets
 
 
