@@ -158,6 +158,10 @@ def _replaced_in_list(
         parts = offsets.cast(pa.int32()), values.field(0), values.field(1)
         return pa.MapArray.from_arrays(*parts, type=changed, mask=missing)
     field = kind.value_field.with_type(values.type)
+    if pa.types.is_fixed_size_list(kind) and not kind.list_size:
+        # pyarrow divides by the size.
+        valid = pa.array(column.is_valid().to_pylist(), pa.bool_()).buffers()[1]
+        return pa.Array.from_buffers(pa.list_(field, 0), len(column), [valid], children=[values])
     if pa.types.is_fixed_size_list(kind):
         return pa.FixedSizeListArray.from_arrays(
             _with_gaps(values, missing, kind.list_size), type=pa.list_(field, kind.list_size), mask=missing

@@ -480,6 +480,18 @@ def test_leaves_that_are_not_nullable_round_trip_below_nulls(tmp_path: Path, run
         assert load(tmp_path / "opened.parquet").equals(load(tmp_path / "in.parquet"))
 
 
+@pytest.mark.parametrize("ids", [(), ("--row-id", "id")], ids=["columns", "rows"])
+def test_lists_of_size_zero_round_trip(ids: tuple[str, ...], tmp_path: Path, run: Callable[..., str]) -> None:
+    lists = pa.array([[], None, [], []], pa.list_(pa.int16(), 0))
+    nested = pa.StructArray.from_arrays([lists], ["x"])
+    table = pa.table({"id": range(4), "lists": lists, "nested": nested}).slice(1)
+    write(table, tmp_path / "in.arrow")
+    run("seal", "in.arrow", "sealed.arrow", "--column", "lists", "--column", "nested.x", *ids, *CONTEXT)
+    assert columns.main(["inspect", str(tmp_path / "sealed.arrow")]) == 0
+    run("open", "sealed.arrow", "opened.arrow", "--all", *ids, *CONTEXT)
+    assert load(tmp_path / "opened.arrow").equals(load(tmp_path / "in.arrow"))
+
+
 def test_lists_of_an_old_form_are_refused(tmp_path: Path, run: Callable[..., str]) -> None:
     """Files of parquet-avro have lists of two levels, which pyarrow reads but does not write."""
     table = pa.table({"tags": [["a"], None]})
