@@ -45,7 +45,7 @@ def csv_to_csv(work: Work) -> Write:
     """Replaces cells, and preserves all other bytes."""
     source, targets, top = work.source, work.targets, work.source.header
     assert top is not None
-    names = [*work.columns, *([work.row_id] if work.row_id else [])]
+    names = [*work.columns, *([work.row_id] if work.row_id is not None else [])]
     wanted = [top.names.index(name) for name in names]
 
     def transform(block: _csv.Block, number: int, ids: pa.Array | None) -> list[bytes]:
@@ -69,7 +69,7 @@ def csv_to_csv(work: Work) -> Write:
             try:
                 for block in _csv.blocks(file, top, wanted):
                     ids = None
-                    if work.row_id:
+                    if work.row_id is not None:
                         ids = work.ids(pa.array(block.cells(len(targets)), pa.binary()), (0, block.first_row))
                     out.write(block.with_cells([transform(block, at, ids) for at in range(len(targets))]))
                     yield block.end / source.size
@@ -107,7 +107,7 @@ def convert(work: Work, suffix: str) -> Write:
     def transform(piece: Piece) -> Piece:
         batch = piece.batch
         place = piece.group, piece.first_row
-        ids = work.ids(batch.column(work.row_id), place) if work.row_id else None
+        ids = work.ids(batch.column(work.row_id), place) if work.row_id is not None else None
         arrays = dict(zip(schema.names, batch.columns, strict=True)) if unique(schema) else {}
         for target in work.targets:
             change = changer(work, target, kinds[target], place, wraps[target], suffix)

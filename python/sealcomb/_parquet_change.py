@@ -324,10 +324,10 @@ class ParquetChange:
         if size > GROUP_BYTES or _parquet.has_dictionary(meta) or target.path:
             rows = max(1, min(PIECE_ROWS, total * PIECE_BYTES // max(1, size)))
         first = 0
-        columns = [self.footer.leaves[number].path, *([work.row_id] if work.row_id else [])]
+        columns = [self.footer.leaves[number].path, *([work.row_id] if work.row_id is not None else [])]
         try:
             for batch in file.iter_batches(rows, row_groups=[group], columns=columns):
-                ids = batch.column(work.row_id) if work.row_id else None
+                ids = batch.column(work.row_id) if work.row_id is not None else None
                 change = self.change(target, values, kind, (group, first))
                 yield replaced(batch.column(target.column), target.path, ids, change)
                 first += batch.num_rows

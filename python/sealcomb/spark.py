@@ -413,7 +413,7 @@ class SealcombColumns:
         if self.verb.endswith("aes_encrypt"):
             _check_policy(keyset, keyset_name, ("gcm",))
             return self.transform_aes_encrypt(array, keyset)
-        ids = batch.column(self.row_id) if self.row_id else None
+        ids = batch.column(self.row_id) if self.row_id is not None else None
         if name not in contexts and (decided := self.context_of(name, keyset, array, ids)) is not None:
             contexts[name] = decided
         context = contexts.get(name, "").encode()

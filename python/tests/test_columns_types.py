@@ -734,6 +734,20 @@ def test_numbers_as_row_ids_open_from_csv_with_their_type(
     assert f"column 'id', row 1: not a value of type {kind}" in error
 
 
+@pytest.mark.parametrize("form", ["csv", "arrow", "parquet"])
+def test_row_ids_can_be_in_a_column_without_a_name(
+    form: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    """pandas writes its index to such a column."""
+    (tmp_path / "in.csv").write_text(",x\n1,a\n2,b\n")
+    if form != "csv":
+        write(pa.table({"": ["1", "2"], "x": ["a", "b"]}), tmp_path / f"in.{form}")
+    how = ("--column", "x", *CONTEXT)
+    run("seal", f"in.{form}", f"sealed.{form}", *how, "--row-id", "")
+    run("open", f"sealed.{form}", f"opened.{form}", *how, status=1)
+    run("open", f"sealed.{form}", f"opened.{form}", *how, "--row-id", "")
+
+
 def test_row_ids_of_csv_can_be_numbers(tmp_path: Path, run: Callable[..., str]) -> None:
     (tmp_path / "in.csv").write_text("id,x\n7,a\n8,b\n")
     write(pa.table({"id": [7, 8], "x": ["a", "b"]}), tmp_path / "in.parquet")
