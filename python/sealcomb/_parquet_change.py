@@ -299,7 +299,10 @@ class ParquetChange:
     ) -> None:
         assert self.arrow is not None
         at = self.arrow.get_field_index(target.column)
-        arrow = self.arrow.set(at, with_leaf(self.arrow.field(at), target.path, leaf))
+        field = self.arrow.field(at)
+        # The elements of a list can have another name in the file.
+        leaf = leaf.with_name(leaf_at(field, target.path).name)
+        arrow = self.arrow.set(at, with_leaf(field, target.path, leaf))
         self.arrow = arrow.with_metadata(describe(arrow.metadata)) if arrow.metadata else arrow
 
     def note(self) -> None:

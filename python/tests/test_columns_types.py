@@ -480,6 +480,24 @@ def test_leaves_that_are_not_nullable_round_trip_below_nulls(tmp_path: Path, run
         assert load(tmp_path / "opened.parquet").equals(load(tmp_path / "in.parquet"))
 
 
+def test_the_arrow_schema_of_a_parquet_file_is_restored(tmp_path: Path, run: Callable[..., str]) -> None:
+    """Other readers than pyarrow take the names of elements from it."""
+    lists = pa.array(
+        [[["a"], None], [[]]], pa.list_(pa.field("item", pa.list_(pa.field("item", pa.string()))))
+    )
+    maps = pa.array(
+        [[("k", 1)], None], pa.map_(pa.field("keys", pa.string(), False), pa.field("v", pa.int8()))
+    )
+    write(pa.table({"lists": lists, "maps": maps, "n": [1, 2]}), tmp_path / "in.parquet")
+    run("seal", "in.parquet", "sealed.parquet", "--all", *CONTEXT)
+    run("open", "sealed.parquet", "opened.parquet", "--all", *CONTEXT)
+    before, after = (
+        _metadata.unpacked_schema(pq.read_metadata(tmp_path / f"{name}.parquet").metadata[b"ARROW:schema"])
+        for name in ("in", "opened")
+    )
+    assert after.to_string() == before.to_string()
+
+
 @pytest.mark.parametrize("ids", [(), ("--row-id", "id")], ids=["columns", "rows"])
 def test_lists_of_size_zero_round_trip(ids: tuple[str, ...], tmp_path: Path, run: Callable[..., str]) -> None:
     lists = pa.array([[], None, [], []], pa.list_(pa.int16(), 0))
