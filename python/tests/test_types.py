@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sealcomb import ForgedRow, Keyset, inspect_column, open_column, reseal_column, seal_column
+from sealcomb import ForgedRow, Keyset, NotSealed, inspect_column, open_column, reseal_column, seal_column
 
 KEYSETS = {
     "random": Keyset.from_keys({11: bytes(range(32))}, 11),
@@ -207,6 +207,46 @@ def test_values_of_another_width_are_an_error_with_their_row():
     ):
         open_column(sealed, RANDOM, as_type="int64")
     assert open_column(sealed, RANDOM, as_type="bigint", forged="null").null_count == 2
+
+
+DENSE = pa.UnionArray.from_dense(
+    pa.array([0, 1, 0, 1, 1], pa.int8()),
+    pa.array([0, 2, 1, 0, 1], pa.int32()),
+    [pa.array([1, None]), pa.array(["a", None, "b"])],
+    ["i", "s"],
+)
+SPARSE = pa.UnionArray.from_sparse(
+    pa.array([0, 1, 0, 1, 1], pa.int8()), [pa.array([1, 2, None, 4, 5]), pa.array(list("abcde"))], ["i", "s"]
+)
+
+
+@pytest.mark.parametrize("union", [DENSE, SPARSE], ids=["dense", "sparse"])
+def test_only_the_values_of_a_unions_rows_are_sealed_and_opened(union):
+    whole = seal_column(union, RANDOM)
+    assert open_column(whole, RANDOM).type == union.type
+    for start in range(6):
+        for length in range(6 - start):
+            part = union.slice(start, length)
+            for sealed in (seal_column(part, RANDOM), whole.slice(start, length)):
+                opened = open_column(sealed, RANDOM)
+                opened.validate(full=True)
+                assert opened.to_pylist() == part.to_pylist()
+                resealed = reseal_column(sealed, RANDOM)
+                assert open_column(resealed, RANDOM).to_pylist() == part.to_pylist()
+    one = union.slice(0, 1)
+    assert sum(inspect_column(seal_column(one, RANDOM)).values()) == 1
+    assert sum(inspect_column(whole.slice(0, 1)).values()) == 1
+    # A value that does not open concerns only its row.
+    text = [b"not sealed"] * len(whole.field(0))
+    children = [pa.array(text, pa.binary()), whole.field(1)]
+    if union.type.mode == "dense":
+        mixed = pa.UnionArray.from_dense(whole.type_codes, whole.offsets, children, ["i", "s"])
+    else:
+        mixed = pa.UnionArray.from_sparse(whole.type_codes, children, ["i", "s"])
+    open_column(mixed.slice(1, 1), RANDOM, as_type="binary")
+    with pytest.raises(NotSealed) as error:
+        open_column(mixed.slice(1, 2), RANDOM, as_type="binary")
+    assert error.value.row == 1
 
 
 # ---- extension types, whose metadata describes a type that sealed values do not have

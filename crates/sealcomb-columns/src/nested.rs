@@ -13,7 +13,7 @@ use arrow_array::{
     Array, ArrayRef, FixedSizeListArray, GenericListArray, MapArray, OffsetSizeTrait, StructArray,
     UInt64Array, UnionArray, make_array,
 };
-use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, FieldRef, Fields, UnionFields};
 use arrow_select::take::take;
@@ -91,13 +91,35 @@ pub(crate) fn plain(array: &ArrayRef) -> Result<ArrayRef, Error> {
             let children = array.columns().iter().map(|child| plain_below(child, array.nulls()));
             Arc::new(struct_of(array, fields, children.collect::<Result<_, _>>()?)?)
         }
-        DataType::Union(fields, _) => {
-            let union = array.as_union();
-            let children = fields.iter().map(|(id, _)| plain(union.child(id))).collect::<Result<_, _>>()?;
-            Arc::new(union_of(union, fields, children)?)
-        }
+        DataType::Union(fields, _) => Arc::new(plain_union(array.as_union(), fields)?),
         _ => array.clone(),
     })
+}
+
+fn plain_union(union: &UnionArray, fields: &UnionFields) -> Result<UnionArray, Error> {
+    let rows = |id: i8| (0..union.len()).filter(move |row| union.type_id(*row) == id);
+    if union.offsets().is_none() {
+        let child = |(id, _): (i8, &FieldRef)| {
+            let own = NullBuffer::from_iter(union.type_ids().iter().map(|other| *other == id));
+            plain_below(union.child(id), Some(&own))
+        };
+        return union_of(union, fields, None, fields.iter().map(child).collect::<Result<_, _>>()?);
+    }
+    let mut offsets = vec![0; union.len()];
+    let mut children = Vec::with_capacity(fields.len());
+    for (id, _) in fields.iter() {
+        for (offset, row) in (0..).zip(rows(id)) {
+            offsets[row] = offset;
+        }
+        let child = plain(union.child(id))?;
+        let indices = rows(id).map(|row| union.value_offset(row) as u64);
+        children.push(if indices.clone().eq(0..child.len() as u64) {
+            child
+        } else {
+            plain(&take(&child, &indices.collect::<UInt64Array>(), None)?)?
+        });
+    }
+    union_of(union, fields, Some(offsets.into()), children)
 }
 
 /// Returns a plain child, with nulls where its parent is null.
@@ -202,9 +224,14 @@ fn struct_of(array: &StructArray, fields: &Fields, children: Vec<ArrayRef>) -> R
     Ok(StructArray::try_new_with_length(fields, children, array.nulls().cloned(), array.len())?)
 }
 
-fn union_of(union: &UnionArray, fields: &UnionFields, children: Vec<ArrayRef>) -> Result<UnionArray, Error> {
+fn union_of(
+    union: &UnionArray,
+    fields: &UnionFields,
+    offsets: Option<ScalarBuffer<i32>>,
+    children: Vec<ArrayRef>,
+) -> Result<UnionArray, Error> {
     let fields = fields.iter().zip(&children).map(|((id, field), child)| (id, like(field, child))).collect();
-    Ok(UnionArray::try_new(fields, union.type_ids().clone(), union.offsets().cloned(), children)?)
+    Ok(UnionArray::try_new(fields, union.type_ids().clone(), offsets, children)?)
 }
 
 /// Returns the field with the type of the array. It becomes nullable if the array has nulls.
@@ -335,7 +362,8 @@ pub(crate) fn put_together(
         (DataType::Union(..), DataType::Union(fields, _)) => {
             let union = array.as_union();
             let children = fields.iter().map(|(id, field)| put_together(union.child(id), field, leaves));
-            Arc::new(union_of(union, fields, children.collect::<Result<_, _>>()?)?)
+            let children = children.collect::<Result<_, _>>()?;
+            Arc::new(union_of(union, fields, union.offsets().cloned(), children)?)
         }
         (DataType::List(_), _) => {
             let (list, child) = (array.as_list::<i32>(), child_of(field));
