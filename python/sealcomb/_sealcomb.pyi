@@ -726,6 +726,7 @@ class Keyset:
         Raises:
             KeysetError: A key has another size, or `primary` is not among the keys.
             ValueError: The policy is unknown.
+            OverflowError: An id is negative, or 2^32 or more.
         """
     @staticmethod
     def generate(policy: _Policy = "random") -> Keyset:

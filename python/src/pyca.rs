@@ -23,7 +23,7 @@ macro_rules! nonce_class {
     (
         $(#[$doc:meta])* $Class:ident = $name:literal,
         nonce $lengths:expr, $nonce_text:literal,
-        keys $bits:expr $(=> $default:literal)?, $bits_text:literal,
+        keys $bits:expr $(=> $default:tt)?, $bits_text:literal,
         { $($new:tt)* }
     ) => {
         $(#[$doc])*
