@@ -45,7 +45,7 @@ pub(crate) fn import(object: &Bound<'_, PyAny>, function: &str) -> PyResult<Impo
             object.get_type()
         )));
     }
-    let object = sized(object)?;
+    let object = sized(object, function)?;
     let object = with_sound_structs(object).map_err(|error| invalid(function, error.value(py)))?;
     validate_by_sizes(&object).map_err(|error| invalid(function, error.value(py)))?;
     // arrow-rs panics on some invalid structs.
@@ -102,11 +102,17 @@ fn library(object: &Bound<'_, PyAny>) -> PyResult<String> {
 
 /// Converts a pandas Series to pyarrow, which reports the sizes of its buffers, and a Polars Series of nulls, whose
 /// exported array arrow-rs refuses. Returns other objects unchanged.
-fn sized<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+///
+/// # Errors
+/// `TypeError` for types that only Polars has. It exports the addresses of Python objects as bytes.
+fn sized<'py>(object: &Bound<'py, PyAny>, function: &str) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
     match library(object)?.as_str() {
         "pandas" => py.import("pyarrow")?.call_method1("array", (object,)),
         "polars" => match &*object.getattr("dtype")?.str()?.to_cow()? {
+            own @ ("Object" | "Int128" | "UInt128") => Err(PyTypeError::new_err(format!(
+                "{function}: Arrow has no type for Polars' {own}; cast the column first"
+            ))),
             "Null" => object.call_method1("cast", (py.import("polars")?.getattr("Binary")?,)),
             nested if nested.contains("Null") => object.call_method0("to_arrow"),
             _ => Ok(object.clone()),

@@ -209,6 +209,18 @@ def test_values_of_another_width_are_an_error_with_their_row():
     assert open_column(sealed, RANDOM, as_type="bigint", forged="null").null_count == 2
 
 
+def test_types_that_only_polars_has_are_refused():
+    """Polars exports the addresses of objects, which mean nothing later."""
+    for series in (
+        pl.Series([object()]),
+        pl.Series([1], dtype=pl.Int128),
+        pl.Series([1], dtype=pl.UInt128),
+    ):
+        for work in (seal_column, open_column, reseal_column):
+            with pytest.raises(TypeError, match=r"Arrow has no type for Polars' (Object|U?Int128)"):
+                work(series, RANDOM)
+
+
 DENSE = pa.UnionArray.from_dense(
     pa.array([0, 1, 0, 1, 1], pa.int8()),
     pa.array([0, 2, 1, 0, 1], pa.int32()),
