@@ -256,7 +256,7 @@ static void check_mistakes(void) {
     }
 }
 
-/* Of several invalid messages, the first one is reported, whatever the mistakes are. */
+/* The first of several invalid messages must be reported, whatever the mistakes are. */
 static void check_first_mistakes(void) {
     static const size_t counts[] = {2, 64, 65, MAX};
     for (size_t c = 0; c < 4; c++) {

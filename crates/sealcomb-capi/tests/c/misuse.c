@@ -145,7 +145,7 @@ static void check_jobs(void) {
     EXPECT(SEALCOMB_OK, sealcomb_open_batch(NULL, 0));
 }
 
-/* Of several invalid jobs, the first one is reported, whatever the mistakes are. */
+/* The first of several invalid jobs must be reported, whatever the mistakes are. */
 static void check_first_mistakes(void) {
     enum { MAX_JOBS = 300 };
     static const struct {
