@@ -26,12 +26,11 @@ impl Unfinished {
     /// Creates a file in this folder. Everyone that the umask allows can read it if `is_public`, or else only its owner.
     pub(crate) fn create(folder: &Path, is_public: bool) -> io::Result<Self> {
         // For example, some network file systems have no files without names.
-        let (file, name) = match unnamed(folder, is_public) {
-            Ok(file) => (file, None),
-            Err(_) => {
-                let (file, name) = named(is_public).tempfile_in(folder)?.into_parts();
-                (file, Some(name))
-            }
+        let (file, name) = if let Ok(file) = unnamed(folder, is_public) {
+            (file, None)
+        } else {
+            let (file, name) = named(is_public).tempfile_in(folder)?.into_parts();
+            (file, Some(name))
         };
         Ok(Self { file, folder: folder.to_owned(), name })
     }

@@ -100,7 +100,7 @@ fn plain_union(union: &UnionArray, fields: &UnionFields) -> Result<UnionArray, E
     let rows = |id: i8| (0..union.len()).filter(move |row| union.type_id(*row) == id);
     if union.offsets().is_none() {
         let child = |(id, _): (i8, &FieldRef)| {
-            let own = NullBuffer::from_iter(union.type_ids().iter().map(|other| *other == id));
+            let own = union.type_ids().iter().map(|other| *other == id).collect::<NullBuffer>();
             plain_below(union.child(id), Some(&own))
         };
         return union_of(union, fields, None, fields.iter().map(child).collect::<Result<_, _>>()?);

@@ -38,7 +38,7 @@ fn the_configuration_in_help_runs() {
     let help = String::from_utf8(kme(&["run", "--help"]).stdout).unwrap();
     let lines = help.lines().skip_while(|line| !line.starts_with("Configuration; ")).skip(1);
     let config: String =
-        lines.map_while(|line| line.strip_prefix("  ")).map(|line| format!("{line}\n")).collect();
+        lines.map_while(|line| line.strip_prefix("  ")).flat_map(|line| [line, "\n"]).collect();
     assert!(config.contains("\nrate = 1000 ") && config.contains("\ngarbled = false "), "{config}");
     let path = folder.path().join("kme.toml");
     fs::write(&path, config.replace(":8443", ":0")).unwrap();

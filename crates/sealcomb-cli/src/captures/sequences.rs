@@ -146,12 +146,11 @@ fn merge(last: &mut BTreeMap<Fingerprint, u64>, other: &BTreeMap<Fingerprint, u6
 /// Returns the directories to read and write, and those to read only.
 fn folders(named: Option<&Path>) -> Result<(Vec<Folder>, Vec<Folder>)> {
     let mut others = folder::of_user().into_iter();
-    let first = match named {
-        Some(named) => Folder::prepare(named, true)?,
-        None => {
-            let path = others.next().ok_or_else(|| anyhow!("no home directory found: {REPLACE}"))?;
-            Folder::prepare(&path, false)?
-        }
+    let first = if let Some(named) = named {
+        Folder::prepare(named, true)?
+    } else {
+        let path = others.next().ok_or_else(|| anyhow!("no home directory found: {REPLACE}"))?;
+        Folder::prepare(&path, false)?
     };
     let (mut writable, mut unwritable) = (vec![first], Vec::new());
     for path in others {
