@@ -698,7 +698,9 @@ class Faults(OnALink):
         time.sleep(10)
         self.a.run("nft", "delete table ip cut")
         until("traffic", lambda: not self.pings_fail(), 5)
-        self.assertEqual(b.counters()["in_dropped_unknown_spi"], 0, "the master sent under a key that the slave had dropped")
+        self.assertEqual(
+            b.counters()["in_dropped_unknown_spi"], 0, "the master sent under a key that the slave had dropped"
+        )
 
     def test_the_clock_may_jump(self) -> None:
         libraries = list(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
