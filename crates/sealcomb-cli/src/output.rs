@@ -47,8 +47,7 @@ impl Output {
             Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
             Ok(metadata) if !metadata.is_file() => File::options().write(true).open(path).map(Target::Stream),
             _ => {
-                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-                let file = Unfinished::create(folder.unwrap_or(Path::new(".")), true)?;
+                let file = Unfinished::create(folder_of(&path), true)?;
                 Ok(Target::Unfinished(file, path))
             }
         }
@@ -72,8 +71,12 @@ impl Output {
 /// Returns the folder and name of the file that a path leads to, which need not exist.
 fn place(path: &Path) -> Option<(PathBuf, OsString)> {
     let path = follow(path).ok()?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Some((folder.canonicalize().ok()?, path.file_name()?.to_owned()))
+    Some((folder_of(&path).canonicalize().ok()?, path.file_name()?.to_owned()))
+}
+
+/// Returns the folder of a file: that of the process if the path has no other.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Returns the path that symbolic links lead to, which need not exist. Does not follow the link of a descriptor: it

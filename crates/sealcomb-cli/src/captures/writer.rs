@@ -106,10 +106,7 @@ impl Writer {
         if output::descriptor(path).is_some() || path.exists() && !path.is_file() {
             bail!("{}: not a regular file", name());
         }
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
+        let directory = output::folder_of(path);
         if !directory.is_dir() {
             bail!("{}: no such directory", name());
         }
