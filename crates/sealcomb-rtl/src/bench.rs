@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 /// Number of clocks without any transfer after which a run has failed.
 const STUCK: u64 = 5000;
-/// Number of clocks after the last packet in which nothing may be output.
+/// Number of clocks with ready outputs, after the last packet, in which nothing may be output.
 const QUIET: u64 = 200;
 
 /// A step of a run.
@@ -405,15 +405,19 @@ impl<'a> Run<'a> {
     }
 
     fn simulate(&mut self) {
-        let mut still = 0;
+        let (mut still, mut quiet) = (0, 0);
         loop {
             let moved = self.clock();
             still = if moved { 0 } else { still + 1 };
+            // An output that is not ready may hold back the rest of a packet.
+            let ready = [self.output.stream.ready, self.tags.stream.ready];
+            let ready = ready.into_iter().all(|port| self.bench.model.is_high(port));
+            quiet = if moved { 0 } else { quiet + u64::from(ready) };
             let done = self.keys_done == self.plan.keys.len()
                 && self.verdicts.len() >= self.plan.packets.len()
                 && self.beats_done == self.plan.beats.len()
                 && self.received_done == self.plan.received.len();
-            if done && still >= QUIET {
+            if done && quiet >= QUIET {
                 return;
             }
             assert!(
