@@ -70,7 +70,8 @@ REFUSED = {
     "macsec100g": ("SUITE=-1", "CHANNELS=128"),
     "packet_release": ("BYTES=0", "DEPTH=100", "DEPTH=1"),
 }
-FLAGS = ("--lint-only", "-Wall", "-Wno-DECLFILENAME")
+# Unused outputs are left open, `.name()`. slang reports open inputs.
+FLAGS = ("--lint-only", "-Wall", "-Wno-DECLFILENAME", "-Wno-PINCONNECTEMPTY")
 SLANG_FLAGS = (
     "-Weverything",
     "-Werror",
@@ -158,7 +159,7 @@ def unchecked_fifos(file: str) -> str:
     text = (RTL / file).read_text()
     found = ""
     for fifo in re.finditer(r"\bstream_fifo #\((.*?)\n *\) (\w+) \((.*?)\n *\);", text, re.DOTALL):
-        if re.search(r"\.s_ready\((unused.*)?\)", fifo[3]) and ".CREDITS(1)" not in fifo[1]:
+        if re.search(r"\.s_ready\(\)", fifo[3]) and ".CREDITS(1)" not in fifo[1]:
             found += f"{file}: {fifo[2]} needs CREDITS(1), since its writer ignores s_ready\n"
     return found
 

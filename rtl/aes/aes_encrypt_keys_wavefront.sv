@@ -63,14 +63,14 @@ module aes_encrypt_keys_wavefront #(
         // and fourth word of the preceding round key.
         logic [31:0] sum;
         logic [127:0] stepped;
-        logic unused_last;
+        logic unused;
         always_ff @(posedge clk) begin
             sum <= walking[95:64] ^ walking[31:0];
             if (in_new_key) sum <= in_key[127:96] ^ in_key[95:64] ^ in_key[63:32] ^ in_key[31:0];
         end
         assign stepped = aes_pkg::next_round_key(from, word, constant);
         assign next = {stepped[127:32], sum ^ word ^ {constant, 24'b0}};
-        assign unused_last = &stepped[31:0];
+        assign unused = &stepped[31:0];
     end else begin : g_plain
         assign next = aes_pkg::next_round_key(from, word, constant);
     end

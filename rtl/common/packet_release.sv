@@ -62,7 +62,6 @@ module packet_release #(
     assign push = s_axis_tvalid && s_axis_tready;
     assign fetch = read_at != release_at && (!m_axis_tvalid || m_axis_tready);
 
-    logic unused_parity;
     ram_1r1w #(
         .WIDTH(9 * BYTES + 1),
         .DEPTH(DEPTH)
@@ -74,7 +73,7 @@ module packet_release #(
         .read(fetch),
         .read_at(read_at[ADDRESS-1:0]),
         .read_data({m_axis_tlast, m_axis_tkeep, m_axis_tdata}),
-        .parity_error(unused_parity)
+        .parity_error()
     );
 
     always_ff @(posedge clk) begin

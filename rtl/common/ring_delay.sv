@@ -19,7 +19,6 @@ module ring_delay #(
     logic [ADDRESS-1:0] at;
     logic [ADDRESS-1:0] next;  // the following address
 
-    logic unused_parity;
     ram_lut #(
         .WIDTH(WIDTH),
         .DEPTH(1 << ADDRESS)
@@ -31,7 +30,7 @@ module ring_delay #(
         .read_at(next),
         .read_data(oldest),
         .check(1'b0),
-        .parity_error(unused_parity)
+        .parity_error()
     );
 
     always_ff @(posedge clk) begin

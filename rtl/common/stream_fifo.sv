@@ -39,7 +39,6 @@ module stream_fifo #(
     assign push    = s_valid && s_ready;
     assign fetch   = write_at != read_at && (!m_valid || m_ready);
 
-    logic unused_parity;
     ram_lut #(
         .WIDTH(WIDTH),
         .DEPTH(DEPTH)
@@ -51,7 +50,7 @@ module stream_fifo #(
         .read_at(read_at[ADDRESS-1:0]),
         .read_data(oldest),
         .check(1'b0),
-        .parity_error(unused_parity)
+        .parity_error()
     );
 
     always_ff @(posedge clk) begin

@@ -55,7 +55,6 @@ module engine_output #(
     logic packet_given;
     logic beat_popped;
     logic tag_popped;
-    logic [1:0] unused_home;
 
     always_ff @(posedge clk) begin
         beat_given   <= beat_popped && !rst;
@@ -70,7 +69,7 @@ module engine_output #(
         .take(take_beat),
         .give(beat_given),
         .available(credit_beat),
-        .home(unused_home[0])
+        .home()
     );
 
     credit_counter #(
@@ -81,7 +80,7 @@ module engine_output #(
         .take(take_packet),
         .give(packet_given),
         .available(credit_packet),
-        .home(unused_home[1])
+        .home()
     );
 
     // The verdict, in two clocks: eight comparisons of two bytes each first.
@@ -103,11 +102,6 @@ module engine_output #(
     assign failed = compared.open && !compared.error && differs != '0;
 
     logic [127:0] tag;
-    logic unused_ready;
-    logic [$clog2(PACKETS):0] unused_tags;
-    logic [$clog2(BEATS):0] unused_beats;
-    logic [$clog2(BEATS):0] unused_verdict_space;
-    logic unused_popped;
 
     assign tag = compared.open || compared.error ? '0 : bytes_pkg::swap128(compared.value);
 
@@ -123,7 +117,7 @@ module engine_output #(
         .m_ready(m_tag_tready),
         .m_data({m_tag_tuser[1:0], m_tag_tdata}),
         .popped(tag_popped),
-        .stored(unused_tags)
+        .stored()
     );
 
     assign m_tag_tuser[2] = 1'b0;
@@ -142,13 +136,13 @@ module engine_output #(
         .clk,
         .rst,
         .s_valid(compared_valid && compared.open && compared.has_message),
-        .s_ready(unused_ready),
+        .s_ready(),
         .s_data(failed || compared.error),
         .m_valid(verdict_valid),
         .m_ready(verdict_take),
         .m_data(verdict),
-        .space(unused_verdict_space),
-        .popped(unused_popped)
+        .space(),
+        .popped()
     );
 
     logic head_valid;
@@ -178,7 +172,7 @@ module engine_output #(
         .m_ready(m_axis_tready && !(waits && !verdict_valid)),
         .m_data(head),
         .popped(beat_popped),
-        .stored(unused_beats)
+        .stored()
     );
 
     assign verdict_take = beat_popped && waits;
@@ -202,10 +196,5 @@ module engine_output #(
         .ready(m_axis_tready),
         .data({m_axis_tuser, m_axis_tlast, m_axis_tkeep, m_axis_tdata})
     );
-
-    logic unused;
-    assign unused = ^{
-        unused_home, unused_ready, unused_tags, unused_beats, unused_verdict_space, unused_popped
-    };
 
 endmodule

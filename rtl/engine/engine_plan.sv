@@ -120,8 +120,6 @@ module engine_plan #(
     logic [1:0] head_first;
     logic head_valid;
     logic head_take;
-    logic unused_popped;
-    logic [$clog2(COMMANDS):0] unused_space;
     job_t job;
 
     assign job = s_job;
@@ -164,8 +162,8 @@ module engine_plan #(
         .m_valid(head_valid),
         .m_ready(head_take),
         .m_data({head_first, head}),
-        .space(unused_space),
-        .popped(unused_popped)
+        .space(),
+        .popped()
     );
 
     // ---- The command behind the one whose beats are offered: its first part, and its message behind AD ----
@@ -368,8 +366,6 @@ module engine_plan #(
     assign nonce = packet.nonce;
 
     logic unused;
-    assign unused = ^{
-        unused_popped, unused_space, packet.has_ad, packet.one_ad, packet.one_message, message.kind
-    };
+    assign unused = ^{packet.has_ad, packet.one_ad, packet.one_message, message.kind};
 
 endmodule

@@ -145,8 +145,6 @@ module gcm512 #(
     logic make;
     logic make_ack;
     logic made;
-    logic unused_write_last;
-    logic [KEY_BITS-1:0] unused_last;
 
     slot_loader #(
         .CIPHER(CIPHER),
@@ -169,8 +167,8 @@ module gcm512 #(
         .loaded,
         .write_key,
         .key(new_key),
-        .write_last(unused_write_last),
-        .last(unused_last),
+        .write_last(),
+        .last(),
         .make,
         .make_ack,
         .made
@@ -192,14 +190,8 @@ module gcm512 #(
     logic beat_error;  // a clock later
     logic [95:0] beat_nonce;
     logic [127:0] beat_tag;
-    // Only OCB3 prepares packets, and addresses memories before the beat.
-    logic unused_prepare_valid;
-    logic [SLOT_BITS-1:0] unused_prepare_slot;
-    logic [95:0] unused_prepare_nonce;
-    logic unused_prepare_illegal;
-    logic [2:0] unused_emit;
-    logic [SLOT_BITS-1:0] unused_emit_slot;
 
+    // The open outputs are for OCB3, which prepares packets and addresses memories before the beat.
     engine_front #(
         .SLOT_BITS(SLOT_BITS),
         .DIRECTION(DIRECTION),
@@ -228,21 +220,21 @@ module gcm512 #(
         .s_tag_tvalid,
         .s_tag_tready,
         .s_tag_tdata,
-        .prepare_valid(unused_prepare_valid),
+        .prepare_valid(),
         .prepare_ready(1'b1),
-        .prepare_slot(unused_prepare_slot),
-        .prepare_nonce(unused_prepare_nonce),
-        .prepare_illegal(unused_prepare_illegal),
+        .prepare_slot(),
+        .prepare_nonce(),
+        .prepare_illegal(),
         .packet_ready(1'b1),
         .packet_done,
         .hold,
         .credit_beat,
         .credit_packet,
-        .emit(unused_emit[0]),
+        .emit(),
         .emit_message,
-        .emit_ad(unused_emit[1]),
-        .emit_partial(unused_emit[2]),
-        .emit_slot(unused_emit_slot),
+        .emit_ad(),
+        .emit_partial(),
+        .emit_slot(),
         .beat_valid,
         .beat,
         .beat_place,
@@ -410,9 +402,6 @@ module gcm512 #(
     );
 
     logic unused;
-    assign unused = ^{
-        s_cmd_padded, s_cmd_nonce[127:96], unused_write_last, unused_last, unused_emit, unused_emit_slot,
-        unused_prepare_valid, unused_prepare_slot, unused_prepare_nonce, unused_prepare_illegal
-    };
+    assign unused = ^{s_cmd_padded, s_cmd_nonce[127:96]};
 
 endmodule

@@ -163,10 +163,6 @@ module gcm_hash #(
     logic ends_valid;
     slot_end_t ends_head;
     end_t packet_end;
-    logic unused_ready;
-    logic [1:0] unused_popped;
-    logic [3:0] unused_hashes_space;
-    logic [$clog2(PACKETS):0] unused_ends;
 
     stream_fifo #(
         .WIDTH(128),
@@ -176,13 +172,13 @@ module gcm_hash #(
         .clk,
         .rst,
         .s_valid(hash_done),
-        .s_ready(unused_ready),
+        .s_ready(),
         .s_data(hash_result),
         .m_valid(hashes_valid),
         .m_ready(done),
         .m_data(hashes_value),
-        .space(unused_hashes_space),
-        .popped(unused_popped[0])
+        .space(),
+        .popped()
     );
 
     ram_fifo #(
@@ -196,8 +192,8 @@ module gcm_hash #(
         .m_valid(ends_valid),
         .m_ready(done),
         .m_data(ends_head),
-        .popped(unused_popped[1]),
-        .stored(unused_ends)
+        .popped(),
+        .stored()
     );
 
     assign done = hashes_valid && ends_valid;
@@ -209,6 +205,6 @@ module gcm_hash #(
     assign done_end = packet_end;
 
     logic unused;
-    assign unused = ^{now.first, unused_ready, unused_popped, unused_hashes_space, unused_ends};
+    assign unused = now.first;
 
 endmodule

@@ -213,7 +213,6 @@ module ocb512 #(
     logic [SLOT_BITS-1:0] beat_slot;
     logic [511:0] beat_data;
     logic beat_error;  // a clock later
-    logic unused_nonce;
     logic [127:0] beat_tag;
 
     engine_front #(
@@ -267,7 +266,7 @@ module ocb512 #(
         .beat_slot,
         .beat_data,
         .beat_error,
-        .beat_nonce(unused_nonce),
+        .beat_nonce(),
         .beat_tag
     );
 
@@ -303,7 +302,6 @@ module ocb512 #(
     );
 
     logic [127:0] l_star;
-    logic unused_bad;
     logic [127:0] offset_0;
 
     slot_memory #(
@@ -316,7 +314,7 @@ module ocb512 #(
         .write_data(call_result),
         .read_slot(emit_slot),
         .read_data(l_star),
-        .bad(unused_bad)
+        .bad()
     );
 
     always_ff @(posedge clk) offset_0 <= offset_now;
@@ -592,6 +590,6 @@ module ocb512 #(
     );
 
     logic unused;
-    assign unused = ^{s_cmd_padded, s_cmd_nonce[127:96], emit, beat_sizes, unused_nonce, unused_bad};
+    assign unused = ^{s_cmd_padded, s_cmd_nonce[127:96], emit, beat_sizes};
 
 endmodule

@@ -69,7 +69,6 @@ module ocb_nonce #(
     logic pending_ready;
     logic answers_popped;
     logic answer_given;  // in the clock before
-    logic unused_home;
     logic second_valid;
     logic [TOP-1:0] second;
     logic [TOP-1:0] asked;
@@ -87,7 +86,7 @@ module ocb_nonce #(
         .take(take && !again),
         .give(answer_given),
         .available(credit),
-        .home(unused_home)
+        .home()
     );
 
     always_ff @(posedge clk) begin
@@ -118,9 +117,6 @@ module ocb_nonce #(
     logic answers_valid;
     logic answers_take;
     logic [127:0] answers_block;
-    logic unused_popped;
-    logic [$clog2(PACKETS):0] unused_space;
-    logic [$clog2(PACKETS):0] unused_stored;
 
     stream_fifo #(
         .WIDTH(7),
@@ -134,8 +130,8 @@ module ocb_nonce #(
         .m_valid(pending_valid),
         .m_ready(pending_take),
         .m_data({pending_again, pending_bottom}),
-        .space(unused_space),
-        .popped(unused_popped)
+        .space(),
+        .popped()
     );
 
     ram_fifo #(
@@ -150,7 +146,7 @@ module ocb_nonce #(
         .m_ready(answers_take),
         .m_data(answers_block),
         .popped(answers_popped),
-        .stored(unused_stored)
+        .stored()
     );
 
     // Stretch = Ktop || (Ktop[1..64] ^ Ktop[9..72]); Offset_0 = its 128 bits from bit `bottom` on: by bytes in one clock, by
@@ -168,9 +164,6 @@ module ocb_nonce #(
     logic [134:0] by_bits;
     logic offset_popped;
     logic offset_given;
-    logic unused_offsets_ready;
-    logic [$clog2(OFFSETS):0] unused_offsets_space;
-    logic unused_offsets_home;
 
     assign stretch = {top, top[127:64] ^ top[119:56]};
     assign by_bytes = stretch << {bottom[5:3], 3'd0};
@@ -196,7 +189,7 @@ module ocb_nonce #(
         .take(pending_take),
         .give(offset_given),
         .available(room),
-        .home(unused_offsets_home)
+        .home()
     );
 
     stream_fifo #(
@@ -207,18 +200,16 @@ module ocb_nonce #(
         .clk,
         .rst,
         .s_valid(shifted_valid),
-        .s_ready(unused_offsets_ready),
+        .s_ready(),
         .s_data(by_bits[134:7]),
         .m_valid(offset_valid),
         .m_ready(offset_take),
         .m_data(offset),
-        .space(unused_offsets_space),
+        .space(),
         .popped(offset_popped)
     );
 
     logic unused;
-    assign unused = ^{
-        by_bytes[56:0], by_bits[6:0], unused_offsets_ready, unused_offsets_space, unused_offsets_home
-    };
+    assign unused = ^{by_bytes[56:0], by_bits[6:0]};
 
 endmodule

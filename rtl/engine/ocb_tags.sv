@@ -70,10 +70,6 @@ module ocb_tags #(
     slot_end_t finish;
     slot_end_t head;
     end_t packet_end;
-    logic unused_call_popped;
-    logic unused_valid;
-    logic unused_popped;
-    logic [$clog2(PACKETS):0] unused_stored;
 
     always_ff @(posedge clk) begin
         has_message_1 <= in_has_message;
@@ -85,13 +81,13 @@ module ocb_tags #(
     if (DIRECTION == 0) begin : g_ask_early
         assign ask_valid = early_valid;
         assign ask = {early_slot, early_input};
-        logic unused_late;
-        assign unused_late = ^gathered_input;
+        logic unused;
+        assign unused = ^gathered_input;
     end else begin : g_ask_late
         assign ask_valid = gathered;
         assign ask = {slot_2, gathered_input};
-        logic unused_early;
-        assign unused_early = ^{early_valid, early_slot, early_input};
+        logic unused;
+        assign unused = ^{early_valid, early_slot, early_input};
     end
 
     ram_fifo #(
@@ -105,7 +101,7 @@ module ocb_tags #(
         .m_valid(call_valid),
         .m_ready(call_ack),
         .m_data(call),
-        .popped(unused_call_popped),
+        .popped(),
         .stored(calls_stored)
     );
 
@@ -124,11 +120,11 @@ module ocb_tags #(
         .rst,
         .s_valid(gathered),
         .s_data(finish),
-        .m_valid(unused_valid),
+        .m_valid(),
         .m_ready(called),
         .m_data(head),
-        .popped(unused_popped),
-        .stored(unused_stored)
+        .popped(),
+        .stored()
     );
 
     assign done_slot = head.slot;
@@ -137,8 +133,5 @@ module ocb_tags #(
         packet_end.value = packet_end.value ^ call_result;
     end
     assign done_end = packet_end;
-
-    logic unused;
-    assign unused = ^{unused_call_popped, unused_valid, unused_popped, unused_stored};
 
 endmodule

@@ -33,7 +33,6 @@ module ram_fifo #(
     assign fetch  = some && (!fetched || move);
     assign popped = m_valid && m_ready;
 
-    logic unused_parity;
     ram_1r1w #(
         .WIDTH(WIDTH),
         .DEPTH(DEPTH)
@@ -45,7 +44,7 @@ module ram_fifo #(
         .read(fetch),
         .read_at(read_at[ADDRESS-1:0]),
         .read_data(fetched_data),
-        .parity_error(unused_parity)
+        .parity_error()
     );
 
     always_ff @(posedge clk) begin

@@ -22,9 +22,6 @@ module received_tag #(
 
     logic unused;
     if (TAG_BESIDE == 1) begin : g_beside
-        logic unused_valid;
-        logic unused_popped;
-        logic [$clog2(PACKETS):0] unused_stored;
         ram_fifo #(
             .WIDTH(128),
             .DEPTH(PACKETS)
@@ -33,13 +30,13 @@ module received_tag #(
             .rst,
             .s_valid(in_final),
             .s_data(in_tag),
-            .m_valid(unused_valid),
+            .m_valid(),
             .m_ready(out_final),
             .m_data(out_tag),
-            .popped(unused_popped),
-            .stored(unused_stored)
+            .popped(),
+            .stored()
         );
-        assign unused = ^{out_kind, out_block, unused_valid, unused_popped, unused_stored};
+        assign unused = ^{out_kind, out_block};
     end else begin : g_beat
         assign out_tag = out_kind == engine_pkg::TAG ? out_block : '0;
         assign unused = ^{clk, rst, in_final, in_tag, out_final};

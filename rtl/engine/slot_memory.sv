@@ -30,7 +30,6 @@ module slot_memory #(
         assign entry[WIDTH+i] = ^write_data[8*i+:BITS];
     end
 
-    logic unused_parity;
     ram_lut #(
         .WIDTH(STORED),
         .DEPTH(2 ** SLOT_BITS)
@@ -42,7 +41,7 @@ module slot_memory #(
         .read_at(read_slot),
         .read_data(stored),
         .check(1'b0),
-        .parity_error(unused_parity)
+        .parity_error()
     );
 
     always_ff @(posedge clk) read_data <= stored[WIDTH-1:0];

@@ -56,7 +56,7 @@ module ocb_calls_checks #(
 );
     localparam int DEPTH = 8;
 
-    logic make_ack, ktop_ack, finish_valid, finish_ack, hold, unused_popped;
+    logic make_ack, ktop_ack, finish_valid, finish_ack, hold;
     logic [1:0] finish_slot, call_slot;
     logic [127:0] finish_block, call_block;
     logic [3:0] finish_stored;
@@ -103,7 +103,7 @@ module ocb_calls_checks #(
         .m_valid(finish_valid),
         .m_ready(finish_ack),
         .m_data({finish_slot, finish_block}),
-        .popped(unused_popped),
+        .popped(),
         .stored(finish_stored)
     );
 

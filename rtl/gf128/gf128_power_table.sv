@@ -12,7 +12,6 @@ module gf128_power_table #(
     output logic [127:0]             read_block
 );
     if (BLOCK_RAM == 1) begin : g_block
-        logic unused_parity;
         ram_1r1w #(
             .WIDTH(128),
             .DEPTH(DEPTH)
@@ -24,11 +23,10 @@ module gf128_power_table #(
             .read(1'b1),
             .read_at(read_address),
             .read_data(read_block),
-            .parity_error(unused_parity)
+            .parity_error()
         );
     end else begin : g_distributed
         logic [127:0] entry;
-        logic unused_parity;
         ram_lut #(
             .WIDTH(128),
             .DEPTH(DEPTH)
@@ -40,7 +38,7 @@ module gf128_power_table #(
             .read_at(read_address),
             .read_data(entry),
             .check(1'b0),
-            .parity_error(unused_parity)
+            .parity_error()
         );
         always_ff @(posedge clk) read_block <= entry;
     end

@@ -214,7 +214,6 @@ module ghash #(
     assign just_now = out_of_valid && out_of_turn == two_turn;
 
     logic [128*LANES-1:0] left_behind, operands;
-    logic unused_parity;
     ram_lut #(
         .WIDTH(128 * LANES),
         .DEPTH(1 << TURN_BITS)
@@ -226,7 +225,7 @@ module ghash #(
         .read_at(two_turn),
         .read_data(left_behind),
         .check(1'b0),
-        .parity_error(unused_parity)
+        .parity_error()
     );
 
     if (BLOCK_RAM == 0) begin : g_at_once

@@ -54,12 +54,6 @@ module beside_engine
         else if (m_valid && m_ready) passed <= !last && (passed || chosen.last);
     end
 
-    logic unused_frames_ready;
-    logic [$clog2(FRAMES):0] unused_frames_space;
-    logic [$clog2(BEATS):0] unused_beside_space;
-    logic [2:0] unused_engine_space;
-    logic [2:0] unused_popped;
-
     stream_fifo #(
         .WIDTH(2),
         .DEPTH(FRAMES),
@@ -68,13 +62,13 @@ module beside_engine
         .clk,
         .rst,
         .s_valid(s_frame_valid),
-        .s_ready(unused_frames_ready),
+        .s_ready(),
         .s_data({s_frame_beside, s_frame_engine}),
         .m_valid(frame_valid),
         .m_ready(m_valid && m_ready && last),
         .m_data({frame_beside, frame_engine}),
-        .space(unused_frames_space),
-        .popped(unused_popped[0])
+        .space(),
+        .popped()
     );
 
     stream_fifo #(
@@ -89,8 +83,8 @@ module beside_engine
         .m_valid(beside_valid),
         .m_ready(m_ready && frame_valid && takes_beside),
         .m_data(beside),
-        .space(unused_beside_space),
-        .popped(unused_popped[1])
+        .space(),
+        .popped()
     );
 
     stream_fifo #(
@@ -105,13 +99,8 @@ module beside_engine
         .m_valid(engine_valid),
         .m_ready(m_ready && frame_valid && !takes_beside),
         .m_data(engine),
-        .space(unused_engine_space),
-        .popped(unused_popped[2])
+        .space(),
+        .popped()
     );
-
-    logic unused;
-    assign unused = ^{
-        unused_frames_ready, unused_frames_space, unused_beside_space, unused_engine_space, unused_popped
-    };
 
 endmodule

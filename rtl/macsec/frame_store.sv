@@ -149,8 +149,6 @@ module frame_store #(
     logic [SIDE-1:0] side;
     logic [SIDE-1:0] told_side;
     logic [SIDE-1:0] counted_side;
-    logic unused_ready;
-    logic unused_popped;
     logic [$clog2(FRAMES):0] space;
 
     always_ff @(posedge clk) begin
@@ -174,16 +172,13 @@ module frame_store #(
         .clk,
         .rst,
         .s_valid(counted),
-        .s_ready(unused_ready),
+        .s_ready(),
         .s_data({counted_side, {counted_beats, 6'd0} + {9'd0, counted_bytes}}),
         .m_valid(m_frame_tvalid),
         .m_ready(m_frame_tready),
         .m_data({m_frame_side, m_frame_bytes}),
         .space,
-        .popped(unused_popped)
+        .popped()
     );
-
-    logic unused;
-    assign unused = ^{unused_ready, unused_popped};
 
 endmodule

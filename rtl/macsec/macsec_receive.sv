@@ -179,8 +179,6 @@ module macsec_receive
     logic [USER:0] line_user;
     beat_t line_beat;
     logic bare_ready;
-    logic [2:0] unused_space;
-    logic unused_popped;
 
     // A frame of 12 bytes or fewer has no EtherType.
     assign has_vlan = port.vlan_clear && s_axis_tkeep[17] && s_axis_tdata[143:128] == macsec_pkg::ETHER_TYPE
@@ -207,8 +205,8 @@ module macsec_receive
         .m_valid(line_valid),
         .m_ready(line_ready),
         .m_data({line_secure, line_vlan, line_user, line_beat}),
-        .space(unused_space),
-        .popped(unused_popped)
+        .space(),
+        .popped()
     );
 
     assign line_ready = line_secure ? bare_ready : m_bypass_tready;
@@ -238,7 +236,6 @@ module macsec_receive
     logic beat_valid;
     logic beat_ready;
     logic [511:0] beat_data;
-    logic [63:0] unused_keep;
     logic beat_last;
     logic line_overrun;
 
@@ -282,7 +279,7 @@ module macsec_receive
         .m_axis_tvalid(beat_valid),
         .m_axis_tready(beat_ready),
         .m_axis_tdata(beat_data),
-        .m_axis_tkeep(unused_keep),
+        .m_axis_tkeep(),
         .m_axis_tlast(beat_last),
         .too_long(line_overrun),
         .parity_error(differ[0])
@@ -456,7 +453,6 @@ module macsec_receive
     beat_t engine_beat;
     logic verdict_valid;
     logic verdict_ready;
-    logic [127:0] unused_tag;
     logic verdict_bad;
     logic ends;
     result_t result;
@@ -511,7 +507,7 @@ module macsec_receive
         .m_axis_tlast(engine_beat.last),
         .m_tag_tvalid(verdict_valid),
         .m_tag_tready(verdict_ready),
-        .m_tag_tdata(unused_tag),
+        .m_tag_tdata(),
         .m_tag_tbad(verdict_bad),
         .parity_error(differ[2])
     );
@@ -756,8 +752,5 @@ module macsec_receive
         .read_value(read_late_behind),
         .parity_error(differ[12])
     );
-
-    logic unused;
-    assign unused = ^{unused_space, unused_popped, unused_keep, unused_tag};
 
 endmodule

@@ -171,7 +171,6 @@ module macsec_transmit
     beat_t untagged;
     vlan_t untagged_vlan;
     logic [SIDE-1:0] untagged_side;
-    logic unused_bad;
 
     assign has_vlan = port.vlan_clear && s_axis_tkeep[17]
         && (s_axis_tdata[111:96] == macsec_pkg::CUSTOMER_TAG
@@ -193,7 +192,7 @@ module macsec_transmit
         .m_beat(untagged),
         .m_vlan(untagged_vlan),
         .m_user(untagged_side),
-        .m_bad(unused_bad)
+        .m_bad()
     );
 
     logic frame_valid;
@@ -203,7 +202,6 @@ module macsec_transmit
     logic beat_valid;
     logic beat_ready;
     logic [511:0] beat_data;
-    logic [63:0] unused_keep;
     logic beat_last;
 
     frame_store #(
@@ -227,7 +225,7 @@ module macsec_transmit
         .m_axis_tvalid(beat_valid),
         .m_axis_tready(beat_ready),
         .m_axis_tdata(beat_data),
-        .m_axis_tkeep(unused_keep),
+        .m_axis_tkeep(),
         .m_axis_tlast(beat_last),
         .too_long(count_too_long),
         .parity_error(differ[0])
@@ -355,8 +353,6 @@ module macsec_transmit
     logic icv_valid;
     logic icv_ready;
     logic [127:0] icv;
-    logic unused_verdict;
-    logic unused_tag;
 
     macsec_engine #(
         .OPEN(0),
@@ -396,7 +392,7 @@ module macsec_transmit
         .s_axis_tlast(fed.last),
         .s_axis_tuser({1'b0, fed_ad}),
         .s_tag_tvalid(1'b0),
-        .s_tag_tready(unused_tag),
+        .s_tag_tready(),
         .s_tag_tdata('0),
         .m_axis_tvalid(engine_valid),
         .m_axis_tready(engine_ready),
@@ -406,7 +402,7 @@ module macsec_transmit
         .m_tag_tvalid(icv_valid),
         .m_tag_tready(icv_ready),
         .m_tag_tdata(icv),
-        .m_tag_tbad(unused_verdict),
+        .m_tag_tbad(),
         .parity_error(differ[2])
     );
 
@@ -529,6 +525,6 @@ module macsec_transmit
     );
 
     logic unused;
-    assign unused = ^{unused_keep, unused_bad, unused_verdict, unused_tag, port.late_passes, port.validate};
+    assign unused = ^{port.late_passes, port.validate};
 
 endmodule

@@ -239,11 +239,8 @@ module receive_feed
         for (int i = 0; i <= 8; i = i + 1) icv_eight[i] <= last_bytes[6:3] == 4'(i);
     end
 
-    logic unused_icv_ready;
     logic [2:0] given_turn;  // the bytes before the ICV
     logic [191:0] given_words;
-    logic [2:0] unused_space;
-    logic [1:0] unused_popped;
 
     stream_fifo #(
         .WIDTH(195),
@@ -253,13 +250,13 @@ module receive_feed
         .clk,
         .rst,
         .s_valid(icv_follows && icv_opens),
-        .s_ready(unused_icv_ready),
+        .s_ready(),
         .s_data({icv_turn, icv_words}),
         .m_valid(m_icv_valid),
         .m_ready(m_icv_ready),
         .m_data({given_turn, given_words}),
         .space(icv_space),
-        .popped(unused_popped[0])
+        .popped()
     );
 
     always_comb begin
@@ -279,11 +276,8 @@ module receive_feed
         .m_valid(m_axis_valid),
         .m_ready(m_axis_ready),
         .m_data({m_axis_ad, m_axis}),
-        .space(unused_space),
-        .popped(unused_popped[1])
+        .space(),
+        .popped()
     );
-
-    logic unused;
-    assign unused = ^{unused_icv_ready, unused_space, unused_popped};
 
 endmodule

@@ -388,9 +388,6 @@ module receive_judge
     assign job.verdict = c_verdict;
 
     logic [15:0] ad_bytes;
-    logic [2:0] unused_commands;
-    logic [4:0] unused_jobs;
-    logic [1:0] unused_popped;
 
     assign ad_bytes = c_plain ? c_total : {9'd0, macsec_pkg::bytes_before(c_short, c_offset)};
 
@@ -407,8 +404,8 @@ module receive_judge
         .m_valid(m_cmd_valid),
         .m_ready(m_cmd_ready),
         .m_data({m_cmd_slot, m_cmd_ad_bytes, m_cmd_message_bytes, m_cmd_nonce}),
-        .space(unused_commands),
-        .popped(unused_popped[0])
+        .space(),
+        .popped()
     );
 
     stream_fifo #(
@@ -423,14 +420,14 @@ module receive_judge
         .m_valid(m_job_valid),
         .m_ready(m_job_ready),
         .m_data({m_job_slot, m_job_side, m_job}),
-        .space(unused_jobs),
-        .popped(unused_popped[1])
+        .space(),
+        .popped()
     );
 
     logic unused;
     assign unused = ^{
-        unused_commands, unused_jobs, unused_popped, port.vlan_clear, whole_association.window,
-        whole_association.extended, judged.bad_tag, judged.an, judged.sent
+        port.vlan_clear, whole_association.window, whole_association.extended, judged.bad_tag, judged.an,
+        judged.sent
     };
 
 endmodule

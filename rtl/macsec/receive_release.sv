@@ -77,8 +77,6 @@ module receive_release
     logic data_valid;
     logic data_ready;
     beat_t data;
-    logic [6:0] unused_headers;
-    logic [1:0] unused_popped;
 
     stream_fifo #(
         .WIDTH(SLOT_BITS + SIDE + 96 + $bits(verdict_job_t)),
@@ -92,8 +90,8 @@ module receive_release
         .m_valid(header_valid),
         .m_ready(ends),
         .m_data({header_slot, header_side, header_addresses, header}),
-        .space(unused_headers),
-        .popped(unused_popped[0])
+        .space(),
+        .popped()
     );
 
     beside_engine #(
@@ -217,7 +215,6 @@ module receive_release
     logic [6:0] packing_bytes;
     logic [511:0] packing_data;
     logic [SIDE-1:0] packing_side;
-    logic [2:0] unused_pieces;
 
     stream_fifo #(
         .WIDTH(SIDE + 521),
@@ -231,8 +228,8 @@ module receive_release
         .m_valid(packing_valid),
         .m_ready(packing_ready),
         .m_data({packing_side, packing_bad, packing_last, packing_bytes, packing_data}),
-        .space(unused_pieces),
-        .popped(unused_popped[1])
+        .space(),
+        .popped()
     );
 
     logic packed_valid;
@@ -266,7 +263,6 @@ module receive_release
 
     logic whole_valid;
     logic beat_valid;
-    logic [15:0] unused_bytes;
 
     frame_store #(
         .SIDE (SIDE),
@@ -284,7 +280,7 @@ module receive_release
         .s_axis_side(packed_side),
         .m_frame_tvalid(whole_valid),
         .m_frame_tready(m_valid && m_ready && m_beat.last),
-        .m_frame_bytes(unused_bytes),
+        .m_frame_bytes(),
         .m_frame_side(m_side),
         .m_axis_tvalid(beat_valid),
         .m_axis_tready(m_ready && whole_valid),
@@ -296,8 +292,5 @@ module receive_release
     );
 
     assign m_valid = whole_valid && beat_valid;
-
-    logic unused;
-    assign unused = ^{unused_headers, unused_popped, unused_pieces, unused_bytes};
 
 endmodule

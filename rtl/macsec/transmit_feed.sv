@@ -143,9 +143,6 @@ module transmit_feed
     assign m_header_no_sci = job.no_sci;
     assign m_header = {job.tag, s_axis_tdata[95:0]};
 
-    logic [2:0] unused_space;
-    logic unused_popped;
-
     stream_fifo #(
         .WIDTH(1 + $bits(beat_t)),
         .DEPTH(4)
@@ -158,11 +155,8 @@ module transmit_feed
         .m_valid(m_axis_valid),
         .m_ready(m_axis_ready),
         .m_data({m_axis_ad, m_axis}),
-        .space(unused_space),
-        .popped(unused_popped)
+        .space(),
+        .popped()
     );
-
-    logic unused;
-    assign unused = ^{unused_space, unused_popped};
 
 endmodule

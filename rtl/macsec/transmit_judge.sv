@@ -362,9 +362,6 @@ module transmit_judge
     };
 
     logic [15:0] ad_bytes;
-    logic [2:0] unused_commands;
-    logic [4:0] unused_jobs;
-    logic [1:0] unused_popped;
 
     assign ad_bytes = c_plain ? c_total : c_header + {10'd0, macsec_pkg::bytes_of_offset(
         c_association.offset
@@ -383,8 +380,8 @@ module transmit_judge
         .m_valid(m_cmd_valid),
         .m_ready(m_cmd_ready),
         .m_data({m_cmd_slot, m_cmd_ad_bytes, m_cmd_message_bytes, m_cmd_nonce}),
-        .space(unused_commands),
-        .popped(unused_popped[0])
+        .space(),
+        .popped()
     );
 
     stream_fifo #(
@@ -399,11 +396,11 @@ module transmit_judge
         .m_valid(m_job_valid),
         .m_ready(m_job_ready),
         .m_data({m_job_slot, m_job_side, m_job}),
-        .space(unused_jobs),
-        .popped(unused_popped[1])
+        .space(),
+        .popped()
     );
 
     logic unused;
-    assign unused = ^{unused_commands, unused_jobs, unused_popped, c_association.extended, asked.spent};
+    assign unused = ^{c_association.extended, asked.spent};
 
 endmodule

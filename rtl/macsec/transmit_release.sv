@@ -51,8 +51,6 @@ module transmit_release
     logic taken_valid;
     logic taken_ready;
     beat_t taken;
-    logic [6:0] unused_headers;
-    logic [1:0] unused_popped;
 
     stream_fifo #(
         .WIDTH(SIDE + 226),
@@ -66,8 +64,8 @@ module transmit_release
         .m_valid(header_valid),
         .m_ready(header_done),
         .m_data({header_side, header_beside, header_no_sci, header}),
-        .space(unused_headers),
-        .popped(unused_popped[0])
+        .space(),
+        .popped()
     );
 
     beside_engine #(
@@ -197,8 +195,6 @@ module transmit_release
     logic [6:0] packing_bytes;
     logic [511:0] packing_data;
     logic [SIDE-1:0] packing_side;
-    logic [2:0] unused_pieces;
-    logic unused_bad;
 
     stream_fifo #(
         .WIDTH(SIDE + 520),
@@ -212,8 +208,8 @@ module transmit_release
         .m_valid(packing_valid),
         .m_ready(packing_ready),
         .m_data({packing_side, packing_last, packing_bytes, packing_data}),
-        .space(unused_pieces),
-        .popped(unused_popped[1])
+        .space(),
+        .popped()
     );
 
     byte_packer #(
@@ -233,11 +229,8 @@ module transmit_release
         .m_axis_tdata(m_beat.data),
         .m_axis_tkeep(m_beat.keep),
         .m_axis_tlast(m_beat.last),
-        .m_axis_tbad(unused_bad),
+        .m_axis_tbad(),
         .m_axis_tuser(m_side)
     );
-
-    logic unused;
-    assign unused = ^{unused_headers, unused_popped, unused_pieces, unused_bad};
 
 endmodule

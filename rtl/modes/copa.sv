@@ -118,12 +118,10 @@ module copa #(
     logic block_valid;
     logic block_ready;
     logic [127:0] block;
-    logic [4:0] block_bytes;
-    logic [1:0] block_kind;
-    logic block_last;
     logic verdict_valid;
     logic verdict_error;
 
+    // The command already determines kind and length of each block.
     packet_front #(
         .SLOTS(SLOTS),
         .OPEN_LEAST(16),
@@ -160,9 +158,9 @@ module copa #(
         .block_valid,
         .block_ready,
         .block,
-        .block_bytes,
-        .block_kind,
-        .block_last,
+        .block_bytes(),
+        .block_kind(),
+        .block_last(),
         .verdict_valid,
         .verdict_ready(1'b1),
         .verdict_error
@@ -289,7 +287,6 @@ module copa #(
     );
 
     assign upper_opens = upper_side[3] && upper_side[6:4] == copa_pkg::MESSAGE;
-    logic [1:0] unused_upper;
     decrypt_pipe #(
         .SHARED(SHARED),
         .KEYS(KEYS),
@@ -304,9 +301,9 @@ module copa #(
         .in_key(upper_last),
         .in_block(upper_block),
         .in_user(1'b0),
-        .out_valid(unused_upper[0]),
+        .out_valid(),
         .out_block(upper_decrypted),
-        .out_user(unused_upper[1])
+        .out_user()
     );
 
     logic [3:0] v_l_slot;
@@ -345,7 +342,6 @@ module copa #(
     logic lower_opens;
     logic [127:0] lower_encrypted;
     logic [127:0] lower_decrypted;
-    logic [3:0] unused_lower;
 
     assign lower_opens = lower_side[3] && lower_side[6:4] == copa_pkg::MESSAGE;
     encrypt_pipe #(
@@ -362,9 +358,9 @@ module copa #(
         .in_key(lower_key),
         .in_block(lower_block),
         .in_user(1'b0),
-        .out_valid(unused_lower[0]),
+        .out_valid(),
         .out_block(lower_encrypted),
-        .out_user(unused_lower[1])
+        .out_user()
     );
 
     decrypt_pipe #(
@@ -381,9 +377,9 @@ module copa #(
         .in_key(lower_last),
         .in_block(lower_block),
         .in_user(1'b0),
-        .out_valid(unused_lower[2]),
+        .out_valid(),
         .out_block(lower_decrypted),
-        .out_user(unused_lower[3])
+        .out_user()
     );
 
     logic [3:0] lower_l_slot;
@@ -475,9 +471,6 @@ module copa #(
     logic [127:0] out_block;
     logic [4:0] out_bytes;
     logic out_last;
-    logic [$clog2(FIFO):0] unused_space;
-    logic [$clog2(PACKETS):0] unused_packet_space;
-    logic [4:0] unused;
 
     credit_counter #(
         .CREDITS(PACKETS)
@@ -487,7 +480,7 @@ module copa #(
         .take(new_packet),
         .give(packet_pop),
         .available(packet_room),
-        .home(unused[0])
+        .home()
     );
 
     // A FIFO with an output register, because its output selects among the other queues.
@@ -499,13 +492,13 @@ module copa #(
         .clk,
         .rst,
         .s_valid(new_packet),
-        .s_ready(unused[3]),
+        .s_ready(),
         .s_data({new_packet_open, new_packet_barren, new_packet_padded}),
         .m_valid(head_valid),
         .m_ready(packet_pop),
         .m_data({head_open, head_barren, head_padded}),
-        .space(unused_packet_space),
-        .popped(unused[4])
+        .space(),
+        .popped()
     );
 
     lut_queue #(
@@ -556,7 +549,7 @@ module copa #(
         .take(credit_take),
         .give(credit_give),
         .available(credit),
-        .home(unused[1])
+        .home()
     );
 
     stream_fifo #(
@@ -567,12 +560,12 @@ module copa #(
         .clk,
         .rst,
         .s_valid(beat_valid),
-        .s_ready(unused[2]),
+        .s_ready(),
         .s_data({beat_block, beat_bytes, beat_last}),
         .m_valid(out_valid),
         .m_ready(out_ready),
         .m_data({out_block, out_bytes, out_last}),
-        .space(unused_space),
+        .space(),
         .popped(credit_give)
     );
 
@@ -606,12 +599,5 @@ module copa #(
         .m_tag_tdata,
         .m_tag_tuser
     );
-
-    // The command already determines kind and length of each block.
-    logic unused_signals;
-    assign unused_signals = &{
-        block_bytes, block_kind, block_last, unused_upper, unused_lower, unused_space,
-        unused_packet_space, unused
-    };
 
 endmodule

@@ -137,9 +137,8 @@ module copa_unmask #(
         .pop(leaves_sigma && open)
     );
 
-    logic unused_zero;
     logic unused;
-    assign unused = &{expected_there, side0[11:7], side2[11], unused_zero};
+    assign unused = &{expected_there, side0[11:7], side2[11]};
 
     logic strip;
     logic beat_open;
@@ -167,7 +166,7 @@ module copa_unmask #(
     padding_end padding (
         .clk,
         .block(unmasked),
-        .zero(unused_zero),
+        .zero(),
         .found,
         .bytes(left),
         .alone(padding_alone)

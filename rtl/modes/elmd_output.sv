@@ -142,12 +142,6 @@ module elmd_output #(
     logic released;
 
     // The credits ensure that the FIFOs have room for each input.
-    logic unused_home;
-    logic [1:0] unused_ready;
-    logic [1:0][$clog2(FIFO):0] unused_space;
-    logic unused_popped;
-    logic unused;
-    assign unused = ^{unused_home, unused_ready, unused_space, unused_popped};
 
     assign ready_bits = ready_tag
         ? {2'b00, ready_partial && !ready_open && !ready_error, ready_error, unverified} : bytes;
@@ -160,7 +154,7 @@ module elmd_output #(
         .take,
         .give(fifo_popped),
         .available,
-        .home(unused_home)
+        .home()
     );
 
     stream_fifo #(
@@ -171,12 +165,12 @@ module elmd_output #(
         .clk,
         .rst,
         .s_valid(ready_valid),
-        .s_ready(unused_ready[0]),
+        .s_ready(),
         .s_data({ready_tag, ready_last, ready_bits, ready_block}),
         .m_valid(fifo_valid),
         .m_ready(fifo_ready),
         .m_data({fifo_tag, fifo_last, fifo_bits, fifo_block}),
-        .space(unused_space[0]),
+        .space(),
         .popped(fifo_popped)
     );
 
@@ -188,13 +182,13 @@ module elmd_output #(
         .clk,
         .rst,
         .s_valid(ready_valid && ready_tag),
-        .s_ready(unused_ready[1]),
+        .s_ready(),
         .s_data(unverified || ready_error),
         .m_valid(verdict_valid),
         .m_ready(m_tag_tvalid && m_tag_tready),
         .m_data(verdict_bad),
-        .space(unused_space[1]),
-        .popped(unused_popped)
+        .space(),
+        .popped()
     );
 
     assign empty = !fifo_tag && fifo_bits == '0;

@@ -110,22 +110,18 @@ module eme2 #(
     logic command_ready;
     logic command_open;
     logic [3:0] command_slot;
-    logic [127:0] command_nonce;
     logic [12:0] command_ad_blocks;
     logic [12:0] command_message_blocks;
     logic [4:0] command_last_ad_bytes;
     logic [4:0] command_last_message_bytes;
-    logic command_padded;
     logic command_error;
     logic block_valid;
     logic block_ready;
     logic [127:0] block;
-    logic [4:0] block_bytes;
-    logic [1:0] block_kind;
-    logic block_last;
     logic verdict_valid;
     logic verdict_error;
 
+    // The command already determines kind and length of each block.
     packet_front #(
         .SLOTS(SLOTS),
         .LEAST(16),
@@ -153,19 +149,19 @@ module eme2 #(
         .command_ready,
         .command_open,
         .command_slot,
-        .command_nonce,
+        .command_nonce(),
         .command_ad_blocks,
         .command_message_blocks,
         .command_last_ad_bytes,
         .command_last_message_bytes,
-        .command_padded,
+        .command_padded(),
         .command_error,
         .block_valid,
         .block_ready,
         .block,
-        .block_bytes,
-        .block_kind,
-        .block_last,
+        .block_bytes(),
+        .block_kind(),
+        .block_last(),
         .verdict_valid,
         .verdict_ready(1'b1),
         .verdict_error
@@ -261,7 +257,6 @@ module eme2 #(
     logic [127:0] upper_encrypted;
     logic [127:0] upper_decrypted;
     logic [127:0] upper_out_beside;
-    logic [1:0] unused_upper;
 
     assign upper_tweak = upper_side[MIXING+3:MIXING+1] == eme2_pkg::TWEAK;
     // With one slot and a static key, one key schedule serves all pipes. It runs when the key is loaded.
@@ -317,9 +312,9 @@ module eme2 #(
         .in_key(first_last),
         .in_block(upper_block),
         .in_user(1'b0),
-        .out_valid(unused_upper[0]),
+        .out_valid(),
         .out_block(upper_decrypted),
-        .out_user(unused_upper[1])
+        .out_user()
     );
     ring_delay #(
         .WIDTH(128),
@@ -341,7 +336,6 @@ module eme2 #(
     logic [127:0] group_mask;
     logic mask0_valid;
     logic [127:0] mask0;
-    logic [6:0] unused;
 
     eme2_mix #(
         .STARTS(STORE > 256 ? STORE / 128 : 2)
@@ -388,7 +382,7 @@ module eme2 #(
         .take(room_take),
         .give(store_read),
         .available(room),
-        .home(unused[0])
+        .home()
     );
 
     // ---- Second pass
@@ -411,7 +405,6 @@ module eme2 #(
     logic [127:0] beat_block;
     logic [4:0] beat_bytes;
     logic beat_last;
-    logic [3:0] unused_lower;
 
     eme2_second #(
         .KEYS(KEYS),
@@ -465,9 +458,9 @@ module eme2 #(
         .in_key(second_key),
         .in_block(pipe_block),
         .in_user(1'b0),
-        .out_valid(unused_lower[0]),
+        .out_valid(),
         .out_block(pipe_encrypted),
-        .out_user(unused_lower[1])
+        .out_user()
     );
     decrypt_pipe #(
         .SHARED(SHARED),
@@ -483,9 +476,9 @@ module eme2 #(
         .in_key(second_last),
         .in_block(pipe_block),
         .in_user(1'b0),
-        .out_valid(unused_lower[2]),
+        .out_valid(),
         .out_block(pipe_decrypted),
-        .out_user(unused_lower[3])
+        .out_user()
     );
 
     eme2_slots #(
@@ -531,8 +524,6 @@ module eme2 #(
     logic [127:0] out_block;
     logic [4:0] out_bytes;
     logic out_last;
-    logic [$clog2(FIFO):0] unused_space;
-    logic [$clog2(PACKETS):0] unused_packet_space;
 
     credit_counter #(
         .CREDITS(PACKETS)
@@ -542,7 +533,7 @@ module eme2 #(
         .take(new_packet),
         .give(packet_pop),
         .available(packet_room),
-        .home(unused[1])
+        .home()
     );
     // A FIFO with an output register, because its output selects among the other queues.
     stream_fifo #(
@@ -553,13 +544,13 @@ module eme2 #(
         .clk,
         .rst,
         .s_valid(new_packet),
-        .s_ready(unused[5]),
+        .s_ready(),
         .s_data(new_packet_barren),
         .m_valid(head_valid),
         .m_ready(packet_pop),
         .m_data(head_barren),
-        .space(unused_packet_space),
-        .popped(unused[6])
+        .space(),
+        .popped()
     );
     lut_queue #(
         .WIDTH(1),
@@ -587,7 +578,7 @@ module eme2 #(
         .push(message_done),
         .in_data(1'b0),
         .valid(head_done),
-        .out_data(unused[4]),
+        .out_data(),
         .pop(done_pop)
     );
 
@@ -599,7 +590,7 @@ module eme2 #(
         .take(credit_take),
         .give(credit_give),
         .available(credit),
-        .home(unused[2])
+        .home()
     );
     stream_fifo #(
         .WIDTH(128 + 6),
@@ -609,12 +600,12 @@ module eme2 #(
         .clk,
         .rst,
         .s_valid(beat_valid),
-        .s_ready(unused[3]),
+        .s_ready(),
         .s_data({beat_block, beat_bytes, beat_last}),
         .m_valid(out_valid),
         .m_ready(out_ready),
         .m_data({out_block, out_bytes, out_last}),
-        .space(unused_space),
+        .space(),
         .popped(credit_give)
     );
 
@@ -647,12 +638,5 @@ module eme2 #(
         .m_tag_tdata,
         .m_tag_tuser
     );
-
-    // The command already determines kind and length of each block.
-    logic unused_signals;
-    assign unused_signals = &{
-        block_bytes, block_kind, block_last, command_nonce, command_padded, unused_upper, unused_lower,
-        unused_space, unused_packet_space, unused
-    };
 
 endmodule

@@ -157,7 +157,6 @@ module eme2_mix #(
     assign groups_left = m_mixing[12:8] - 1'b1;
     assign start_mixing = {m_mixing[MIXING-1:13], groups_left, m_mixing[7:0]};
 
-    logic unused_parity;
     ram_lut #(
         .WIDTH(128),
         .DEPTH(STARTS)
@@ -169,7 +168,7 @@ module eme2_mix #(
         .read_at,
         .read_data(stored_start),
         .check(1'b0),
-        .parity_error(unused_parity)
+        .parity_error()
     );
 
     always_ff @(posedge clk) begin

@@ -79,8 +79,6 @@ module eme2_second #(
     logic [127:0] head_mm;
     logic begins;
     logic [5:0] ready;
-    logic [4:0] unused;
-    logic [$clog2(QUEUE):0] unused_space;
 
     // A FIFO with an output register, because the slot of its output decides whether a message begins.
     stream_fifo #(
@@ -91,13 +89,13 @@ module eme2_second #(
         .clk,
         .rst,
         .s_valid(message_push),
-        .s_ready(unused[3]),
+        .s_ready(),
         .s_data({message_decrypt, message_slot, message_blocks, message_partial}),
         .m_valid(head_valid),
         .m_ready(begins),
         .m_data({head_decrypt, head_slot, head_blocks, head_partial}),
-        .space(unused_space),
-        .popped(unused[4])
+        .space(),
+        .popped()
     );
 
     // ---- Reading of a message's blocks, then of Q
@@ -225,7 +223,7 @@ module eme2_second #(
         .rst,
         .push(group_valid),
         .in_data(group_mask),
-        .valid(unused[0]),
+        .valid(),
         .out_data(head_group),
         .pop(there && takes_group)
     );
@@ -237,7 +235,7 @@ module eme2_second #(
         .rst,
         .push(mask0_valid),
         .in_data(mask0),
-        .valid(unused[1]),
+        .valid(),
         .out_data(head_mask0),
         .pop(there && there_first)
     );
@@ -249,7 +247,7 @@ module eme2_second #(
         .rst,
         .push(mm_valid),
         .in_data(mm),
-        .valid(unused[2]),
+        .valid(),
         .out_data(head_mm),
         .pop(there && there_q)
     );
@@ -317,7 +315,7 @@ module eme2_second #(
         beat_last <= side0[4];
     end
 
-    logic unused_signals;
-    assign unused_signals = &{unused, unused_space, side0[11:8], side0[5]};
+    logic unused;
+    assign unused = ^{side0[11:8], side0[5]};
 
 endmodule

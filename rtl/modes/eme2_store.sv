@@ -19,7 +19,6 @@ module eme2_store #(
     logic [ADDRESS-1:0] write_at;
     logic [ADDRESS-1:0] read_at;
 
-    logic unused_parity;
     ram_1r1w #(
         .WIDTH(128),
         .DEPTH(BLOCKS)
@@ -31,7 +30,7 @@ module eme2_store #(
         .read,
         .read_at,
         .read_data(out_block),
-        .parity_error(unused_parity)
+        .parity_error()
     );
 
     always_ff @(posedge clk) begin

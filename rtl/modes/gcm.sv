@@ -131,12 +131,8 @@ module gcm #(
     logic verdict_ready;
     logic verdict_error;
 
-    logic unused_padded;
-    logic unused_nonce;
-    logic [4:0] unused_bytes;
-    logic [1:0] unused_kind;
-
-    assign unused_nonce = &command_nonce[31:0];
+    logic unused;
+    assign unused = ^command_nonce[31:0];
 
     packet_front #(
         .SLOTS(SLOTS)
@@ -167,13 +163,13 @@ module gcm #(
         .command_message_blocks,
         .command_last_ad_bytes,
         .command_last_message_bytes,
-        .command_padded(unused_padded),
+        .command_padded(),
         .command_error,
         .block_valid,
         .block_ready,
         .block,
-        .block_bytes(unused_bytes),
-        .block_kind(unused_kind),
+        .block_bytes(),
+        .block_kind(),
         .block_last,
         .verdict_valid,
         .verdict_ready,
@@ -306,8 +302,6 @@ module gcm #(
 
     // The slot to read does not depend on the arbitration: while a packet has steps, the call for a new key waits,
     // except with KEYS = 2.
-    logic [1:0] unused_turns;
-    logic [3:0] unused_slot;
 
     assign encrypt_slot = key_call && (KEYS == 2 || !busy) ? loading_slot : step_slot;
 
@@ -327,17 +321,17 @@ module gcm #(
         .key_called,
         .nonce_call(1'b0),
         .nonce_slot(4'd0),
-        .nonce_called(unused_turns[0]),
+        .nonce_called(),
         .step_valid,
         .step_slot,
         .step_encrypts,
         .step_verifies(1'b0),
         .step_done,
         .step_free(encrypt_free),
-        .step_holds(unused_turns[1]),
+        .step_holds(),
         .enter(encrypt_valid),
         .load(encrypt_load),
-        .slot(unused_slot),
+        .slot(),
         .forget(key_take),
         .forget_slot(s_key_slot)
     );
@@ -430,7 +424,6 @@ module gcm #(
     logic [127:0] to_hash;
     logic hash_valid;
     logic [127:0] hash;
-    logic unused_hash_valid;
 
     assign out_data = (encrypted ^ out_block) & ragged_pkg::mask(out_bytes);
 
@@ -458,7 +451,7 @@ module gcm #(
         .in_after(out_size[13:0]),
         .in_slot(out_slot[SLOT_BITS-1:0]),
         .in_blocks(to_hash),
-        .out_valid(unused_hash_valid),
+        .out_valid(),
         .out_hash(hash)
     );
 

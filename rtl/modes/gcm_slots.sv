@@ -40,7 +40,6 @@ module gcm_slots #(
     assign key_take = s_key_tvalid && s_key_tready && {1'b0, s_key_slot} < NUMBER;
     assign loading = answer_left || !powers_made;
 
-    logic unused_parity;
     ram_lut #(
         .WIDTH(128),
         .DEPTH(1 << ADDRESS)
@@ -52,7 +51,7 @@ module gcm_slots #(
         .read_at(ADDRESS'(encrypt_slot)),
         .read_data(encrypt_key),
         .check(1'b0),
-        .parity_error(unused_parity)
+        .parity_error()
     );
 
     always_ff @(posedge clk) begin

@@ -25,7 +25,6 @@ module lut_queue #(
 
     assign valid = write_at != read_at;
 
-    logic unused_parity;
     ram_lut #(
         .WIDTH(WIDTH),
         .DEPTH(DEPTH)
@@ -37,7 +36,7 @@ module lut_queue #(
         .read_at(read_at[ADDRESS-1:0]),
         .read_data(out_data),
         .check(1'b0),
-        .parity_error(unused_parity)
+        .parity_error()
     );
 
     always_ff @(posedge clk) begin

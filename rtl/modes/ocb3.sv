@@ -149,13 +149,6 @@ module ocb3 #(
     logic verdict_ready;
     logic verdict_error;
 
-    logic unused_padded;
-    logic unused_nonce;
-    logic [4:0] unused_bytes;
-    logic [1:0] unused_kind;
-
-    assign unused_nonce = &command_nonce[31:0];
-
     // Bits beyond the number of slots are constant zero, so that synthesis removes comparisons.
     localparam logic [3:0] SLOT_MASK = 4'(SLOTS - 1);
     logic [3:0] any_command_slot;
@@ -194,13 +187,13 @@ module ocb3 #(
         .command_message_blocks,
         .command_last_ad_bytes,
         .command_last_message_bytes,
-        .command_padded(unused_padded),
+        .command_padded(),
         .command_error,
         .block_valid,
         .block_ready,
         .block,
-        .block_bytes(unused_bytes),
-        .block_kind(unused_kind),
+        .block_bytes(),
+        .block_kind(),
         .block_last,
         .verdict_valid,
         .verdict_ready,
@@ -292,9 +285,9 @@ module ocb3 #(
     assign take = command_valid && command_ready;
 
     logic [127:0] coming_nonce;
-    logic unused_coming;
     assign coming_nonce = bytes_pkg::swap128(s_cmd_nonce);
-    assign unused_coming = ^coming_nonce[37:0];
+    logic unused;
+    assign unused = ^{command_nonce[31:0], coming_nonce[37:0]};
 
     ocb3_nonce #(
         .SLOTS(SLOTS)
@@ -409,7 +402,6 @@ module ocb3 #(
     logic turn_decrypts;
     logic turn_verifies;  // it needs its key in the encryption pipe, for the verifying call
     logic [127:0] turn_text;
-    logic unused_home;
 
     credit_counter #(
         .CREDITS(WAITING)
@@ -419,7 +411,7 @@ module ocb3 #(
         .take(step_done),
         .give(turn_done),
         .available(place),
-        .home(unused_home)
+        .home()
     );
 
     lut_queue #(
@@ -571,8 +563,6 @@ module ocb3 #(
     logic answer_key;
     logic answer_nonce;
     logic [127:0] decrypted;
-    logic unused_decrypted_valid;
-    logic unused_decrypted_user;
 
     logic [128*11-1:0] encrypt_keys;
     logic [128*11-1:0] decrypt_keys;
@@ -623,9 +613,9 @@ module ocb3 #(
         .in_key(enter_decrypt_key),
         .in_block(enter_text),
         .in_user(1'b0),
-        .out_valid(unused_decrypted_valid),
+        .out_valid(),
         .out_block(decrypted),
-        .out_user(unused_decrypted_user)
+        .out_user()
     );
 
     assign key_answer = encrypted_valid && answer_key;
@@ -642,7 +632,6 @@ module ocb3 #(
     logic [127:0] out_received;
     logic [270:0] beside;
     logic beside_error;
-    logic [1:0] unused_beside;
 
     lut_queue #(
         .WIDTH(271),
@@ -661,7 +650,7 @@ module ocb3 #(
             RAGGED != 0 && step_kind == TAIL ? padded : step_offset,
             padded
         }),
-        .valid(unused_beside[0]),
+        .valid(),
         .out_data(beside),
         .pop(in_pipe[PIPE-1])
     );
@@ -674,7 +663,7 @@ module ocb3 #(
         .rst,
         .push(joined[2]),
         .in_data(stream_error),
-        .valid(unused_beside[1]),
+        .valid(),
         .out_data(beside_error),
         .pop(in_pipe[PIPE-1])
     );

@@ -34,7 +34,6 @@ module ocb3_table #(
 
     if (SLOTS == 1) begin : g_lut
         logic [127:0] entry;
-        logic unused_parity;
         ram_lut #(
             .WIDTH(128),
             .DEPTH(16)
@@ -46,11 +45,10 @@ module ocb3_table #(
             .read_at,
             .read_data(entry),
             .check(1'b0),
-            .parity_error(unused_parity)
+            .parity_error()
         );
         always_ff @(posedge clk) if (read) l <= entry;
     end else begin : g_block
-        logic unused_parity;
         ram_1r1w #(
             .WIDTH(128),
             .DEPTH(16 * SLOTS)
@@ -62,7 +60,7 @@ module ocb3_table #(
             .read,
             .read_at,
             .read_data(l),
-            .parity_error(unused_parity)
+            .parity_error()
         );
     end
 

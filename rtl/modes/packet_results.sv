@@ -61,7 +61,6 @@ module packet_results #(
 
     logic beat_popped;
     logic packet_popped;
-    logic [1:0] unused_home;
 
     credit_counter #(
         .CREDITS(FIFO)
@@ -71,7 +70,7 @@ module packet_results #(
         .take(beat_take),
         .give(beat_popped),
         .available(beat_available),
-        .home(unused_home[0])
+        .home()
     );
 
     credit_counter #(
@@ -82,7 +81,7 @@ module packet_results #(
         .take(packet_take),
         .give(packet_popped),
         .available(packet_available),
-        .home(unused_home[1])
+        .home()
     );
 
     // ---- Beats. Each opened packet with a message has an entry in `holds` for its last beat.
@@ -99,12 +98,8 @@ module packet_results #(
     logic hold_refused;
     logic waits;
 
-    logic [$clog2(FIFO):0] unused_space_beats;
-    logic [$clog2(FIFO):0] unused_space_holds;
-    logic [1:0] unused_ready_beats;
-    logic unused_popped_holds;
-    logic unused_bytes;
-    assign unused_bytes = beat_bytes[4];
+    logic unused;
+    assign unused = beat_bytes[4];
 
     stream_fifo #(
         .WIDTH(135),
@@ -114,12 +109,12 @@ module packet_results #(
         .clk,
         .rst,
         .s_valid(beat_push),
-        .s_ready(unused_ready_beats[0]),
+        .s_ready(),
         .s_data({beat_data, beat_bytes[3:0], beat_last, beat_open, beat_error}),
         .m_valid(beat_valid),
         .m_ready(beat_ready),
         .m_data({data, bytes, last, open, error}),
-        .space(unused_space_beats),
+        .space(),
         .popped(beat_popped)
     );
 
@@ -131,13 +126,13 @@ module packet_results #(
         .clk,
         .rst,
         .s_valid(verdict_push && verdict_message),
-        .s_ready(unused_ready_beats[1]),
+        .s_ready(),
         .s_data(verdict_forged || verdict_error),
         .m_valid(hold_valid),
         .m_ready(m_axis_tvalid && m_axis_tready && last && open),
         .m_data(hold_refused),
-        .space(unused_space_holds),
-        .popped(unused_popped_holds)
+        .space(),
+        .popped()
     );
 
     assign waits = last && open && !hold_valid;
@@ -162,11 +157,6 @@ module packet_results #(
     logic forged;
     logic refused;
 
-    logic [$clog2(PACKETS):0] unused_space_tags;
-    logic [$clog2(PACKETS):0] unused_space_verdicts;
-    logic [1:0] unused_ready_tags;
-    logic unused_popped_verdicts;
-
     stream_fifo #(
         .WIDTH(130),
         .DEPTH(PACKETS),
@@ -175,12 +165,12 @@ module packet_results #(
         .clk,
         .rst,
         .s_valid(result_push),
-        .s_ready(unused_ready_tags[0]),
+        .s_ready(),
         .s_data({result_tag, result_open, result_error}),
         .m_valid(tag_valid),
         .m_ready(tag_ready),
         .m_data({tag, tag_open, tag_error}),
-        .space(unused_space_tags),
+        .space(),
         .popped(packet_popped)
     );
 
@@ -192,13 +182,13 @@ module packet_results #(
         .clk,
         .rst,
         .s_valid(verdict_push),
-        .s_ready(unused_ready_tags[1]),
+        .s_ready(),
         .s_data({verdict_forged, verdict_error}),
         .m_valid(verdict_valid),
         .m_ready(m_tag_tvalid && m_tag_tready && tag_open),
         .m_data({forged, refused}),
-        .space(unused_space_verdicts),
-        .popped(unused_popped_verdicts)
+        .space(),
+        .popped()
     );
 
     assign m_tag_tvalid = tag_valid && (!tag_open || verdict_valid);

@@ -19,7 +19,6 @@ module slot_words #(
             always_ff @(posedge clk) if (write) out <= in;
         end else begin : g_memory
             localparam int BITS = $clog2(SLOTS);
-            logic unused_parity;
             ram_lut #(
                 .WIDTH(WIDTH),
                 .DEPTH(2 ** BITS)
@@ -31,7 +30,7 @@ module slot_words #(
                 .read_at(read_slot[BITS-1:0]),
                 .read_data(out),
                 .check(1'b0),
-                .parity_error(unused_parity)
+                .parity_error()
             );
         end
     endgenerate

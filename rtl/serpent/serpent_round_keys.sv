@@ -25,9 +25,6 @@ module serpent_round_keys #(
     end
 
     if (KEYS == 2) begin : g_per_block
-        logic unused;
-        assign unused = rst | in_new_key;
-
         for (genvar s = 0; s < 33; s = s + 1) begin : g_stage
             logic [255:0] window;
             logic [255:0] stepped;
@@ -46,8 +43,8 @@ module serpent_round_keys #(
             end
         end
 
-        logic [255:0] unused_window;
-        assign unused_window = g_stage[32].stepped;
+        logic unused;
+        assign unused = ^{rst, in_new_key, g_stage[32].stepped};
     end else begin : g_wave
         // Keys 0 and 1 are computed in the clock of in_new_key: the first block needs key 0 in that clock and key 1
         // from its register in the next one. After that, the wavefront is one key ahead of the block.

@@ -277,9 +277,6 @@ module macsec_shell #(
 
     // ---- MACsec ----
 
-    logic [CHANNEL_BITS-1:0] unused_line_channel;
-    logic [CHANNEL_BITS-1:0] unused_opened_channel;
-
     macsec100g #(
         .CHANNELS(CHANNELS),
         .USER(USER),
@@ -330,7 +327,7 @@ module macsec_shell #(
         .m_line_tdata(line_data),
         .m_line_tkeep(line_keep),
         .m_line_tlast(line_last),
-        .m_line_tid(unused_line_channel),
+        .m_line_tid(),
         .m_line_tuser(line_user),
         .s_line_tvalid(s_axis_rx_tvalid),
         .s_line_tready(s_axis_rx_tready),
@@ -343,7 +340,7 @@ module macsec_shell #(
         .m_controlled_tdata(opened_data),
         .m_controlled_tkeep(opened_keep),
         .m_controlled_tlast(opened_last),
-        .m_controlled_tid(unused_opened_channel),
+        .m_controlled_tid(),
         .m_controlled_tuser(opened_user),
         .m_uncontrolled_tvalid(untagged_valid),
         .m_uncontrolled_tready(untagged_ready),
@@ -354,9 +351,6 @@ module macsec_shell #(
     );
 
     logic unused;
-    assign unused = ^{
-        s_axil_awprot, s_axil_arprot, line_user, opened_user, untagged_user,
-        unused_line_channel, unused_opened_channel
-    };
+    assign unused = ^{s_axil_awprot, s_axil_arprot, line_user, opened_user, untagged_user};
 
 endmodule
