@@ -40,7 +40,8 @@ COMPARE = "tools/study_tables.py --compare"
 STUDIES = 5
 # A comparison fails if the new kernels take longer than the old ones by this factor.
 SLOWER = 1.05
-# Other load makes kernels seem slower. A comparison studies these again, up to this many times.
+# A comparison studies both commits so often, and kernels that seem slower, because of other load, again.
+STUDIES_OF_BOTH = 3
 STUDIES_AGAIN = 20
 # The parts of the study that are lists of figures.
 LISTS = ("results", "rooflines")
@@ -218,7 +219,9 @@ def compare(root: Path, revision: str) -> None:
             if digest_of_kernels(old) != study["kernels"]:
                 sys.exit(f"{STUDY} was measured with other kernels than those of {revision}")
             trees = ((old, target / "compared"), (root, target))
-            rounds = [[condensed(study_once(*tree), digest) for tree in trees] for _ in range(STUDIES)]
+            rounds = [
+                [condensed(study_once(*tree), digest) for tree in trees] for _ in range(STUDIES_OF_BOTH)
+            ]
             before, after = (figures_of(fastest(list(studies))) for studies in zip(*rounds, strict=True))
             for _ in range(STUDIES_AGAIN):
                 again = sorted({name[0] for name in after if after[name] > SLOWER * before[name]})
