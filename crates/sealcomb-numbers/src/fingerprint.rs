@@ -8,7 +8,8 @@ use sha2::Sha256;
 ///
 /// [`Fingerprint::of`] depends only on the key, and on no other parameter of its association. Nonces do not contain
 /// the SPI, and GCM, CCM and CTR share the format of their counter blocks. A number used once under a key therefore
-/// stays used, even if other parameters of the association change.
+/// stays used, even if other parameters of the association change. Keys that differ only in zero bytes at their ends
+/// share a fingerprint, because HMAC pads keys with zero bytes: store the highest number of all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(pub [u8; 16]);
 

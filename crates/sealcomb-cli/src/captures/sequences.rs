@@ -109,7 +109,7 @@ impl Sequences {
         let mut reserved = BTreeMap::new();
         for Wanted { fingerprint, number, last: max } in wanted {
             if self.last(fingerprint).is_none_or(|last| last < number) {
-                reserved.insert(fingerprint, number.saturating_add(RESERVED).min(max));
+                raise(&mut reserved, fingerprint, number.saturating_add(RESERVED).min(max));
             }
         }
         self.write(reserved)
@@ -118,7 +118,9 @@ impl Sequences {
     /// Releases the reserved numbers that this run has not used.
     pub(crate) fn settle(&mut self, used: impl Iterator<Item = Used>) -> Result<()> {
         let mut last = self.before.clone();
-        last.extend(used.map(|Used { fingerprint, last, .. }| (fingerprint, last)));
+        for Used { fingerprint, last: number, .. } in used {
+            raise(&mut last, fingerprint, number);
+        }
         // 0 if no number was ever used: all packets of a burst can be too long for the tunnel.
         let settled = self.last.keys().map(|key| (*key, last.get(key).copied().unwrap_or(0)));
         self.write(settled.filter(|(key, number)| self.last(*key) != Some(*number)).collect())
@@ -139,8 +141,15 @@ impl Sequences {
 
 fn merge(last: &mut BTreeMap<Fingerprint, u64>, other: &BTreeMap<Fingerprint, u64>) {
     for (key, number) in other {
-        last.entry(*key).and_modify(|last| *last = (*number).max(*last)).or_insert(*number);
+        raise(last, *key, *number);
     }
+}
+
+/// Sets the last number of a key, unless it is higher already. Several associations of a run can have one fingerprint:
+/// that of keys that differ only in zero bytes at their ends.
+fn raise(last: &mut BTreeMap<Fingerprint, u64>, key: Fingerprint, number: u64) {
+    let highest = last.entry(key).or_insert(number);
+    *highest = number.max(*highest);
 }
 
 /// Returns the directories to read and write, and those to read only.

@@ -101,6 +101,25 @@ fn a_new_key_starts_at_1_and_an_old_key_continues() {
     assert_eq!(numbers(&bench.seal(&mixed(), &[]).0), (3099, 6196));
 }
 
+/// HMAC, which identifies keys, pads them with zero bytes.
+#[test]
+fn keys_that_differ_only_in_zero_bytes_at_their_ends_repeat_no_number() {
+    let sa = |spi: u32, key_bytes: usize, selector: &str| {
+        let key = hex::encode(vec![0_u8; key_bytes]);
+        format!(
+            "[[sa]]\nspi = {spi}\n{IPV4}\ncipher = \"aes-gcm\"\nkey = \"{key}\"\nsalt = \"cafebabe\"\n{selector}\n"
+        )
+    };
+    let bench = Bench::with_sa(&(sa(0x1001, 16, "match = \"192.0.2.0/24\"") + &sa(0x1002, 32, "")));
+    let mut seen = HashSet::new();
+    for _ in 0..2 {
+        let (sealed, _) = bench.seal(&mixed(), &[]);
+        // The SPI's last byte and the number.
+        seen.extend(sealed.iter().map(|packet| (packet.1[23], sequence(packet))));
+    }
+    assert_eq!(seen.len(), 2 * PACKETS);
+}
+
 #[test]
 fn the_state_does_not_reveal_the_key() {
     let bench = Bench::with_sa(&gcm());
