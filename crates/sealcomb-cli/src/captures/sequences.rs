@@ -7,8 +7,8 @@
 //!
 //! The directory is one that the user names, or else the first of the user's state directories. The numbers are also
 //! stored in the other state directories of the user that are writable, so that runs with and without a named directory
-//! or `$XDG_STATE_HOME` never repeat each other's numbers. If one of these exists but cannot be trusted or read, no
-//! other directory replaces it: the numbers in it may be used.
+//! or `$XDG_STATE_HOME` never repeat each other's numbers. If one of these exists but cannot be trusted or read, or its
+//! disk is full, no other directory replaces it: the numbers in it may be used, or a later run may rely on them.
 
 mod file;
 mod folder;
@@ -163,13 +163,18 @@ fn folders(named: Option<&Path>) -> Result<(Vec<Folder>, Vec<Folder>)> {
     };
     let (mut writable, mut unwritable) = (vec![first], Vec::new());
     for path in others {
-        match Folder::prepare(&path, false) {
-            Ok(folder) if writable.iter().any(|other| other.is_same(&folder)) => {}
-            Ok(folder) if folder.is_writable() => writable.push(folder),
-            Ok(folder) => unwritable.push(folder),
-            Err(_) if folder::is_missing(&path) => {}
-            // Without its numbers, those of this run could repeat them.
-            Err(error) => return Err(error),
+        if folder::is_impossible(&path)? {
+            continue;
+        }
+        // An error ends the run: without the directory's numbers, those of this run could repeat them.
+        let folder = Folder::prepare(&path, false)?;
+        if writable.iter().any(|other| other.is_same(&folder)) {
+            continue;
+        }
+        if folder.is_writable()? {
+            writable.push(folder);
+        } else {
+            unwritable.push(folder);
         }
     }
     Ok((writable, unwritable))

@@ -418,12 +418,7 @@ fn a_full_file_system_is_refused_and_loses_no_number() {
         world.command(Protocol::Esp, &sa, &State::Named(small.clone()), "/dev/stdin".as_ref());
     let mut confined = Command::new("unshare");
     confined.args(["--mount", "--map-root-user", "sh", "-c", script]).arg(&small).arg(&small);
-    let can_mount = {
-        let mut trial = Command::new("unshare");
-        trial.args(["--mount", "--map-root-user", "mount", "-t", "tmpfs", "small"]).arg(&small);
-        trial.output().is_ok_and(|trial| trial.status.success())
-    };
-    if !can_mount {
+    if !can_mount_at(&small) {
         eprintln!("skipped: no file system can be mounted here");
         return;
     }
@@ -434,6 +429,43 @@ fn a_full_file_system_is_refused_and_loses_no_number() {
     assert_eq!((outcome.status, outcome.numbers.len()), (Some(2), 0), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("cannot store sequence numbers"), "{}", outcome.stderr);
     seal_after(&mut world, owner, &sa, &State::Xdg, 0);
+}
+
+/// Returns whether this user can mount a file system in a namespace.
+fn can_mount_at(folder: &Path) -> bool {
+    let mut trial = Command::new("unshare");
+    trial.args(["--mount", "--map-root-user", "mount", "-t", "tmpfs", "small"]).arg(folder);
+    trial.output().is_ok_and(|trial| trial.status.success())
+}
+
+/// A later run that finds room in the directory would repeat the numbers of one that left it out.
+#[test]
+fn a_state_directory_of_the_user_without_room_for_a_file_is_not_left_out() {
+    // Room for the mounted directory, or also for the state directory in it.
+    for files in ["1", "2"] {
+        let mut world = World::new();
+        let owner = Owner::esp(1);
+        let sa = world.write_sa("sa.toml", &[owner], 0);
+        let own = world.path("home/.local/state");
+        fs::create_dir_all(&own).unwrap();
+        if !can_mount_at(&own) {
+            eprintln!("skipped: no file system can be mounted here");
+            return;
+        }
+        let script = "mount -t tmpfs -o nr_inodes=\"$1\",mode=700 small \"$0\" && shift && \
+            { mkdir -m 700 \"$0/sealcomb\" 2>/dev/null; exec \"$@\"; }";
+        let named = State::Named(world.path("a"));
+        let (command, output) = world.command(Protocol::Esp, &sa, &named, "/dev/stdin".as_ref());
+        let mut confined = Command::new("unshare");
+        confined.args(["--mount", "--map-root-user", "sh", "-c", script]).arg(&own).arg(files);
+        confined.arg(command.get_program()).args(command.get_args());
+        confined.env("XDG_STATE_HOME", &own).env("HOME", world.path("home"));
+        confined.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let outcome = world.run(confined, &output, &[owner], 1);
+        outcome.assert_refused(&[".local/state/sealcomb", "cannot store sequence numbers"]);
+        assert!(!outcome.stderr.contains("--state"), "{}", outcome.stderr);
+        seal_after(&mut world, owner, &sa, &State::Xdg, 0);
+    }
 }
 
 /// Starts a run that has sealed its first packets and waits for more. Returns its output and the rest of the capture.

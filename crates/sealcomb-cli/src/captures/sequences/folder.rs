@@ -68,15 +68,21 @@ impl Folder {
         self.path == other.path || is_same(&self.metadata, &other.metadata)
     }
 
-    /// Returns whether files can be created in the directory.
-    pub(super) fn is_writable(&self) -> bool {
-        tempfile::tempfile_in(&self.path).is_ok()
+    /// Returns whether this user may create files in the directory. If that fails for another reason, such as a full
+    /// disk, a later run might find it writable, without the numbers of this run: it is an error.
+    pub(super) fn is_writable(&self) -> Result<bool> {
+        match tempfile::tempfile_in(&self.path) {
+            Ok(_) => Ok(true),
+            Err(error) if is_lasting(&error) => Ok(false),
+            Err(error) => Err(not_stored(&self.path, &error.kind(), REPAIR)),
+        }
     }
 
     /// Returns the error for a file that cannot be written. A named directory does not replace those of the user as
     /// long as they are writable.
     fn not_stored(&self, path: &Path, error: &io::Error) -> anyhow::Error {
-        let advice = if self.is_named || !self.is_writable() { REPLACE } else { REPAIR };
+        let is_replaceable = self.is_named || matches!(self.is_writable(), Ok(false));
+        let advice = if is_replaceable { REPLACE } else { REPAIR };
         not_stored(path, &error.kind(), advice)
     }
 
@@ -127,11 +133,33 @@ impl Folder {
 
 /// Returns whether nothing is at the path. A path that cannot be looked up, or that leads through a dangling link,
 /// for example to a volume that is not mounted, is not missing.
-pub(super) fn is_missing(path: &Path) -> bool {
+fn is_missing(path: &Path) -> bool {
     use io::ErrorKind::{NotADirectory, NotFound};
     let is_absent = |error: io::Error| matches!(error.kind(), NotFound | NotADirectory);
     fs::symlink_metadata(path).is_err_and(is_absent)
         && !path.ancestors().any(|folder| folder.is_symlink() && !folder.exists())
+}
+
+/// Returns whether the directory does not exist, and this user may not create it. Creates it if possible. As with
+/// [`Folder::is_writable`], another reason is an error.
+pub(super) fn is_impossible(path: &Path) -> Result<bool> {
+    match create(path) {
+        Err(error) if is_missing(path) && is_lasting(&error) => Ok(true),
+        Err(error) if is_missing(path) => Err(not_stored(path, &error.kind(), REPAIR)),
+        _ => Ok(false),
+    }
+}
+
+/// Returns whether a directory or a file cannot be created for a reason that does not end by itself.
+fn is_lasting(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        AlreadyExists, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem, Unsupported,
+    };
+    // A file in place of a directory exists already.
+    matches!(
+        error.kind(),
+        AlreadyExists | NotADirectory | NotFound | PermissionDenied | ReadOnlyFilesystem | Unsupported
+    )
 }
 
 /// Creates a directory and its parents. They are on disk when this returns.
