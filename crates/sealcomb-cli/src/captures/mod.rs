@@ -112,6 +112,12 @@ pub(crate) fn with_fcs(records: &[Record]) -> u64 {
     records.iter().filter(|record| record.fcs > 0).count() as u64
 }
 
+/// Returns where the receiver's window starts for a capture whose first number is approximately `first`. The actual one
+/// can be lower by 2^30, and higher by 2^30 less a burst: more than the billion that the options promise.
+pub(crate) fn lowest_first(first: u64) -> u64 {
+    first.saturating_sub(1 << 30).max(1)
+}
+
 /// Describes the records of a burst, for error messages.
 pub(crate) fn place(input: &Path, records: &[Record]) -> impl Display + Send + Sync + 'static {
     let first = records.first().map_or(0, |record| record.number);

@@ -28,7 +28,9 @@ use crate::captures::sequences::KeyFile;
 use crate::captures::speed::{self, Round, Sample};
 use crate::captures::tally::Tally;
 use crate::captures::writer::{Readers, Writer};
-use crate::captures::{conclude, fields, next_burst, open_capture, place, take_sequences, warn, with_fcs};
+use crate::captures::{
+    conclude, fields, lowest_first, next_burst, open_capture, place, take_sequences, warn, with_fcs,
+};
 use fragments::{Added, Fragments};
 use report::{TOO_LONG, Unopened, Unsealed};
 use sa::Sa;
@@ -164,6 +166,7 @@ struct Open {
     /// Approximate first sequence number of the capture, for SAs with `esn`
     ///
     /// Packets contain only the low half of the number.
+    /// N may be off by a billion.
     /// [default: the SA's `sequence`, or 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), verbatim_doc_comment)]
     start_sequence: Option<u64>,
@@ -287,7 +290,7 @@ fn open(args: &Open) -> Result<ExitCode> {
     let Open { transform: args, start_sequence } = args;
     let mut associations = fields::read(&args.sa, sa_file::parse)?;
     for sa in associations.iter_mut().filter(|sa| sa.extended) {
-        sa.first = start_sequence.unwrap_or(sa.first);
+        sa.first = start_sequence.map_or(sa.first, lowest_first);
     }
     let mut opener = Opener::new(associations);
     let mut capture = open_capture(&args.input, ip::is_supported)?;

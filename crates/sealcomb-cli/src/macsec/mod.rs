@@ -24,7 +24,9 @@ use crate::captures::sequences::KeyFile;
 use crate::captures::speed::{self, Round, Sample};
 use crate::captures::tally::Tally;
 use crate::captures::writer::{Readers, Writer};
-use crate::captures::{conclude, fields, next_burst, open_capture, place, take_sequences, warn, with_fcs};
+use crate::captures::{
+    conclude, fields, lowest_first, next_burst, open_capture, place, take_sequences, warn, with_fcs,
+};
 use report::Unopened;
 use sa::Sa;
 use transform::{Incoming, Opened, Opener, Sealer, Unverified, Used, Validate};
@@ -154,6 +156,7 @@ struct Open {
     /// Approximate first packet number of the capture, for SAs with `ssci`
     ///
     /// Frames contain only the low half of the number.
+    /// N may be off by a billion.
     /// [default: the SA's `pn`, or 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), verbatim_doc_comment)]
     start_pn: Option<u64>,
@@ -268,7 +271,7 @@ fn open(args: &Open) -> Result<ExitCode> {
     let Open { transform: args, start_pn, validate } = args;
     let mut associations = fields::read(&args.sa, sa_file::parse)?;
     for sa in &mut associations {
-        sa.first = if sa.sak.is_extended() { start_pn.unwrap_or(sa.first) } else { 1 };
+        sa.first = if sa.sak.is_extended() { start_pn.map_or(sa.first, lowest_first) } else { 1 };
     }
     let mut opener = Opener::new(associations, *validate);
     let mut capture = open_capture(&args.input, is_ethernet)?;

@@ -68,6 +68,18 @@ fn the_icv_covers_the_high_half() {
 }
 
 #[test]
+fn the_first_number_of_a_capture_may_be_given_approximately() {
+    let sa = &suites()[0];
+    let first = 5 * SUBSPACE - 1000;
+    let (sealed, _) = extended(sa, first).seal(&mixed(), &[]);
+    for distance in [-1_000_000_000, -100, 100, 1_000_000_000] {
+        let start = first.wrapping_add_signed(distance).to_string();
+        let (opened, _) = extended(sa, 1).open(&sealed, &["--start-sequence", &start]);
+        assert!(opened == inner_packets(), "{distance}");
+    }
+}
+
+#[test]
 fn late_packets_across_a_multiple_of_2_to_the_32_open_once() {
     let sa = &suites()[0];
     let bench = extended(sa, SUBSPACE - 1500);

@@ -82,3 +82,15 @@ fn extended_numbers_cross_from_one_high_half_to_the_next() {
     assert_eq!(opened.len(), 0);
     run.assert_lost("nothing was opened, 3099 not valid, 1 with a bad SecTAG");
 }
+
+#[test]
+fn the_first_number_of_a_capture_may_be_given_approximately() {
+    let bench = Bench::new(&format!("{ONE}ssci = 1\nsalt = \"000102030405060708090a0b\"\n"));
+    let first = (7_u64 << 32) - 20;
+    let frames = &plain()[..100];
+    let sealed = bench.run("seal", frames, &["--start-pn", &first.to_string()]);
+    for distance in [-1_000_000_000, -100, 100, 1_000_000_000] {
+        let start = first.wrapping_add_signed(distance).to_string();
+        assert!(bench.run("open", &sealed, &["--start-pn", &start]) == frames, "{distance}");
+    }
+}
