@@ -78,6 +78,11 @@ pub(super) fn has_port(payload: &[u8]) -> Option<bool> {
     Some(ports(payload)?.contains(&NAT_TRAVERSAL))
 }
 
+/// Returns whether the destination port of a UDP datagram is that of a tunnel.
+pub(super) fn is_tunnel(payload: &[u8]) -> bool {
+    matches!(ip::number(payload, 2), Ok(VXLAN | GENEVE | GTP))
+}
+
 fn in_udp(payload: &[u8], depth: usize) -> Result<Range<usize>, NoEsp> {
     if !has_port(payload).ok_or(NoEsp::Malformed)? {
         return Err(in_udp_tunnel(payload, depth));

@@ -9,7 +9,7 @@ use etherparse::defrag::IpDefragBuf;
 use etherparse::{IpFragOffset, IpNumber, Ipv6FragmentHeaderSlice};
 use sealcomb_esp::Header;
 
-use super::carried::{NoEsp, has_port};
+use super::carried::{NoEsp, has_port, is_tunnel};
 use super::ip;
 use super::report::Unopened;
 
@@ -152,7 +152,10 @@ impl Waiting {
         let has_beginning = payload.sections().iter().any(begins);
         let beginning = has_beginning.then(|| &payload.data()[..4]);
         let is_certain = match payload.ip_number() {
-            IpNumber::TCP | IpNumber::UDP => beginning.and_then(has_port) == Some(false),
+            IpNumber::TCP => beginning.and_then(has_port) == Some(false),
+            IpNumber::UDP => {
+                beginning.is_some_and(|ports| has_port(ports) == Some(false) && !is_tunnel(ports))
+            }
             IpNumber::ICMP | IpNumber::IPV6_ICMP => true,
             _ => false,
         };

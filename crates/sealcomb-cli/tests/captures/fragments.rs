@@ -102,6 +102,17 @@ fn fragments_that_are_certainly_not_esp_are_skipped() {
 }
 
 #[test]
+fn fragments_of_incomplete_packets_in_tunnels_are_lost() {
+    let whole = sealed(&[plain(4, 1)]).remove(0);
+    // VXLAN, GENEVE and GTP.
+    for port in [4789, 6081, 2152] {
+        let first = fragments(&ip4(UDP, &udp(60_000, port, &[1; 400])), 160, 1).remove(0);
+        let outcome = esp("open", RAW, &[first, whole.clone()].map(Frame::whole));
+        outcome.assert_lost("1 IP fragments of incomplete packets");
+    }
+}
+
+#[test]
 fn fragments_that_contradict_each_other_are_lost() {
     let (_, outer) = packets(1);
     let mut pieces = fragments(&outer[0], 160, 1);
