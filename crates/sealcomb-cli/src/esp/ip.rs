@@ -58,6 +58,12 @@ pub(crate) fn packet_len(record: &Record) -> Option<usize> {
     declared_len(record, payload, &Header::parse(payload)?).ok()
 }
 
+/// Returns the captured bytes of the frame's IP packet, and of padding after it. `None` if they do not contain a valid IP
+/// header.
+pub(crate) fn beginning(record: &Record) -> Option<&[u8]> {
+    payload(record).ok().filter(|payload| Header::parse(payload).is_some())
+}
+
 /// Returns the bytes after the frame's link-layer headers, including Ethernet padding.
 fn payload(record: &Record) -> Result<&[u8], NoPacket> {
     let frame = &record.frame[..];

@@ -32,6 +32,7 @@ use crate::captures::{
     conclude, fields, lowest_first, next_burst, open_capture, place, take_sequences, warn, with_fcs,
 };
 use fragments::{Added, Fragments};
+use ip::NoPacket;
 use report::{TOO_LONG, Unopened, Unsealed};
 use sa::Sa;
 use transform::{Incoming, Opener, Outgoing, Sealer, Used};
@@ -277,13 +278,25 @@ fn outgoing<'a>(
 ) -> (Vec<Duration>, Vec<Outgoing<'a>>) {
     let mut packets = Vec::with_capacity(records.len());
     for record in records {
-        let inner = ip::packet(record).map_err(Unsealed::NoPacket);
-        match inner.and_then(|inner| sealer.select(inner).ok_or(Unsealed::Unprotected)) {
+        match outgoing_packet(sealer, record) {
             Err(cause) => tally.not_done(cause),
             Ok(outgoing) => packets.push((record.time, outgoing)),
         }
     }
     packets.into_iter().unzip()
+}
+
+fn outgoing_packet<'a>(sealer: &Sealer, record: &'a Record) -> Result<Outgoing<'a>, Unsealed> {
+    match ip::packet(record) {
+        Ok(inner) => sealer.select(inner).ok_or(Unsealed::Unprotected),
+        Err(reason) => {
+            // The packet is not lost if its header shows that no association protects it.
+            let is_incomplete = matches!(reason, NoPacket::Clipped | NoPacket::TooLong);
+            let beginning = ip::beginning(record).filter(|_| is_incomplete);
+            let is_unprotected = beginning.is_some_and(|packet| sealer.select(packet).is_none());
+            Err(if is_unprotected { Unsealed::Unprotected } else { Unsealed::NoPacket(reason) })
+        }
+    }
 }
 
 fn open(args: &Open) -> Result<ExitCode> {

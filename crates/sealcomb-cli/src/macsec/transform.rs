@@ -126,9 +126,6 @@ impl Sealer {
         if !matches!(record.link, DataLink::ETHERNET) {
             return Err(Unsealed::OtherLink);
         }
-        if record.original > MAX_FRAME_BYTES {
-            return Err(Unsealed::TooLong);
-        }
         let frame = &record.frame[..];
         if frame.len() < HEADER_BYTES {
             return Err(if record.is_clipped() { Unsealed::Clipped } else { Unsealed::NoFrame });
@@ -136,9 +133,14 @@ impl Sealer {
         if frame[ADDRESS_BYTES..HEADER_BYTES] == EAPOL {
             return Err(Unsealed::Uncontrolled);
         }
+        if !self.senders.iter().any(|Sender { sa, .. }| protects(sa, frame)) {
+            return Err(Unsealed::Unprotected);
+        }
+        if record.original > MAX_FRAME_BYTES {
+            return Err(Unsealed::TooLong);
+        }
         if record.is_clipped() {
-            let is_protected = self.senders.iter().any(|Sender { sa, .. }| protects(sa, frame));
-            return Err(if is_protected { Unsealed::Clipped } else { Unsealed::Unprotected });
+            return Err(Unsealed::Clipped);
         }
         let mut why = Unsealed::Unprotected;
         for (i, Sender { sa, numbers }) in self.senders.iter_mut().enumerate() {
@@ -190,7 +192,10 @@ fn without_vlan_tag<'a>(frame: &'a [u8], tag: &[u8]) -> Cow<'a, [u8]> {
 }
 
 fn protects(sa: &Sa, frame: &[u8]) -> bool {
-    sa.source.is_none_or(|source| frame[6..12] == source)
+    let source = &frame[6..12];
+    // The receiver takes an end station's SCI from the source address.
+    let is_station = sa.header.form != SciForm::EndStation || source == sa.header.sci.address();
+    is_station && sa.source.is_none_or(|address| source == address)
 }
 
 /// The receiver of an association.

@@ -2,9 +2,9 @@
 
 use std::slice::from_ref;
 
-use crate::files::{ETHERNET, Frame, RAW};
+use crate::files::{ETHERNET, Frame, RAW, pcap};
 use crate::packets::*;
-use crate::run::{esp, macsec, opened};
+use crate::run::{self, MACSEC, esp, macsec, on_capture, opened};
 
 fn framed(packet: &[u8]) -> Frame {
     Frame::whole(ethernet(&[], ether_type(packet), packet))
@@ -88,6 +88,34 @@ fn a_clipped_packet_is_never_treated_as_complete() {
         outcome.assert_lost(&format!("nothing was sealed, {} clipped by the capture", whole.len()));
         let outcome = esp("open", ETHERNET, &frames);
         outcome.assert_lost(&format!("nothing was opened, {} clipped by the capture", whole.len()));
+    }
+}
+
+#[test]
+fn incomplete_and_long_packets_that_no_association_protects_are_not_lost() {
+    let narrow = format!("{}match = \"10.0.0.0/8\"\n", run::ESP);
+    let seal = |frames: &[Frame]| on_capture(["esp", "seal"], &narrow, &pcap(RAW, frames), frames.len());
+    let mut ours = plain(4, 100);
+    ours[16..20].copy_from_slice(&[10, 0, 0, 1]);
+    let other = plain(4, 100);
+    let long = without_length(ip4(TCP, &vec![3; 70_000]));
+    let outcome = seal(&[Frame::clipped(&other, 20), Frame::whole(long), Frame::whole(ours.clone())]);
+    outcome.assert_well();
+    assert_eq!(outcome.count("not protected by any SA"), 2);
+    let frames = [Frame::clipped(&other, 19), Frame::clipped(&ours, 20), Frame::whole(ours)];
+    seal(&frames).assert_lost("2 clipped by the capture");
+
+    let source = format!("{MACSEC}source = \"0a0000000001\"\n");
+    let station = MACSEC.replace("020000000001", "0a0000000001") + "send-sci = \"end-station\"\n";
+    let other = ethernet(&[], TYPE_V4, &plain(4, 100));
+    let mut ours = other.clone();
+    ours[6..12].copy_from_slice(&[10, 0, 0, 0, 0, 1]);
+    let long = ethernet(&[], TYPE_V4, &vec![7; 70_000]);
+    let frames = [Frame::clipped(&other, 50), Frame::whole(long), Frame::whole(ours)];
+    for sa in [source, station] {
+        let outcome = on_capture(["macsec", "seal"], &sa, &pcap(ETHERNET, &frames), 3);
+        outcome.assert_well();
+        assert_eq!(outcome.count("not protected by any SA"), 2);
     }
 }
 
