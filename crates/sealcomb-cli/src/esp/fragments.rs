@@ -34,6 +34,9 @@ struct Waiting {
     fragments: u64,
     /// The IP header of the first fragment received, without IPv6 extension headers.
     header: Vec<u8>,
+    /// The payload's protocol. In IPv6, fragments can have different ones, of which the one at offset 0 applies (RFC
+    /// 8200, section 4.5).
+    protocol: IpNumber,
     payload: IpDefragBuf,
 }
 
@@ -88,11 +91,15 @@ impl Fragments {
             since: time,
             fragments: 0,
             header: packet[..header_bytes].to_vec(),
+            protocol,
             payload: IpDefragBuf::new(protocol, Vec::new(), Vec::new()),
         });
         let added = waiting.payload.add(offset, more, payload);
         if added.is_ok() {
             waiting.fragments += 1;
+            if offset.value() == 0 {
+                waiting.protocol = protocol;
+            }
             if waiting.payload.is_complete() {
                 let fragments = waiting.fragments;
                 if let Some(packet) = waiting.reassemble() {
@@ -123,8 +130,7 @@ impl Fragments {
 impl Waiting {
     /// Returns the reassembled packet. `None` if it exceeds the maximum length of a packet.
     fn reassemble(self) -> Option<Vec<u8>> {
-        let Self { mut header, payload, .. } = self;
-        let protocol = payload.ip_number();
+        let Self { mut header, protocol, payload, .. } = self;
         let (payload, _) = payload.take_bufs();
         let is_v6 = header[0] >> 4 == 6;
         let len = payload.len() + if is_v6 { 0 } else { header.len() };
@@ -151,7 +157,7 @@ impl Waiting {
         let begins = |section: &etherparse::defrag::IpFragRange| section.start == 0 && section.end >= 4;
         let has_beginning = payload.sections().iter().any(begins);
         let beginning = has_beginning.then(|| &payload.data()[..4]);
-        let is_certain = match payload.ip_number() {
+        let is_certain = match self.protocol {
             IpNumber::TCP => beginning.and_then(has_port) == Some(false),
             IpNumber::UDP => {
                 beginning.is_some_and(|ports| has_port(ports) == Some(false) && !is_tunnel(ports))

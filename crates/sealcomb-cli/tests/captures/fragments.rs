@@ -1,5 +1,7 @@
 //! Reassembly of IP fragments. Incomplete packets are lost.
 
+use std::slice::from_ref;
+
 use fastrand::Rng;
 
 use crate::files::{Frame, RAW};
@@ -54,6 +56,18 @@ fn fragments_in_any_order_are_reassembled() {
         shuffled.sort();
         assert_eq!(shuffled, in_order, "{size}");
     }
+}
+
+#[test]
+fn the_fragment_at_offset_0_names_the_protocol() {
+    let inner = plain(6, 300);
+    let outer = ip6(ESP, &sealed(from_ref(&inner))[0][20..]);
+    let mut pieces = fragments(&outer, 160, 1);
+    for piece in &mut pieces[1..] {
+        piece[40] = NO_NEXT_HEADER;
+    }
+    pieces.reverse();
+    assert_eq!(opened(&pieces), [inner]);
 }
 
 #[test]
