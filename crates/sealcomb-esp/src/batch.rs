@@ -339,10 +339,13 @@ mod tests {
             transform.suite(&keymat).unwrap()
         };
         let mut suites: Vec<Suite> = Transform::ALL.into_iter().map(suite).collect();
-        let cmac = sealcomb::Key::new(sealcomb::Algorithm::by_id("aes128-cmac").unwrap(), &[3; 16]).unwrap();
-        let key = sealcomb::Key::new(sealcomb::Algorithm::by_id("aes128-cbc").unwrap(), &[4; 16]).unwrap();
-        let auth = Auth::AesCmac(Box::new(cmac.with_tag_bytes(12).unwrap()));
-        suites.push(Suite::Cbc { key, auth });
+        // The tags of AES-CMAC-96, the whole and the shortest ones.
+        for tag_bytes in [12, 16, 8] {
+            let [cmac, cbc] = ["aes128-cmac", "aes128-cbc"].map(|id| sealcomb::Algorithm::by_id(id).unwrap());
+            let cmac = sealcomb::Key::new(cmac, &[3; 16]).unwrap().with_tag_bytes(tag_bytes).unwrap();
+            let key = sealcomb::Key::new(cbc, &[4; 16]).unwrap();
+            suites.push(Suite::Cbc { key, auth: Auth::AesCmac(Box::new(cmac)) });
+        }
         suites
     }
 

@@ -39,7 +39,7 @@ pub enum Suite {
 pub enum Auth {
     /// HMAC-SHA-256-128 (RFC 4868).
     HmacSha256(Box<Hmac<Sha256>>),
-    /// AES-CMAC-96 (RFC 4494).
+    /// AES-CMAC. The ICV is as long as the key's tag: 12 bytes for AES-CMAC-96 (RFC 4494).
     AesCmac(Box<Key>),
 }
 
@@ -48,7 +48,7 @@ impl Auth {
     pub(crate) fn icv_bytes(&self) -> usize {
         match self {
             Self::HmacSha256(_) => 16,
-            Self::AesCmac(_) => 12,
+            Self::AesCmac(key) => key.tag_bytes(),
         }
     }
 }
