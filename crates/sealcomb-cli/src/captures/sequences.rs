@@ -22,8 +22,8 @@ use sealcomb_numbers::Fingerprint;
 
 use folder::Folder;
 
-/// Numbers per reservation. A run writes a key's file once per this many packets, and skips at most this many numbers
-/// if it is killed.
+/// Numbers per reservation, in addition to those of a burst. A run writes a key's file once per this many packets. It
+/// skips at most this many numbers and a burst if it is killed.
 const RESERVED: u64 = 1 << 16;
 
 /// What users can do if numbers cannot be stored in a directory that another one replaces.

@@ -132,7 +132,7 @@ struct Transform {
     /// TOML file of security associations
     #[arg(long, value_name = "FILE")]
     sa: PathBuf,
-    /// Number of packets per batch
+    /// Number of packets per burst; a burst is sealed or opened in batches of up to 128
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
     burst: u16,
 }

@@ -121,7 +121,7 @@ struct Transform {
     /// TOML file of secure associations
     #[arg(long, value_name = "FILE")]
     sa: PathBuf,
-    /// Number of frames per batch
+    /// Number of frames per burst; a burst is sealed or opened in batches of up to 128
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
     burst: u16,
 }
