@@ -25,7 +25,10 @@
 
 #define ALGORITHM "aes256-gcm-siv"
 
-enum { KEY_BYTES = 32, NONCE_BYTES = 12, TAG_BYTES = 16, AAD_BYTES = 20, BURST = 64, MAX_BYTES = 262144 };
+enum { KEY_BYTES = 32, NONCE_BYTES = 12, TAG_BYTES = 16, AAD_BYTES = 20, BURST = 64 };
+
+/* The longest packet that libpcap reads. A sealed packet must not be longer either. */
+enum { MAX_BYTES = 262144 };
 
 /* A packet of the burst. `data` has the layout of a sealed packet: nonce, packet, tag. */
 typedef struct {
@@ -55,7 +58,8 @@ static void put_number(uint8_t *place, uint32_t number) {
 
 /* The additional data: everything of a packet that stays readable. */
 static void put_aad(packet *p, int link) {
-    put_number(p->aad, (uint32_t)((uint64_t)p->header.ts.tv_sec >> 32));
+    /* libpcap writes 32 bits of the seconds, and reads them with a sign or without, depending on its version. */
+    put_number(p->aad, 0);
     put_number(p->aad + 4, (uint32_t)p->header.ts.tv_sec);
     put_number(p->aad + 8, (uint32_t)p->header.ts.tv_usec);
     put_number(p->aad + 12, p->header.len);
@@ -184,8 +188,9 @@ static size_t convert(bool seals, int link, const sealcomb_key *key, pcap_t *in,
     while ((found = pcap_next_ex(in, &header, &data)) == 1) {
         packet *p = &burst[filled];
         size_t extra = NONCE_BYTES + TAG_BYTES, bytes = header->caplen;
-        if (bytes > MAX_BYTES || *packets > UINT32_MAX) {
-            end("packet of %zu bytes, the maximum is %d; or more than 2^32 packets", bytes, (int)MAX_BYTES);
+        size_t max_bytes = seals ? MAX_BYTES - extra : MAX_BYTES;
+        if (bytes > max_bytes || *packets > UINT32_MAX) {
+            end("packet of %zu bytes, the maximum is %zu; or more than 2^32 packets", bytes, max_bytes);
         }
         p->header = *header;
         put_aad(p, link);
@@ -240,13 +245,13 @@ int main(int count, char **arguments) {
     if (seals == is_sealed(link)) {
         end("%s: %s", arguments[3], seals ? "already sealed, or of an unsupported link type" : "not a sealed capture");
     }
-    pcap_t *kind = pcap_open_dead(seals ? sealed_link(link) : plain_link(link), MAX_BYTES + NONCE_BYTES + TAG_BYTES);
+    pcap_t *kind = pcap_open_dead(seals ? sealed_link(link) : plain_link(link), MAX_BYTES);
     pcap_dumper_t *out = kind == NULL ? NULL : pcap_dump_open(kind, arguments[4]);
     if (out == NULL) {
         end("%s: cannot be written", arguments[4]);
     }
     for (size_t i = 0; i < BURST; i++) {
-        burst[i].data = malloc(MAX_BYTES + NONCE_BYTES + TAG_BYTES);
+        burst[i].data = malloc(MAX_BYTES);
         if (burst[i].data == NULL) {
             end("out of memory");
         }

@@ -47,6 +47,27 @@ pcap_seal() {
     fails 1 "$program" open another sealed.pcap none.pcap
     fails 2 "$program" seal key sealed.pcap twice.pcap
     fails 2 "$program" seal nowhere "$root/captures/mixed.pcap" x.pcap
+    # After 2038, 32 bits of seconds have two meanings.
+    editcap -t 1000000000 "$root/captures/mixed.pcap" late.pcapng
+    "$program" seal key late.pcapng sealed.pcap
+    "$program" open key sealed.pcap opened.pcap
+    # The longest packet whose sealed form libpcap reads, and a longer one.
+    long_packet '\xe4\xff\x03\x00' 262116
+    "$program" seal key long.pcap sealed.pcap
+    "$program" open key sealed.pcap opened.pcap
+    cmp opened.pcap long.pcap
+    long_packet '\xe5\xff\x03\x00' 262117
+    fails 2 "$program" seal key long.pcap sealed.pcap
+}
+
+# long_packet ENCODED BYTES: writes long.pcap with one packet of this many bytes, whose encoded length is ENCODED.
+long_packet() {
+    {
+        head -c 24 "$root/captures/mixed.pcap"
+        # shellcheck disable=SC2059  # The format is the bytes.
+        printf "\\x01\\x00\\x00\\x00\\x05\\x00\\x00\\x00$1$1"
+        head -c "$2" /dev/zero
+    } >long.pcap
 }
 
 seal_lines() {
