@@ -52,7 +52,7 @@ pub fn capture(bytes: &[u8]) -> u64 {
         assert!(record.frame.len() <= record.original);
         if let Ok(packet) = ip::packet(&record) {
             assert!(packet.len() <= record.frame.len());
-            assert_eq!(ip::packet_len(&record), Some(packet.len()));
+            assert_eq!(ip::packet_len(&record), Ok(packet.len()));
         }
         records.push(record);
     };

@@ -51,11 +51,10 @@ pub(crate) fn packet(record: &Record) -> Result<Cow<'_, [u8]>, NoPacket> {
     Ok(if has_length(&header) { Cow::Borrowed(packet) } else { Cow::Owned(with_length(packet, &header)) })
 }
 
-/// Returns the length in bytes of the frame's IP packet, even if the capture contains only its start. `None` if the
-/// frame has no IP packet.
-pub(crate) fn packet_len(record: &Record) -> Option<usize> {
-    let payload = payload(record).ok()?;
-    declared_len(record, payload, &Header::parse(payload)?).ok()
+/// Returns the length in bytes of the frame's IP packet, even if the capture contains only its start.
+pub(crate) fn packet_len(record: &Record) -> Result<usize, NoPacket> {
+    let payload = payload(record)?;
+    declared_len(record, payload, &header(record, payload)?)
 }
 
 /// Returns the captured bytes of the frame's IP packet, and of padding after it. `None` if they do not contain a valid IP

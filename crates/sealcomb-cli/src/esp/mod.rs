@@ -387,22 +387,30 @@ fn incoming_packet<'a>(
 }
 
 /// Returns the lengths in bytes of all IP packets in a capture. Works on captures with a snap length too, whose
-/// packets can claim any length: one of more than `max` bytes is an error. Skips other packets. A truncated capture
-/// is used up to its last complete packet, with a warning.
+/// packets can claim any length: one of more than `max` bytes is an error. Skips other packets, with a warning if
+/// these may be IP packets. A truncated capture is used up to its last complete packet, with a warning.
 pub(crate) fn packet_lengths(path: &Path, max: usize) -> Result<Vec<usize>> {
     let file = File::open(path).with_context(|| path.display().to_string())?;
     let mut capture = Capture::new(path, file, ip::is_supported)?;
-    let mut lengths = Vec::new();
+    let (mut lengths, mut unknown) = (Vec::new(), 0_u64);
     while let Some(record) = capture.next()? {
-        let length = ip::packet_len(&record);
-        if let Some(bytes) = length.filter(|bytes| *bytes > max) {
-            bail!(
+        match ip::packet_len(&record) {
+            Ok(bytes) if bytes > max => bail!(
                 "{}: packet {}: {bytes} bytes; expected at most {max}; if its length is corrupt, remove the packet",
                 path.display(),
                 record.number
-            );
+            ),
+            Ok(bytes) => lengths.push(bytes),
+            Err(NoPacket::NotIp) => {}
+            Err(_) => unknown += 1,
         }
-        lengths.extend(length);
+    }
+    if unknown > 0 {
+        warn(format!(
+            "{}: {unknown} packets are not used: the capture clips their headers, or these are malformed or of an \
+             unsupported link type",
+            path.display()
+        ));
     }
     if let Some(truncation) = capture.truncation() {
         warn(truncation);

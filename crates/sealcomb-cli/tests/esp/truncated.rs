@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use pcap_file::DataLink;
+
 use crate::bench::Bench;
-use crate::captures::{Packet, folder, inner_packets, mixed};
+use crate::captures::{Packet, folder, inner_packets, mixed, write};
 use crate::suites::gcm;
 
 /// Seals the first `len` bytes of a capture. They end within the record at byte `at`, after `records` packets.
@@ -120,4 +122,22 @@ fn study_accepts_a_truncated_trace() {
         .unwrap();
     let stderr = String::from_utf8(run.stderr).unwrap();
     assert!(run.status.success() && stderr.contains("truncated"), "{stderr}");
+}
+
+#[test]
+fn study_reports_packets_whose_headers_are_clipped() {
+    let bench = Bench::with_sa(&gcm());
+    let input = bench.path("clipped.pcap");
+    let clip = |(time, packet): &Packet| (*time, packet[..10].to_vec());
+    write(&input, DataLink::RAW, &inner_packets()[..5].iter().map(clip).collect::<Vec<_>>());
+    let run = std::process::Command::new(env!("CARGO_BIN_EXE_sealcomb"))
+        .args([Path::new("study"), Path::new("--quick"), Path::new("--trace"), &input])
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(run.stderr).unwrap();
+    assert_eq!(run.status.code(), Some(2), "{stderr}");
+    assert!(
+        stderr.contains("5 packets are not used") && stderr.contains("contains no IP packets"),
+        "{stderr}"
+    );
 }
