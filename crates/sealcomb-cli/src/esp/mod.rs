@@ -302,6 +302,9 @@ fn outgoing_packet<'a>(sealer: &Sealer, record: &'a Record) -> Result<Outgoing<'
 fn open(args: &Open) -> Result<ExitCode> {
     let Open { transform: args, start_sequence } = args;
     let mut associations = fields::read(&args.sa, sa_file::parse)?;
+    if start_sequence.is_some() && !associations.iter().any(|sa| sa.extended) {
+        bail!("--start-sequence: no SA has esn = true; other packets contain the whole number");
+    }
     for sa in associations.iter_mut().filter(|sa| sa.extended) {
         sa.first = start_sequence.map_or(sa.first, lowest_first);
     }

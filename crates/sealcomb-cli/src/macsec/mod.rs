@@ -270,6 +270,9 @@ fn starting_at(first: u64, mut associations: Vec<Sa>) -> Result<Vec<Sa>> {
 fn open(args: &Open) -> Result<ExitCode> {
     let Open { transform: args, start_pn, validate } = args;
     let mut associations = fields::read(&args.sa, sa_file::parse)?;
+    if start_pn.is_some() && !associations.iter().any(|sa| sa.sak.is_extended()) {
+        bail!("--start-pn: no SA has ssci and salt; other frames contain the whole number");
+    }
     for sa in &mut associations {
         sa.first = if sa.sak.is_extended() { start_pn.map_or(sa.first, lowest_first) } else { 1 };
     }

@@ -80,6 +80,17 @@ fn the_first_number_of_a_capture_may_be_given_approximately() {
 }
 
 #[test]
+fn a_first_number_is_refused_if_packets_contain_whole_numbers() {
+    let bench = Bench::with_sa(&suites()[0]);
+    let (sealed, _) = bench.seal(&mixed(), &[]);
+    assert!(bench.open(&sealed, &[]).0 == inner_packets());
+    let (input, output) = (bench.path("to-open.pcap"), bench.path("not-opened.pcap"));
+    let line = bench.run("open", &input, &output, &["--start-sequence", "5"]).assert_refused();
+    assert!(line.contains("--start-sequence") && line.contains("esn = true"), "{line}");
+    assert!(!output.exists());
+}
+
+#[test]
 fn late_packets_across_a_multiple_of_2_to_the_32_open_once() {
     let sa = &suites()[0];
     let bench = extended(sa, SUBSPACE - 1500);

@@ -94,3 +94,12 @@ fn the_first_number_of_a_capture_may_be_given_approximately() {
         assert!(bench.run("open", &sealed, &["--start-pn", &start]) == frames, "{distance}");
     }
 }
+
+#[test]
+fn a_first_number_is_refused_if_frames_contain_whole_numbers() {
+    let bench = Bench::new(ONE);
+    let sealed = bench.run("seal", &plain()[..5], &[]);
+    let (opened, run) = bench.try_run("open", &sealed, &["--start-pn", "5"]);
+    assert_eq!(opened.len(), 0);
+    run.assert_refused(&["--start-pn", "ssci and salt"]);
+}
