@@ -32,7 +32,8 @@ const REPLACE: &str = "sealcomb stores the last number of each key in a director
 
 /// What users can do if numbers cannot be read or stored and another directory does not help.
 const REPAIR: &str = "sealcomb continues after the numbers stored there, so that no number repeats; make it \
-    readable and writable by you only, or number the packets yourself with --start-sequence N (macsec: --start-pn N)";
+    readable and writable by you only, with free space on its disk, or number the packets yourself with \
+    --start-sequence N (macsec: --start-pn N)";
 
 /// The range of numbers that a run has used under a key.
 #[derive(Clone, Copy)]

@@ -462,7 +462,7 @@ fn a_state_directory_of_the_user_without_room_for_a_file_is_not_left_out() {
         confined.env("XDG_STATE_HOME", &own).env("HOME", world.path("home"));
         confined.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
         let outcome = world.run(confined, &output, &[owner], 1);
-        outcome.assert_refused(&[".local/state/sealcomb", "cannot store sequence numbers"]);
+        outcome.assert_refused(&[".local/state/sealcomb", "cannot store sequence numbers", "free space"]);
         assert!(!outcome.stderr.contains("--state"), "{}", outcome.stderr);
         seal_after(&mut world, owner, &sa, &State::Xdg, 0);
     }
