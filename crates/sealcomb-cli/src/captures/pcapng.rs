@@ -24,7 +24,7 @@ const MAGIC: u32 = 0x1a2b_3c4d;
 const IF_TSRESOL: u16 = 9;
 const IF_FCSLEN: u16 = 13;
 const IF_TSOFFSET: u16 = 14;
-/// Option of an enhanced packet block.
+/// Option of an enhanced and of an obsolete packet block.
 const EPB_FLAGS: u16 = 2;
 
 /// Returns whether a file begins with a section header block, as pcapng files do.
@@ -131,7 +131,7 @@ impl Section {
             interface.with_context(|| format!("corrupt: no description of its interface {id}"))?;
         let data = content.bytes(captured).context(REACHES_BEYOND)?;
         content.pad();
-        let fcs = if kind == ENHANCED_PACKET_BLOCK { fcs_of_packet(content) } else { None };
+        let fcs = if kind == SIMPLE_PACKET_BLOCK { None } else { fcs_of_packet(content) };
         Ok(Some(Packet {
             interface: id,
             link: interface.link,

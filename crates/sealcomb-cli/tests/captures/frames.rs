@@ -177,6 +177,19 @@ fn a_declared_frame_check_sequence_is_removed() {
 }
 
 #[test]
+fn a_check_sequence_that_an_obsolete_packet_block_declares_is_removed() {
+    let frame = ethernet(&[], TYPE_V4, &plain(4, 101));
+    for order in ORDERS {
+        let whole = obsolete(order, 0, &Frame::whole(with_fcs(&frame, 4)));
+        let content = [&whole[8..whole.len() - 4], &option(order, 2, &order.u32(4 << 5))].concat();
+        let file = [section(order, &[]), interface(order, 1, 0, &[]), block(order, 2, &content)].concat();
+        let outcome = on_capture(["macsec", "seal"], MACSEC, &file, 1);
+        outcome.assert_well();
+        assert_eq!(outcome.packets[0].len(), frame.len() + 32);
+    }
+}
+
+#[test]
 fn a_frame_is_whole_if_only_its_check_sequence_is_clipped() {
     let frame = ethernet(&[], TYPE_V4, &plain(4, 100));
     let with_fcs = with_fcs(&frame, 4);
