@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use sealcomb_esp::{Numbers, Sequence, Suite, Window};
 
-use crate::config::peers::PeerConfig;
+use crate::config::peers::{MAX_OVERLAPPING, PeerConfig};
 use crate::control::SaParameters;
 
 /// Locks a mutex. Poisoning is ignored: every critical section leaves the data consistent.
@@ -240,7 +240,8 @@ impl Associations {
         self.change(|receiving| receiving.retain(|_, inbound| inbound.generation != generation));
     }
 
-    /// Schedules the removal of all receiving associations of earlier generations at the time `at`.
+    /// Schedules the removal of all receiving associations of earlier generations at the time `at`, or earlier if
+    /// there are more than [`MAX_OVERLAPPING`] replaced keys.
     pub fn retire(&self, generation: u64, at: Instant) {
         lock(&self.retiring).push((generation, at));
     }
@@ -255,7 +256,11 @@ impl Associations {
     /// Removes expired and retired associations, and drops their keys.
     pub fn expire(&self, now: Instant) {
         let mut retiring = lock(&self.retiring);
-        let ended = retiring.iter().filter(|(_, at)| *at <= now).map(|(generation, _)| *generation).max();
+        // Soft limits of packets and bytes may cause more rekeys than the interval does.
+        let excess = retiring.len().saturating_sub(MAX_OVERLAPPING as usize);
+        let early = retiring.drain(..excess).map(|(generation, _)| generation).max();
+        let due = retiring.iter().filter(|(_, at)| *at <= now).map(|(generation, _)| *generation).max();
+        let ended = early.max(due);
         retiring.retain(|(_, at)| *at > now);
         drop(retiring);
         let is_past_hard_limit = |inbound: &InboundSa| {
@@ -450,6 +455,24 @@ mod tests {
         assert_eq!(left(now + OVERLAP / 2), [302, 303]);
         assert_eq!(left(now + OVERLAP), [303]);
         assert!(left(now + AGE + OVERLAP).is_empty());
+    }
+
+    #[test]
+    fn replaced_associations_are_limited_in_number_however_often_the_key_changes() {
+        let config = config("", false);
+        let now = Instant::now();
+        let associations = Associations::default();
+        let max = u64::from(MAX_OVERLAPPING);
+        for generation in 1..=2 * max {
+            let spi = 300 + generation as u32;
+            associations.receive(association(&config, generation, spi), &config, now);
+            associations.retire(generation, now + OVERLAP);
+            associations.expire(now);
+            let receiving = associations.receiving();
+            let oldest = receiving.values().map(|inbound| inbound.generation).min();
+            assert_eq!(oldest, Some(generation.saturating_sub(max).max(1)));
+            assert_eq!(receiving.len() as u64, generation.min(max + 1));
+        }
     }
 
     #[test]

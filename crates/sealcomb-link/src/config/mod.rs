@@ -364,6 +364,8 @@ struct Reader<'a> {
 const ADDRESS: &str = "an address with a port, like \"192.0.2.1:4500\" or \"[2001:db8::1]:4500\"";
 const PEER: &str = "an address or host name with a port, like \"192.0.2.1:4500\" or \"link.example:4500\"";
 const DURATION: &str = "a duration of at most ten years, like \"100ms\", \"1s\" or \"2h\"";
+/// Minimum rekey interval.
+const MIN_EVERY: Duration = Duration::from_millis(50);
 
 impl Reader<'_> {
     fn config(&mut self, mut root: Fields<'_>) -> Option<Config> {
@@ -458,7 +460,7 @@ impl Reader<'_> {
             rekey.age = self.duration(&mut fields, "every").unwrap_or(rekey.age);
             rekey.packets = fields.number("packets", 1, 1 << 40, self.errors).unwrap_or(rekey.packets);
             rekey.bytes = fields.number("bytes", 1, 1 << 40, self.errors).unwrap_or(rekey.bytes);
-            if rekey.age < Duration::from_millis(50) {
+            if rekey.age < MIN_EVERY {
                 self.errors.add(fields.at(), "`every` must be at least 50 ms");
             }
             fields.finish(self.errors);

@@ -34,11 +34,14 @@ use sealcomb_esp::{Fingerprint, Transform};
 use zeroize::Zeroizing;
 
 use super::fields::{Errors, Fields};
-use super::{Keys, Limits, Liveness, PEER, Peer, Reader, Role, last_number};
+use super::{Keys, Limits, Liveness, MIN_EVERY, PEER, Peer, Reader, Role, last_number};
 
 /// Maximum number of peers. A peer's number is part of the SPIs that it sends under, see
 /// [`Settings::slot`](crate::control::Settings::slot).
 pub const MAX_PEERS: usize = 1 << 12;
+
+/// Maximum number of replaced keys under which packets in flight are still accepted.
+pub const MAX_OVERLAPPING: u32 = 256;
 
 /// The configuration of a peer.
 #[derive(Clone)]
@@ -235,6 +238,15 @@ impl Reader<'_> {
         let keys = layers.table.table("keys", self.errors);
         let keys = layers.table.require("keys", keys, self.errors).and_then(|fields| self.keys(fields));
         let (rekey, limits) = self.limits(layers, extended);
+        if overlap > rekey.age.max(MIN_EVERY) * MAX_OVERLAPPING {
+            self.errors.add(
+                layers.holder("overlap").place("overlap"),
+                format_args!(
+                    "`overlap` must be at most {MAX_OVERLAPPING} times `every` in [rekey], which is {}",
+                    humantime::format_duration(rekey.age)
+                ),
+            );
+        }
         let liveness = self.liveness(layers);
         let allowed = if is_table { self.allowed(layers.table) } else { Vec::new() };
         Some(PeerConfig {

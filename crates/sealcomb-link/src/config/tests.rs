@@ -105,6 +105,24 @@ fn a_hard_limit_must_exceed_its_soft_limit() {
 }
 
 #[test]
+fn the_overlap_is_limited_by_the_rekey_interval() {
+    let with = |overlap: &str| errors("[tun]", &format!("overlap = \"{overlap}\"\n[tun]"));
+    assert_eq!((with("0s"), with("25600ms")), (vec![], vec![]));
+    for overlap in ["25601ms", "1h"] {
+        let lines = with(overlap);
+        let is_named = |line: &String| line.contains("`overlap` must be at most 256 times `every`");
+        assert!(lines.len() == 1 && lines.iter().all(is_named) && lines[0].contains("100ms"), "{lines:?}");
+    }
+    // A peer's own table counts, wherever the other field is.
+    let text = |every: &str| {
+        let own = TABLES.replacen("every = \"1s\"", &format!("every = \"{every}\""), 1);
+        own.replacen("[tun]", "overlap = \"25s\"\n[tun]", 1)
+    };
+    assert!(tables(&text("1s")).is_ok());
+    assert_eq!(tables(&text("50ms")).err().map(|lines| lines.len()), Some(1));
+}
+
+#[test]
 fn an_interface_name_is_one_that_the_kernel_takes_as_it_is() {
     for name in ["a", "seal-0_1.x", "...", "abcdefghijklmno"] {
         assert_eq!(errors("seal0", name), [""; 0], "{name}");
