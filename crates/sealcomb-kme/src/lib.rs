@@ -103,12 +103,11 @@ pub fn command() -> clap::Command {
 
 /// Parses the command line and runs the command.
 pub fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
-        Command::Run { config } => Config::read(&config).and_then(run),
-        Command::Certificates { folder, kme, sae, address, user } => certificates::write(
-            &folder,
-            &Request { entities: &kme, saes: &sae, addresses: &address, owner: user.as_deref() },
-        ),
+    let outcome = match Cli::try_parse() {
+        Ok(cli) => execute(&cli.command),
+        // The output of `--help` or `--version`.
+        Err(output) if !output.use_stderr() => print(output.to_string().trim_end()),
+        Err(refusal) => refusal.exit(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -117,6 +116,25 @@ pub fn main() -> ExitCode {
             let _ = writeln!(io::stderr(), "sealcomb-kme: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn execute(command: &Command) -> Result<()> {
+    match command {
+        Command::Run { config } => Config::read(config).and_then(run),
+        Command::Certificates { folder, kme, sae, address, user } => certificates::write(
+            folder,
+            &Request { entities: kme, saes: sae, addresses: address, owner: user.as_deref() },
+        ),
+    }
+}
+
+/// Prints a text to standard output. A closed pipe, as in `sealcomb-kme --help | head`, is not an error.
+fn print(text: &str) -> Result<()> {
+    let mut stdout = io::stdout().lock();
+    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("cannot write to standard output"),
     }
 }
 

@@ -64,3 +64,17 @@ fn an_error_that_cannot_be_printed_still_gives_its_exit_status() {
     let status = command.args(["run", "/no/such/kme.toml"]).stderr(full).status();
     assert_eq!(status.expect("the command starts").code(), Some(1));
 }
+
+#[test]
+fn help_that_cannot_be_printed_is_an_error() {
+    for arguments in [&["--help"][..], &["--version"], &["run", "--help"]] {
+        let full = fs::File::options().write(true).open("/dev/full").expect("the device opens");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sealcomb-kme"));
+        let status = command.args(arguments).stdout(full).stderr(Stdio::null()).status();
+        assert_eq!(status.expect("the command starts").code(), Some(1), "{arguments:?}");
+        let closed = Stdio::from(std::io::pipe().expect("a pipe").1);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sealcomb-kme"));
+        let status = command.args(arguments).stdout(closed).status();
+        assert_eq!(status.expect("the command starts").code(), Some(0), "{arguments:?}");
+    }
+}

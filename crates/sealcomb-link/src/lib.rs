@@ -107,7 +107,15 @@ pub fn command() -> clap::Command {
 
 /// Parses the command line and runs the command.
 pub fn main() -> ExitCode {
-    execute(&Cli::parse().command).unwrap_or_else(|error| {
+    let outcome = match Cli::try_parse() {
+        Ok(cli) => execute(&cli.command),
+        // The output of `--help` or `--version`.
+        Err(output) if !output.use_stderr() => {
+            streams::print(output.to_string().trim_end()).map(|()| ExitCode::SUCCESS)
+        }
+        Err(refusal) => refusal.exit(),
+    };
+    outcome.unwrap_or_else(|error| {
         streams::complain(format_args!("{error:#}"));
         ExitCode::FAILURE
     })

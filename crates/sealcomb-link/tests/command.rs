@@ -133,8 +133,11 @@ fn a_stream_that_is_full_or_closed_changes_no_other_status_than_that_of_missing_
         assert_eq!(status(arguments, Stdio::null(), full()), Some(expected), "{arguments:?}");
         assert_eq!(status(arguments, Stdio::null(), closed()), Some(expected), "{arguments:?}");
     }
-    assert_eq!(status(&["check", path], full(), Stdio::null()), Some(1));
-    assert_eq!(status(&["check", path], closed(), Stdio::null()), Some(0));
+    let outputs = [&["check", path][..], &["--help"], &["--version"], &["run", "--help"], &["help", "run"]];
+    for arguments in outputs {
+        assert_eq!(status(arguments, full(), Stdio::null()), Some(1), "{arguments:?}");
+        assert_eq!(status(arguments, closed(), Stdio::null()), Some(0), "{arguments:?}");
+    }
 }
 
 /// Runs a tool of systemd. Returns `None` with a message if it is not installed.
