@@ -372,7 +372,9 @@ impl KmeClient {
         let keys = self.ask_for_keys("dec_keys", &request, 1).await?;
         let other =
             || SourceError::Malformed("dec_keys: the KME returned a different key than requested".into());
-        keys.into_iter().find(|key| key.id == id).ok_or_else(other)
+        // UUIDs compare without case. The ID is that of the request, which both ends know.
+        let found = keys.into_iter().find(|key| key.id.eq_ignore_ascii_case(id)).ok_or_else(other)?;
+        Ok(SourceKey { id: id.to_owned(), ..found })
     }
 
     /// Requests keys, `number` of them at most.
@@ -481,6 +483,16 @@ mod tests {
     /// Requests `count` keys from a server with these responses to `status` and `enc_keys`. Returns the result, and
     /// the request of `enc_keys`, which is empty if there was none.
     async fn exchange(status: &[u8], answer: &[u8], count: usize) -> (Answer<Vec<SourceKey>>, String) {
+        let (client, entity) = server(vec![status.to_vec(), answer.to_vec()]);
+        let outcome = client.new_keys(count).await;
+        drop(client);
+        // Not a blocking join: the runtime must be able to close the client's connection.
+        (outcome, tokio::task::spawn_blocking(|| entity.join().unwrap()).await.unwrap())
+    }
+
+    /// Starts a server with these responses. Returns a client of it, and its thread, which returns the last request,
+    /// or nothing if there were fewer requests than responses.
+    fn server(answers: Vec<Vec<u8>>) -> (KmeClient, thread::JoinHandle<String>) {
         install_tls();
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
         let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
@@ -488,14 +500,17 @@ mod tests {
         let server = Arc::new(server.with_single_cert(vec![made.cert.der().clone()], key).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let answers = [status.to_vec(), answer.to_vec()];
+        let is_complete = |request: &[u8]| {
+            let end = if request.starts_with(b"GET") { &b"\r\n\r\n"[..] } else { &b"}"[..] };
+            request.ends_with(end)
+        };
         let entity = thread::spawn(move || {
             let (socket, _) = listener.accept().unwrap();
             let mut stream = StreamOwned::new(ServerConnection::new(server).unwrap(), socket);
-            let mut request = Vec::new();
-            for (answer, end) in answers.into_iter().zip([&b"\r\n\r\n"[..], b"}"]) {
+            let mut request: Vec<u8> = Vec::new();
+            for answer in answers {
                 request.clear();
-                while !request.ends_with(end) {
+                while !is_complete(&request) {
                     let mut some = [0; 1024];
                     match stream.read(&mut some) {
                         Ok(count @ 1..) => request.extend_from_slice(&some[..count]),
@@ -521,9 +536,7 @@ mod tests {
             },
             requests: Requests { size: 256, ahead: 1, timeout: Duration::from_secs(20) },
         };
-        let outcome = KmeClient::new(&config).unwrap().new_keys(count).await;
-        // Not a blocking join: the runtime must be able to close the client's connection.
-        (outcome, tokio::task::spawn_blocking(|| entity.join().unwrap()).await.unwrap())
+        (KmeClient::new(&config).unwrap(), entity)
     }
 
     fn ok(body: &[u8]) -> Vec<u8> {
@@ -603,6 +616,22 @@ mod tests {
                 Err(SourceError::Malformed(why))
             };
             assert_eq!(answer.map(|keys| keys.len()), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn key_ids_of_a_kme_compare_without_case() {
+        for (asked, returned, is_same) in
+            [("0a-bc", "0A-BC", true), ("0A-BC", "0a-bc", true), ("0a-bc", "0a-bd", false)]
+        {
+            let (client, _entity) = server(vec![container(returned, KEY)]);
+            match client.dec_key(asked).await {
+                // The ID is that of the request, which both ends know.
+                Ok(key) => assert!(is_same && key.id == asked, "{asked} {returned}: {}", key.id),
+                Err(error) => {
+                    assert!(!is_same && error.to_string().contains("a different key"), "{asked}: {error}");
+                }
+            }
         }
     }
 
