@@ -403,7 +403,8 @@ impl KmeClient {
         };
         let status = response.status();
         let body = read_body(method, response).await?;
-        if status == StatusCode::NOT_FOUND || status == StatusCode::NOT_IMPLEMENTED {
+        let missing = [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED, StatusCode::NOT_IMPLEMENTED];
+        if missing.contains(&status) {
             return malformed(format!("{method}: the KME answered {status}; check `url`"));
         }
         if !status.is_success() {
@@ -600,6 +601,15 @@ mod tests {
             let (answer, request) = exchange(&status(fields), b"", 4).await;
             let error = answer.err().unwrap().to_string();
             assert!(request.is_empty() && error.contains("`size` in [keys.etsi014] is 256"), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_kme_without_the_status_method_is_asked_for_one_key_at_a_time() {
+        for status in ["404 Not Found", "405 Method Not Allowed", "501 Not Implemented"] {
+            let status = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
+            let (answer, request) = exchange(status.as_bytes(), &container("one", KEY), 4).await;
+            assert!(answer.is_ok() && request.contains(r#""number":1,"#), "{status}: {request}");
         }
     }
 
