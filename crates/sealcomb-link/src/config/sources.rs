@@ -209,7 +209,7 @@ fn skip_url(text: &str) -> Option<String> {
     let is_local = host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
     let is_plain = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
     let is_allowed = url.scheme() == "https" || url.scheme() == "http" && is_local;
-    (is_plain && is_allowed).then(|| text.trim_end_matches('/').to_owned())
+    (is_plain && is_allowed).then(|| url.as_str().trim_end_matches('/').to_owned())
 }
 
 /// Resolves a path against `folder`, and a relative folder against the current one: the link runs programs elsewhere.
@@ -261,6 +261,10 @@ mod tests {
         let requests = Requests { size: 512, ahead: 2, timeout: Duration::from_secs(1) };
         assert_eq!(proxied.requests, requests);
         assert!(skip("http://[::1]:9090", "").is_ok());
+        // What parsers of URLs accept, the link accepts.
+        for url in [" http://127.0.0.1:9090 ", "HTTP://127.0.0.1:9090/"] {
+            assert_eq!(skip(url, "").ok().map(|skip| skip.url).as_deref(), Some("http://127.0.0.1:9090"));
+        }
         for (url, more, expected) in [
             ("https://kp.example", "", "lacks the required field `ca`"),
             ("http://192.0.2.1", "", "loopback"),
