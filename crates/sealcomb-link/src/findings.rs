@@ -153,16 +153,18 @@ impl Findings {
 
     /// Compares the system IDs with each other, and checks how the key provider is reached.
     fn systems(&mut self, config: &Skip) {
-        let Skip { system, peer_system, tls, url, .. } = config;
+        let Skip { system, peer_system, tls, .. } = config;
         if system == peer_system {
             self.errors
                 .push(format!("[keys.skip]: `system` and `peer-system` are both {system}; they must differ"));
         }
         let Some(tls) = tls else {
-            self.warn(format!(
-                "[keys.skip]: every user of this machine can request keys at {url}, as it has no TLS; use https:// \
+            // The URL may contain a password.
+            self.warn(
+                "[keys.skip]: every user of this machine can request keys at `url`, as it has no TLS; use https:// \
                  unless a proxy adds TLS and other users cannot log in"
-            ));
+                    .into(),
+            );
             return;
         };
         let Some(pem) = first_certificate(&tls.cert) else { return };
@@ -435,12 +437,13 @@ mod tests {
         assert_eq!((good.errors, good.warnings), (vec![], vec![]));
         let same = provider("https://kp.example", "KP_A", files);
         assert!(same.errors.len() == 1 && same.errors[0].contains("both KP_A"), "{:?}", same.errors);
-        let plain = provider("http://127.0.0.1:9090", "KP_B", "");
+        let plain = provider("http://user:hunter2@127.0.0.1:9090", "KP_B", "");
         assert!(
             plain.errors.is_empty() && plain.warnings[0].contains("it has no TLS"),
             "{:?}",
             plain.warnings
         );
+        assert!(!plain.warnings[0].contains("hunter2"), "a password in the log");
         let swapped = provider("https://kp.example", "KP_B", &files.replace("alice.key.pem", "ca.pem"));
         assert!(!swapped.errors.is_empty(), "`run` would fail");
     }
