@@ -415,6 +415,12 @@ mod tests {
         );
         let no_key = kme("alice", "bob", "ca.pem");
         assert!(!no_key.errors.is_empty(), "`run` would fail");
+        fs::write(folder.path().join("ca.pem"), "no certificate").unwrap();
+        let no_authority = kme("alice", "bob", "alice.key.pem").errors;
+        assert!(
+            no_authority.len() == 1 && no_authority[0].contains("`ca`: the file has no certificate"),
+            "{no_authority:?}"
+        );
     }
 
     /// Examines a configuration with this table of keys.

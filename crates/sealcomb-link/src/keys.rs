@@ -283,8 +283,10 @@ fn http_client(tls: Option<&ClientTls>, timeout: Duration) -> Result<Client> {
 
 fn with_identity(builder: ClientBuilder, ClientTls { ca, cert, key }: &ClientTls) -> Result<ClientBuilder> {
     let identity = Zeroizing::new([&key[..], b"\n", cert].concat());
+    let authorities = Certificate::from_pem_bundle(ca).context("`ca`: invalid certificate")?;
+    ensure!(!authorities.is_empty(), "`ca`: the file has no certificate");
     Ok(builder
-        .tls_certs_only(Certificate::from_pem_bundle(ca).context("`ca`: invalid certificate")?)
+        .tls_certs_only(authorities)
         .identity(Identity::from_pem(&identity).context("`cert` or `key`: invalid PEM")?)
         .https_only(true))
 }
