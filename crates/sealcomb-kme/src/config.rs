@@ -9,6 +9,8 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
+use crate::api::SIZES;
+
 /// Faults to inject.
 #[allow(clippy::struct_excessive_bools, reason = "the faults are independent")]
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -116,12 +118,21 @@ impl Config {
         let digits = digits.trim_ascii();
         // `hex::decode` would leave parts of the secret in the memory that its vector outgrows.
         let mut stream = Zeroizing::new(vec![0; digits.len() / 2]);
-        hex::decode_to_slice(digits, &mut stream).context("`stream`: the file is not valid hex")?;
+        // The decoder's error is dropped because it quotes the file.
+        hex::decode_to_slice(digits, &mut stream).ok().context("`stream`: the file is not valid hex")?;
         ensure!(
             stream.len() >= 32,
             "`stream`: the file has {} bytes; at least 32 are required",
             stream.len()
         );
+        ensure!(
+            file.key_size.is_multiple_of(8) && (SIZES.0..=SIZES.1).contains(&file.key_size),
+            "`key-size` is {}; a multiple of 8 from {} to {} is required",
+            file.key_size,
+            SIZES.0,
+            SIZES.1
+        );
+        ensure!(file.max_per_request > 0, "`max-per-request` must be at least 1");
         Ok(Self {
             ca: read(&file.ca)?,
             cert: read(&file.cert)?,

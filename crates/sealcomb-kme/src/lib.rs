@@ -22,6 +22,7 @@ use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser, Subcommand};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio_rustls::TlsAcceptor;
 
 use certificates::Request;
 use config::Config;
@@ -144,11 +145,12 @@ fn run(config: Config) -> Result<()> {
         let listener = TcpListener::bind(config.listen)
             .await
             .with_context(|| format!("cannot listen on {}", config.listen))?;
+        let acceptor = tls::acceptor(&config)?;
         // If standard output is full or closed, only this line is lost.
         let _ = writeln!(io::stdout(), "{} on {}", config.id, listener.local_addr()?);
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
-            served = serve(config, listener) => served,
+            served = serve_with(config, acceptor, listener) => served,
             _ = terminate.recv() => Ok(()),
         }
     })
@@ -160,6 +162,10 @@ fn run(config: Config) -> Result<()> {
 /// An invalid certificate or private key.
 pub async fn serve(config: Config, listener: TcpListener) -> Result<()> {
     let acceptor = tls::acceptor(&config)?;
+    serve_with(config, acceptor, listener).await
+}
+
+async fn serve_with(config: Config, acceptor: TlsAcceptor, listener: TcpListener) -> Result<()> {
     let connections = tls::Connections::new(listener, acceptor)?;
     let entity = api::Entity::new(config);
     let router = skip::router(entity.clone()).merge(entity.router());

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
 use rustls::pki_types::pem::PemObject;
@@ -33,20 +33,24 @@ pub struct Caller {
 /// # Errors
 /// An invalid certificate or private key.
 pub fn acceptor(config: &Config) -> Result<TlsAcceptor> {
+    const INVALID: &str = "`ca`: invalid certificate";
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(&config.ca) {
-        roots.add(certificate.context("`ca`: invalid certificate")?)?;
+        roots.add(certificate.context(INVALID)?).context(INVALID)?;
     }
+    ensure!(!roots.is_empty(), "`ca`: the file has no certificate");
     let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build()?;
     let chain = CertificateDer::pem_slice_iter(&config.cert)
         .collect::<Result<Vec<_>, _>>()
         .context("`cert`: invalid certificate")?;
+    ensure!(!chain.is_empty(), "`cert`: the file has no certificate");
     let key = PrivateKeyDer::from_pem_slice(&config.key).context("`key`: invalid private key")?;
     let server = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_client_cert_verifier(clients)
-        .with_single_cert(chain, key)?;
+        .with_single_cert(chain, key)
+        .context("`cert` and `key` do not belong together, or are of an unsupported type")?;
     Ok(TlsAcceptor::from(Arc::new(server)))
 }
 

@@ -50,6 +50,49 @@ fn the_configuration_in_help_runs() {
 }
 
 #[test]
+fn a_configuration_that_cannot_work_is_refused_and_announces_no_kme() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let words = ["certificates", folder.path().to_str().unwrap(), "--kme", "kme-a", "--sae", "alice"];
+    assert!(kme(&words).status.success());
+    write("stream.key", &"ab".repeat(32));
+    write("wrong.key", &"zz".repeat(32));
+    write("short.key", &"ab".repeat(31));
+    let config = r#"
+        id = "kme-a"
+        peer-id = "kme-b"
+        listen = "127.0.0.1:0"
+        ca = "ca.pem"
+        cert = "kme-a.pem"
+        key = "kme-a.key.pem"
+        stream = "stream.key"
+        saes = ["alice"]
+        peer-saes = ["bob"]
+        key-size = 256
+        max-per-request = 128
+    "#;
+    for (from, to, expected) in [
+        ("key-size = 256", "key-size = 100", "`key-size` is 100; a multiple of 8 from 64 to 1024"),
+        ("key-size = 256", "key-size = 56", "`key-size` is 56"),
+        ("key-size = 256", "key-size = 1032", "`key-size` is 1032"),
+        ("max-per-request = 128", "max-per-request = 0", "`max-per-request` must be at least 1"),
+        ("\"ca.pem\"", "\"kme-a.key.pem\"", "`ca`: the file has no certificate"),
+        ("\"kme-a.pem\"", "\"kme-a.key.pem\"", "`cert`: the file has no certificate"),
+        ("\"kme-a.pem\"", "\"alice.pem\"", "`cert` and `key` do not belong together"),
+        ("\"kme-a.key.pem\"", "\"ca.pem\"", "`key`: invalid private key"),
+        ("stream.key", "short.key", "31 bytes; at least 32"),
+        ("stream.key", "wrong.key", "`stream`: the file is not valid hex\n"),
+    ] {
+        assert!(config.contains(from), "{from}");
+        write("kme.toml", &config.replacen(from, to, 1));
+        let output = kme(&["run", folder.path().join("kme.toml").to_str().unwrap()]);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains(expected), "{to}: {message}");
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{to}");
+    }
+}
+
+#[test]
 fn a_missing_configuration_is_named() {
     let output = kme(&["run", "/no/such/kme.toml"]);
     let message = String::from_utf8(output.stderr).expect("text");
