@@ -445,8 +445,8 @@ impl Reader<'_> {
     }
 
     fn duration(&mut self, fields: &mut Fields<'_>, name: &'static str) -> Option<Duration> {
-        /// Keeps sums of instants and durations from overflowing.
-        const MAX: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+        /// Ten years of 365.25 days, as in a duration. Keeps sums of instants and durations from overflowing.
+        const MAX: Duration = Duration::from_secs(10 * 31_557_600);
         fields.read(name, DURATION, self.errors, |text| {
             humantime::parse_duration(text).ok().filter(|duration| *duration <= MAX)
         })
