@@ -53,13 +53,17 @@ impl ListenTls {
 }
 
 impl Reader<'_> {
-    /// Reads the files in `listen-cert` and `listen-key`, which need each other.
+    /// Reads the files in `listen-cert` and `listen-key`, which need each other. Reports fields that have no effect
+    /// without another.
     pub(super) fn listen_tls(&mut self, root: &mut Fields<'_>) -> Option<ListenTls> {
         let cert = self.file(root, "listen-cert");
         let key = self.file(root, "listen-key");
-        for (name, other) in
-            [("listen-cert", "listen-key"), ("listen-key", "listen-cert"), ("listen-cert", "listen")]
-        {
+        for (name, other) in [
+            ("listen-cert", "listen-key"),
+            ("listen-key", "listen-cert"),
+            ("listen-cert", "listen"),
+            ("listen-token", "listen"),
+        ] {
             if root.has(name) && !root.has(other) {
                 self.errors.add(root.place(name), format_args!("`{name}` requires `{other}`"));
             }

@@ -551,6 +551,11 @@ impl Reader<'_> {
             "a destination with a prefix length, like \"10.10.0.0/16\"",
             self.errors,
         );
+        for name in ["route-mtu", "route-table"] {
+            if fields.has(name) && !fields.has("routes") {
+                self.errors.add(fields.place(name), format_args!("`{name}` requires `routes`"));
+            }
+        }
         let route_mtu = fields.number("route-mtu", 576, 65_535, self.errors).map(|mtu| mtu as u16);
         let route_table = fields.number("route-table", 1, u32::MAX.into(), self.errors).map(|id| id as u32);
         let dns = self.dns(&mut fields);

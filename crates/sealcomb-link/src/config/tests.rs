@@ -198,6 +198,19 @@ fn routes_and_commands_are_read_and_checked() {
 }
 
 #[test]
+fn a_field_that_has_no_effect_without_another_requires_it() {
+    for (place, line, other) in [
+        ("[tun]", "listen-token = \"link.key\"", "listen"),
+        ("[keys]", "route-mtu = 1300", "routes"),
+        ("[keys]", "route-table = 100", "routes"),
+        ("[keys]", "search = [\"example.org\"]", "dns"),
+    ] {
+        let lines = errors(place, &format!("{line}\n{place}"));
+        assert!(lines.len() == 1 && lines[0].contains(&format!("requires `{other}`")), "{line}: {lines:?}");
+    }
+}
+
+#[test]
 fn the_dead_time_follows_the_interval_and_exceeds_it() {
     let read = |table: &str| {
         let text = format!("{GOOD}[liveness]\n{table}\n");
