@@ -430,16 +430,24 @@ impl Reader<'_> {
     fn check_mtu(&mut self, root: &Fields<'_>, config: &Config) {
         /// Minimum IPv6 MTU (RFC 8200, section 5).
         const MIN_V6: usize = 1280;
+        if config.peers.is_empty() {
+            return;
+        }
         let bytes = config.inner_mtu();
-        if bytes < MIN_V6
-            && !config.peers.is_empty()
-            && config.tun.addresses.iter().any(|net| matches!(net, IpNet::V6(_)))
-        {
+        let Tun { addresses, routes, route_mtu, .. } = &config.tun;
+        if bytes < MIN_V6 && addresses.iter().chain(routes).any(|net| matches!(net, IpNet::V6(_))) {
             self.errors.add(
                 root.place("path-mtu"),
                 format_args!(
-                    "`path-mtu` leaves {bytes} bytes for inner packets; the IPv6 address in [tun] requires {MIN_V6}"
+                    "`path-mtu` leaves {bytes} bytes for inner packets; an IPv6 address or route in [tun] requires \
+                     {MIN_V6}"
                 ),
+            );
+        }
+        if route_mtu.is_some_and(|mtu| usize::from(mtu) > bytes) {
+            self.errors.add(
+                root.place("tun"),
+                format_args!("[tun]: `route-mtu` must be at most {bytes}, the MTU of the interface"),
             );
         }
     }

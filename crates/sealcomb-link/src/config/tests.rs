@@ -288,6 +288,17 @@ fn ipv6_requires_its_minimum_mtu() {
     assert!(lines.len() == 1 && lines[0].contains("1280"), "{lines:?}");
     let v4 = GOOD.replace(", \"fd09::1/64\"", "").replacen("[tun]", "path-mtu = 600\n[tun]", 1);
     assert!(parse("link.toml", &v4, folder().path()).is_ok());
+    let route = v4.replacen("[keys]", "routes = [\"fd10::/16\"]\n[keys]", 1);
+    let lines = parse("link.toml", &route, folder().path()).err().unwrap();
+    assert!(lines.len() == 1 && lines[0].contains("route in [tun] requires 1280"), "{lines:?}");
+}
+
+#[test]
+fn the_mtu_of_routes_is_at_most_that_of_the_interface() {
+    let lines = |mtu: u16| errors("[keys]", &format!("routes = [\"10.0.0.0/8\"]\nroute-mtu = {mtu}\n[keys]"));
+    assert_eq!(lines(1438), [""; 0]);
+    let found = lines(1439);
+    assert!(found.len() == 1 && found[0].contains("`route-mtu` must be at most 1438"), "{found:?}");
 }
 
 #[test]
