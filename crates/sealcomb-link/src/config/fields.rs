@@ -83,31 +83,40 @@ impl<'a> Fields<'a> {
         let value = self.get(name)?;
         let at = value.span().start;
         if let DeValue::Table(table) = value.get_ref() {
-            return Some(Fields { table, name: format!("[{name}]"), at, known: Vec::new() });
+            return Some(Fields { table, name: self.header(name), at, known: Vec::new() });
         }
-        errors.add(at, format_args!("`{name}` must be a table with the header [{name}]"));
+        errors.add(at, format_args!("`{name}` must be a table with the header {}", self.header(name)));
         None
     }
 
-    /// Returns whether a field is an array of tables.
+    /// Returns the header of a nested table.
+    fn header(&self, name: &str) -> String {
+        let outer = self.name.trim_matches(['[', ']']);
+        if outer == self.name { format!("[{name}]") } else { format!("[{outer}.{name}]") }
+    }
+
+    /// Returns whether a field is an array of tables, or a single table, which [`Self::tables`] reports.
     pub(crate) fn has_tables(&self, name: &str) -> bool {
-        self.find(name).is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_)))
+        self.find(name).is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_) | DeValue::Table(_)))
     }
 
     /// Reads an array of tables.
     pub(crate) fn tables(&mut self, name: &'static str, errors: &mut Errors) -> Vec<Fields<'a>> {
         let Some(value) = self.get(name) else { return Vec::new() };
-        let DeValue::Array(values) = value.get_ref() else { return Vec::new() };
+        let mut complain = |at: usize| {
+            errors.add(at, format_args!("`{name}` must be an address, or tables with the header [[{name}]]"));
+        };
+        let DeValue::Array(values) = value.get_ref() else {
+            complain(value.span().start);
+            return Vec::new();
+        };
         let mut tables = Vec::new();
         for value in values {
             let at = value.span().start;
             if let DeValue::Table(table) = value.get_ref() {
                 tables.push(Fields { table, name: format!("[[{name}]]"), at, known: Vec::new() });
             } else {
-                errors.add(
-                    at,
-                    format_args!("`{name}` must be an address, or tables with the header [[{name}]]"),
-                );
+                complain(at);
             }
         }
         tables

@@ -340,10 +340,13 @@ pub fn parse(name: &str, text: &str, folder: &Path) -> Result<Config, Vec<String
     let document = match DeTable::parse(text) {
         Ok(document) => document,
         Err(error) => {
-            errors.add(
-                error.span().map_or(0, |span| span.start),
-                "invalid TOML; expected `name = value`, one per line, with strings in double quotes",
-            );
+            // The parser's other messages may quote the text.
+            let what = if error.message().starts_with("duplicate key") {
+                "the file has this field or table already"
+            } else {
+                "invalid TOML; expected `name = value`, one per line, with strings in double quotes"
+            };
+            errors.add(error.span().map_or(0, |span| span.start), what);
             return Err(errors.lines(name, text));
         }
     };

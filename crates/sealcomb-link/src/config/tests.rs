@@ -63,6 +63,32 @@ every = "1ms"
 }
 
 #[test]
+fn a_field_or_table_that_the_file_has_already_is_named_as_such() {
+    for (from, to, line) in [
+        ("suite = \"aes256-gcm\"", "suite = \"aes256-gcm\"\nsuite = \"aes256-gcm\"", 6),
+        ("[keys]", "[tun]\n[keys]", 10),
+        ("[keys]", "[[peer]]\nname = \"a\"\n[keys]", 10),
+    ] {
+        let expected = format!("link.toml:{line}: the file has this field or table already");
+        assert_eq!(errors(from, to), [expected], "{to}");
+    }
+}
+
+#[test]
+fn tables_are_named_by_their_headers() {
+    for (from, to, expected) in [
+        ("file = \"link.key\"", "[keys.command]", "[keys.command] lacks the required field `program`"),
+        ("file = \"link.key\"", "skip = 5", "`skip` must be a table with the header [keys.skip]"),
+        ("peer = \"192.0.2.2:4500\"", "peer = { name = \"a\" }", "tables with the header [[peer]]"),
+    ] {
+        let lines = errors(from, to);
+        assert!(lines.iter().any(|line| line.contains(expected)), "{lines:?}");
+    }
+    let lines = tables(&TABLES.replacen("[peer.keys]\nfile", "[peer.keys.etsi014]\nfile", 1)).err().unwrap();
+    assert!(lines.iter().any(|line| line.contains("unknown field in [peer.keys.etsi014]")), "{lines:?}");
+}
+
+#[test]
 fn missing_required_fields_are_reported() {
     let Err(lines) = parse("link.toml", "esn = true\n", Path::new(".")) else { panic!() };
     for name in ["role", "local", "suite", "control-key", "tun", "keys"] {
