@@ -417,7 +417,7 @@ impl Keying {
         self.config.overlap = new.overlap;
         self.config.liveness = new.liveness;
         self.config.allowed = new.allowed;
-        self.machine.set_liveness(new.liveness);
+        self.machine.set_liveness(new.liveness, now);
         self.log.set_dead_time(new.liveness.dead);
         self.machine.set_interval(self.config.rekey.age, now);
         self.machine.change_now(now);

@@ -296,6 +296,25 @@ fn another_dead_time_applies_at_once() {
     let heard = scene.now;
     let longer = Duration::from_secs(60);
     let before = longer.checked_sub(TICK).expect("it is longer");
-    scene.end.set_liveness(Liveness { dead: longer, ..LIVENESS });
+    scene.end.set_liveness(Liveness { dead: longer, ..LIVENESS }, heard);
     assert!(!scene.end.is_peer_dead(heard + before) && scene.end.is_peer_dead(heard + longer));
+}
+
+#[test]
+fn a_living_peer_is_asked_before_a_shorter_dead_time_applies() {
+    let mut scene = Scene::new();
+    let (interval, dead) = (Duration::from_secs(600), Duration::from_secs(3600));
+    scene.end.set_liveness(Liveness { interval, dead, ..LIVENESS }, scene.now);
+    scene.execute(&Step::Pass(1));
+    scene.execute(&Step::Answer);
+    scene.now += Duration::from_secs(300);
+    scene.end.tick(scene.now);
+    assert!(!scene.act(), "asked too early");
+    scene.end.set_liveness(LIVENESS, scene.now);
+    scene.end.tick(scene.now);
+    assert!(scene.act(), "not asked");
+    let end = scene.now + LIVENESS.dead;
+    let before = end.checked_sub(TICK).expect("the machine has run for a while");
+    assert!(!scene.end.is_peer_dead(before) && scene.end.is_peer_dead(end));
+    assert_eq!(scene.edges, [Edge::Met]);
 }

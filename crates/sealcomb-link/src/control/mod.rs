@@ -264,8 +264,8 @@ impl Control {
     }
 
     /// Sets the intervals of keepalives and of dead-peer detection.
-    pub fn set_liveness(&mut self, liveness: Liveness) {
-        self.presence.set_liveness(liveness);
+    pub fn set_liveness(&mut self, liveness: Liveness, now: Instant) {
+        self.presence.set_liveness(liveness, now);
     }
 
     /// Returns how many more keys the master needs to have `ahead` of them in advance; 0 for the slave.

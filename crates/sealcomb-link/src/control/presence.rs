@@ -51,6 +51,8 @@ pub(super) struct Presence {
     followed: Option<Instant>,
     /// The peer's last sign of life, or the start of this end.
     heard: Instant,
+    /// When silence begins to count, if that is after `heard`.
+    silent_from: Instant,
     /// The most specific cause of a silence observed since `heard`.
     cause: Silence,
     /// The causes reported since `heard`.
@@ -66,6 +68,7 @@ impl Presence {
             asked: None,
             followed: None,
             heard: now,
+            silent_from: now,
             cause: Silence::Nothing,
             reported: Vec::new(),
         }
@@ -80,9 +83,14 @@ impl Presence {
         self.challenge
     }
 
-    /// Changes the intervals, from the next sign of life or retransmission on.
-    pub(super) fn set_liveness(&mut self, liveness: Liveness) {
+    /// Changes the intervals. A longer interval applies from the next sign of life or retransmission on. A living peer
+    /// gets a shorter dead time from now on: it may not have been asked for long.
+    pub(super) fn set_liveness(&mut self, liveness: Liveness, now: Instant) {
+        if !self.is_dead(now) && liveness.dead < self.liveness.dead {
+            self.silent_from = now;
+        }
         self.liveness = liveness;
+        self.hello.next = self.hello.next.min(now.max(self.heard + liveness.interval));
     }
 
     /// Returns whether this is the outstanding challenge.
@@ -104,7 +112,7 @@ impl Presence {
 
     /// Returns whether the peer has shown no sign of life for the dead time.
     pub(super) fn is_dead(&self, now: Instant) -> bool {
-        now >= self.heard + self.liveness.dead
+        now >= self.heard.max(self.silent_from) + self.liveness.dead
     }
 
     fn hello(&self, end: &End) -> Say {

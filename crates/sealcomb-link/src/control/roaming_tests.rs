@@ -188,7 +188,7 @@ proptest! {
 #[test]
 fn a_living_peer_is_not_moved_by_a_name_server_and_a_dead_one_is() {
     let mut scene = Scene::new();
-    scene.end.set_liveness(Liveness::DEFAULT);
+    scene.end.set_liveness(Liveness::DEFAULT, scene.now);
     scene.end.set_address(address(1), scene.now);
     assert_eq!(scene.end.address(), Some(address(1)));
     scene.act();
