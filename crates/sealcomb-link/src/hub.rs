@@ -482,9 +482,9 @@ mod tests {
 
     use super::*;
     use crate::config::Role;
-    use crate::control::SourceKey;
     use crate::control::message::{Codec, Message, Say};
     use crate::control::version::Versions;
+    use crate::control::{Action, SourceKey};
     use crate::derive::Root;
     use crate::keying::News;
     use crate::supply::SourceEvent;
@@ -560,6 +560,25 @@ mod tests {
             addressee
         }
 
+        /// Delivers a peer's answer to the current challenge.
+        fn answer(&mut self, slot: usize) {
+            let codec = Codec::new(&Root::new(&[slot as u8; 32]), Role::Slave);
+            let machine = &mut self.hub.keying(slot).unwrap().machine;
+            // The challenge is due again.
+            machine.tick(Instant::now() + Duration::from_secs(1));
+            let challenge = machine.actions().find_map(|action| match action {
+                Action::Send(datagram, _) => match codec.read(&datagram)? {
+                    Message { from, say: Say::Hello { challenge, .. }, .. } => Some((from, challenge)),
+                    _ => None,
+                },
+                _ => None,
+            });
+            let (to, challenge) = challenge.unwrap();
+            let say = Say::Welcome { challenge, versions: Versions::current() };
+            let datagram = codec.write(&Message { from: Id([7; 16]), to, count: 1, say });
+            self.hub.deliver(&datagram, address(slot), Instant::now());
+        }
+
         /// Returns the boot IDs of a peer. All boot IDs must be those of their senders.
         fn boots(&self, slot: usize) -> Vec<Id> {
             let boots = |slot: usize| self.hub.peers[slot].as_ref().unwrap().boots.iter().copied();
@@ -603,6 +622,26 @@ mod tests {
         fixture.hub.keying(0).unwrap().machine.set_address(address(0), now);
         fixture.hub.keying(1).unwrap().machine.set_address(address(0), now);
         assert_eq!(fixture.hello(0, Id([2; 16]), 1), Some(0));
+    }
+
+    #[tokio::test]
+    async fn the_name_of_a_peer_that_has_connected_is_no_problem() {
+        let mut fixture = Fixture::start();
+        let fail = |fixture: &mut Fixture| {
+            let serial = fixture.hub.keying(0).unwrap().serial;
+            fixture.hub.pass_on((0, serial, News::Name(Err("no name server".into()))));
+        };
+        let is_problem = |fixture: &mut Fixture| {
+            let troubles = fixture.hub.keying(0).unwrap().log.troubles();
+            troubles.iter().any(|text| text.contains("no name server"))
+        };
+        fail(&mut fixture);
+        assert!(is_problem(&mut fixture));
+        fixture.answer(0);
+        assert!(!is_problem(&mut fixture));
+        // The result of a lookup that began before.
+        fail(&mut fixture);
+        assert!(!is_problem(&mut fixture));
     }
 
     fn file_keys(byte: u8, count: usize) -> News {

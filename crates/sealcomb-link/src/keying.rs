@@ -58,7 +58,7 @@ pub(crate) struct Keying {
     pub address: Option<SocketAddr>,
     /// Whether the source must deliver each key only once.
     pub is_single_use: bool,
-    log: Log,
+    pub log: Log,
     tasks: Tasks,
     /// When the sockets to a dead peer are connected again; `None` while it is not dead.
     next_connect: Option<Instant>,
@@ -237,7 +237,11 @@ impl Keying {
         self.execute(environment, now);
         self.tunnel.associations.set_peer_dead(self.machine.is_peer_dead(now));
         self.find_dead_peer(environment, now);
-        let is_alive = self.machine.heard().is_some() && !self.machine.is_peer_dead(now);
+        let is_alive = self.is_peer_alive(now);
+        if is_alive {
+            // The name of a living peer is not looked up.
+            self.log.end(Topic::Name);
+        }
         self.tasks.is_name_wanted.send_if_modified(|wanted| std::mem::replace(wanted, !is_alive) == is_alive);
         self.keep_nat_mappings(environment, now);
         let wants = self.machine.wants(self.config.keys.ahead());
@@ -252,6 +256,11 @@ impl Keying {
         self.counters.note(&self.machine, troubles, now);
     }
 
+    /// Returns whether the peer has answered and is not dead.
+    fn is_peer_alive(&self, now: Instant) -> bool {
+        self.machine.heard().is_some() && !self.machine.is_peer_dead(now)
+    }
+
     /// Handles what a task found out.
     pub(crate) fn handle(&mut self, news: News) {
         let now = Instant::now();
@@ -261,6 +270,7 @@ impl Keying {
                 self.log.end(Topic::Name);
                 self.machine.set_address(address, now);
             }
+            News::Name(Err(_)) if self.is_peer_alive(now) => {}
             News::Name(Err(why)) => {
                 let text = format!("peer not found: cannot resolve {}: {why}", self.config.address);
                 self.log.begin(Topic::Name, &text, now);

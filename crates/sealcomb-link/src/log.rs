@@ -36,7 +36,7 @@ pub(crate) enum Topic {
 impl Topic {
     fn end(self) -> &'static str {
         match self {
-            Self::Name => "peer found: its name was resolved",
+            Self::Name => "peer found: its name was resolved, or it has connected",
             Self::Address => "the peer has an address",
             Self::Peer => "peer back",
             Self::Source => "key source delivers keys again",
