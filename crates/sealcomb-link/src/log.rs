@@ -130,6 +130,8 @@ pub(crate) struct Log {
     extended: bool,
     /// Time without a sign of life after which the peer counts as dead.
     dead: Duration,
+    /// Whether a key has been in use.
+    has_rekeyed: bool,
 }
 
 impl Log {
@@ -144,6 +146,7 @@ impl Log {
             transform: config.transform,
             extended: config.extended,
             dead: config.liveness.dead,
+            has_rekeyed: false,
         }
     }
 
@@ -222,13 +225,13 @@ impl Log {
                 let text = self.silence(cause);
                 self.begin(Topic::Peer, &text, now);
             }
-            Event::Changed(1) => {
-                self.end(Topic::Exchange);
-                self.lines.info("rekeyed: the first key is in use");
-            }
             Event::Changed(epoch) => {
                 self.end(Topic::Exchange);
-                tracing::debug!("{}rekeyed: key {epoch} is in use", self.lines.prefix);
+                if std::mem::replace(&mut self.has_rekeyed, true) {
+                    tracing::debug!("{}rekeyed: key {epoch} is in use", self.lines.prefix);
+                } else {
+                    self.lines.info("rekeyed: the first key is in use");
+                }
             }
             Event::Refused(epoch, why, details) => {
                 tracing::debug!("{}offer refused: key {epoch}, {why:?}: {details}", self.lines.prefix);
@@ -351,6 +354,9 @@ fn seconds(duration: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, File};
+    use std::sync::Arc;
+
     use super::*;
 
     fn log() -> Log {
@@ -360,6 +366,7 @@ mod tests {
             transform: Transform::by_id("aes128-gcm").unwrap(),
             extended: true,
             dead: Duration::from_secs(5),
+            has_rekeyed: false,
             lines: Lines::new(String::new()),
         }
     }
@@ -376,6 +383,23 @@ mod tests {
         );
         log.tick(now + minute);
         assert!(log.troubles().is_empty());
+    }
+
+    #[test]
+    fn the_first_key_of_an_end_is_logged_whatever_its_epoch() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let subscriber =
+            tracing_subscriber::fmt().with_ansi(false).with_writer(Arc::new(File::create(&path).unwrap()));
+        tracing::subscriber::with_default(subscriber.finish(), || {
+            let (mut log, now) = (log(), Instant::now());
+            for epoch in [500, 501, 1] {
+                log.event(Event::Changed(epoch), now);
+            }
+        });
+        let lines = fs::read_to_string(path).unwrap();
+        assert_eq!(lines.matches("rekeyed: the first key is in use").count(), 1, "{lines}");
+        assert_eq!(lines.lines().count(), 1, "later keys are logged at another level: {lines}");
     }
 
     #[test]
