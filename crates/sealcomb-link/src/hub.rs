@@ -362,7 +362,7 @@ impl Hub {
             Ok(new) => new,
             Err(errors) => {
                 for error in errors {
-                    tracing::error!("{error}");
+                    tracing::error!("reload failed: {error}");
                 }
                 tracing::error!("reload failed: the configuration is invalid and remains unchanged");
                 return;
@@ -487,6 +487,7 @@ mod tests {
     use crate::control::{Action, SourceKey};
     use crate::derive::Root;
     use crate::keying::News;
+    use crate::log::logged;
     use crate::supply::SourceEvent;
 
     /// A hub that is the master of two peers, whose control keys consist of the bytes 0 and 1.
@@ -522,24 +523,31 @@ mod tests {
     impl Fixture {
         fn start() -> Self {
             let folder = tempfile::tempdir().unwrap();
-            let mut text = r#"
+            let tables = table(folder.path(), 0) + &table(folder.path(), 1);
+            Self::with(folder, "", &tables)
+        }
+
+        /// Starts a hub whose configuration has these fields and tables in addition to those of the end itself.
+        fn with(folder: tempfile::TempDir, fields: &str, tables: &str) -> Self {
+            let text = format!(
+                r#"
                 role = "master"
                 local = "192.0.2.1:4500"
                 suite = "aes256-gcm"
+                {fields}
                 [tun]
                 name = "seal0"
                 addresses = ["10.9.0.1/16"]
-            "#
-            .to_owned();
-            text += &table(folder.path(), 0);
-            text += &table(folder.path(), 1);
+                {tables}
+                "#
+            );
             let path = folder.path().join("link.toml");
             fs::write(&path, text).unwrap();
             let config = Config::read(&path).unwrap();
             let sources = config.peers.iter().map(|peer| Source::new(&peer.keys).unwrap()).collect();
             let environment = Environment {
                 sockets: vec![UdpSocket::bind("127.0.0.1:0").unwrap()],
-                is_single: false,
+                is_single: !config.has_tables(),
                 mail: Arc::default(),
                 is_v4: true,
             };
@@ -664,7 +672,11 @@ mod tests {
         assert_eq!(wants(&mut fixture), 0);
 
         // The link would not start with the control key as link key.
-        change(&mut fixture, "berlin.link.key", &"00".repeat(32));
+        let lines = logged(|| {
+            change(&mut fixture, "berlin.link.key", &"00".repeat(32));
+        });
+        let is_failure = |line: &str| line.contains("reload failed: ");
+        assert!(lines.contains("contain the same key") && lines.lines().all(is_failure), "{lines}");
         assert_eq!((fixture.hub.keying(0).unwrap().serial, wants(&mut fixture)), (serial, 0));
         fs::write(fixture.folder.path().join("berlin.link.key"), "10".repeat(32)).unwrap();
 

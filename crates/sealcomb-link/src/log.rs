@@ -352,11 +352,19 @@ fn seconds(duration: Duration) -> String {
     }
 }
 
+/// Runs a closure and returns the lines that it logs.
+#[cfg(test)]
+pub(crate) fn logged(work: impl FnOnce()) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let file = std::sync::Arc::new(std::fs::File::create(&path).unwrap());
+    let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(file).finish();
+    tracing::subscriber::with_default(subscriber, work);
+    std::fs::read_to_string(path).unwrap()
+}
+
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, File};
-    use std::sync::Arc;
-
     use super::*;
 
     fn log() -> Log {
@@ -387,17 +395,12 @@ mod tests {
 
     #[test]
     fn the_first_key_of_an_end_is_logged_whatever_its_epoch() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("log");
-        let subscriber =
-            tracing_subscriber::fmt().with_ansi(false).with_writer(Arc::new(File::create(&path).unwrap()));
-        tracing::subscriber::with_default(subscriber.finish(), || {
+        let lines = logged(|| {
             let (mut log, now) = (log(), Instant::now());
             for epoch in [500, 501, 1] {
                 log.event(Event::Changed(epoch), now);
             }
         });
-        let lines = fs::read_to_string(path).unwrap();
         assert_eq!(lines.matches("rekeyed: the first key is in use").count(), 1, "{lines}");
         assert_eq!(lines.lines().count(), 1, "later keys are logged at another level: {lines}");
     }
