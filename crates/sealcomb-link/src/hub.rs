@@ -392,7 +392,8 @@ impl Hub {
             tracing::warn!("not reloaded: changing the type of key source requires a restart");
         }
         self.change(0, new, is_same_kind.then_some(source), threads);
-        tracing::info!("reloaded: [keys], [rekey], [limits], [liveness] and overlap");
+        let keys = if is_same_kind { "[keys], " } else { "" };
+        tracing::info!("reloaded: {keys}[rekey], [limits], [liveness] and overlap");
         Ok(())
     }
 
@@ -650,6 +651,24 @@ mod tests {
         // The result of a lookup that began before.
         fail(&mut fixture);
         assert!(!is_problem(&mut fixture));
+    }
+
+    #[tokio::test]
+    async fn a_reload_does_not_claim_to_use_another_type_of_key_source() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("control.key"), "01".repeat(32)).unwrap();
+        fs::write(folder.path().join("link.key"), "10".repeat(32)).unwrap();
+        let source = "[keys]\nfile = \"link.key\"\n";
+        let mut fixture = Fixture::with(folder, "control-key = \"control.key\"", source);
+        let path = fixture.folder.path().join("link.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        for (new, is_used) in [(source, true), ("[keys.command]\nprogram = [\"/bin/sh\"]\n", false)] {
+            fs::write(&path, text.replacen(source, new, 1)).unwrap();
+            let lines = logged(|| fixture.hub.reload(&fixture.threads));
+            assert_eq!(lines.contains("not reloaded: changing the type of key source"), !is_used, "{lines}");
+            assert_eq!(lines.contains("reloaded: [keys], [rekey]"), is_used, "{lines}");
+            assert!(lines.contains("[rekey], [limits], [liveness] and overlap"), "{lines}");
+        }
     }
 
     fn file_keys(byte: u8, count: usize) -> News {
