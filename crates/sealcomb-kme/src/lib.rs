@@ -83,13 +83,13 @@ enum Command {
         /// Output folder
         folder: PathBuf,
         /// Name of a KME; may be repeated
-        #[arg(long, value_name = "NAME")]
+        #[arg(long, value_name = "NAME", requires = "address")]
         kme: Vec<String>,
         /// Name of a secure application entity (SAE); may be repeated
         #[arg(long, value_name = "NAME")]
         sae: Vec<String>,
         /// DNS name or IP address of the KMEs; may be repeated
-        #[arg(long, value_name = "ADDRESS")]
+        #[arg(long, value_name = "ADDRESS", requires = "kme")]
         address: Vec<String>,
         /// Owner of the files
         #[arg(long, value_name = "NAME")]

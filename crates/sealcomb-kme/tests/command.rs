@@ -53,8 +53,8 @@ fn the_configuration_in_help_runs() {
 fn a_configuration_that_cannot_work_is_refused_and_announces_no_kme() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
-    let words = ["certificates", folder.path().to_str().unwrap(), "--kme", "kme-a", "--sae", "alice"];
-    assert!(kme(&words).status.success());
+    let words = ["--kme", "kme-a", "--sae", "alice", "--address", "127.0.0.1"];
+    assert!(kme(&[&["certificates", folder.path().to_str().unwrap()], &words[..]].concat()).status.success());
     write("stream.key", &"ab".repeat(32));
     write("wrong.key", &"zz".repeat(32));
     write("short.key", &"ab".repeat(31));
@@ -89,6 +89,16 @@ fn a_configuration_that_cannot_work_is_refused_and_announces_no_kme() {
         let message = String::from_utf8(output.stderr).unwrap();
         assert!(message.contains(expected), "{to}: {message}");
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{to}");
+    }
+}
+
+#[test]
+fn a_kme_needs_an_address_and_only_a_kme_has_one() {
+    let outer = tempfile::tempdir().unwrap();
+    let folder = outer.path().join("keys");
+    for words in [["--kme", "kme-a"], ["--address", "127.0.0.1"]] {
+        let output = kme(&[&["certificates", folder.to_str().unwrap()], &words[..]].concat());
+        assert!(output.status.code() == Some(2) && !folder.exists(), "{words:?}: {output:?}");
     }
 }
 
