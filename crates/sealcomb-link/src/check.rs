@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use nix::unistd::{User, getuid};
 
 use crate::config::peers::PeerConfig;
@@ -39,8 +39,15 @@ pub(crate) fn check(config: &Config, path: &Path, options: Options) -> Result<Ex
         return Ok(ExitCode::from(2));
     }
     if options.online {
+        let mut have_all_answered = true;
         for peer in &config.peers {
-            ask_source(config, peer).with_context(|| format!("{name}: {}the key source", peer.prefix()))?;
+            if let Err(error) = ask_source(config, peer) {
+                complain(format_args!("{name}: {}the key source: {error:#}", peer.prefix()));
+                have_all_answered = false;
+            }
+        }
+        if !have_all_answered {
+            return Ok(ExitCode::FAILURE);
         }
     }
     let (count, mtu) = (warnings.len(), config.inner_mtu());

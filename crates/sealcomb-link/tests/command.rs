@@ -79,6 +79,28 @@ fn check_reports_errors_and_warnings_and_strict_makes_them_errors() {
 }
 
 #[test]
+fn check_asks_the_key_source_of_each_peer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = configuration(folder.path(), |text| {
+        let end = text.replace("peer = \"192.0.2.2:4500\"", "").replace("control-key = \"control.key\"", "");
+        let peer = |number: u8, key: &str, program: &str| {
+            format!(
+                "[[peer]]\nname = \"peer-{number}\"\ncontrol-key = \"{key}\"\nallowed = [\"10.9.{number}.0/24\"]\n\
+                 [peer.keys.command]\nprogram = [\"/bin/sh\", \"-c\", \"{program}\"]\n"
+            )
+        };
+        let peers = peer(1, "control.key", "exit 3") + &peer(2, "link.key", "exit 4");
+        end.split("[keys]").next().unwrap().to_owned() + &peers
+    });
+    let output = link(&["check", "--online", path.to_str().unwrap()]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    for line in ["peer-1: the key source: ", "exit status 3", "peer-2: the key source: ", "exit status 4"] {
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
 fn run_refuses_what_check_refuses() {
     let folder = tempfile::tempdir().unwrap();
     let path = configuration(folder.path(), |text| text.replace("link.key", "control.key"));
