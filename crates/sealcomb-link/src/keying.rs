@@ -87,8 +87,10 @@ impl Drop for Tasks {
 }
 
 /// Adds `i` to the port of an address. The configuration ensures that the port does not exceed 65535.
-pub(crate) fn with_port_offset(address: SocketAddr, i: u16) -> SocketAddr {
-    SocketAddr::new(address.ip(), address.port().saturating_add(i))
+pub(crate) fn with_port_offset(mut address: SocketAddr, i: u16) -> SocketAddr {
+    // The interface of a link-local address stays.
+    address.set_port(address.port().saturating_add(i));
+    address
 }
 
 /// Connects the sockets of all packet threads to the peer. Returns whether all are connected: there may be no route.
@@ -431,5 +433,18 @@ impl Keying {
         self.log.set_dead_time(new.liveness.dead);
         self.machine.set_interval(self.config.rekey.age, now);
         self.machine.change_now(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_offset_keeps_the_interface_of_a_link_local_address() {
+        for (from, to) in [("192.0.2.1:4500", "192.0.2.1:4507"), ("[fe80::1%3]:4500", "[fe80::1%3]:4507")] {
+            let [from, to] = [from, to].map(|text| text.parse::<SocketAddr>().unwrap());
+            assert_eq!(with_port_offset(from, 7), to);
+        }
     }
 }
