@@ -15,6 +15,8 @@ const FIRST_WAIT: Duration = Duration::from_secs(10);
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 /// Maximum number of distinct texts per topic that are logged until they expire.
 const MAX_TEXTS: usize = 8;
+/// Stands for all further texts of a topic, which are logged like one that persists. No problem has this text.
+const OTHERS: &str = "";
 
 /// A text that was logged.
 struct Logged {
@@ -56,22 +58,22 @@ impl<T: Copy + Eq + Hash + Ord> Problems<T> {
             *current = Some((text.to_owned(), now));
         }
         logged.retain(|_, entry| entry.is_current || now < entry.next + entry.wait);
-        if let Some(entry) = logged.get_mut(text) {
+        let has_room = logged.contains_key(text) || logged.len() < MAX_TEXTS;
+        let key = if has_room { text } else { OTHERS };
+        if let Some(entry) = logged.get_mut(key) {
             return !entry.is_current && entry.take_turn(now);
         }
-        let is_due = logged.len() < MAX_TEXTS;
-        if is_due {
-            let entry = Logged { next: now + FIRST_WAIT, wait: FIRST_WAIT * 2, is_current: true };
-            logged.insert(text.to_owned(), entry);
-        }
-        is_due
+        let entry = Logged { next: now + FIRST_WAIT, wait: FIRST_WAIT * 2, is_current: true };
+        logged.insert(key.to_owned(), entry);
+        has_room
     }
 
     /// Returns the persisting problems that are due in the log again, with the time since each began.
     pub(crate) fn reminders(&mut self, now: Instant) -> Vec<(String, Duration)> {
         let remind = |Topic { logged, current }: &mut Topic| {
             let (text, since) = current.as_ref()?;
-            logged.get_mut(text)?.take_turn(now).then(|| (text.clone(), now - *since))
+            let key = if logged.contains_key(text) { text.as_str() } else { OTHERS };
+            logged.get_mut(key)?.take_turn(now).then(|| (text.clone(), now - *since))
         };
         self.0.values_mut().filter_map(remind).collect()
     }
@@ -169,6 +171,21 @@ mod tests {
         assert_eq!(logged, MAX_TEXTS);
         assert_eq!(problems.texts(), ["cause 999"]);
         assert!(problems.end(1));
+    }
+
+    #[test]
+    fn a_problem_whose_text_always_differs_is_logged_at_growing_intervals_too() {
+        let (mut problems, start) = (Problems::new(), Instant::now());
+        let mut lines = Vec::new();
+        for second in 0..3600 {
+            let now = after(start, second);
+            if problems.begin(1, &format!("request {second} failed"), now) {
+                lines.push(second);
+            }
+            lines.extend(problems.reminders(now).iter().map(|_| second));
+        }
+        assert_eq!(lines[..MAX_TEXTS], [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(lines[MAX_TEXTS..], [18, 38, 78, 158, 318, 638, 1278, 2558]);
     }
 
     #[test]
