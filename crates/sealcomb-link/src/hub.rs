@@ -551,6 +551,7 @@ mod tests {
                 is_single: !config.has_tables(),
                 mail: Arc::default(),
                 is_v4: true,
+                max_datagram: 1472,
             };
             let status = Arc::new(StatusState::new(1400, Instant::now(), Vec::new()));
             let threads = Threads::new(Arc::default());

@@ -32,6 +32,8 @@ pub(crate) struct Environment {
     pub mail: Arc<Mail>,
     /// Whether `local` is an IPv4 address.
     pub is_v4: bool,
+    /// Maximum size in bytes of a datagram on the path.
+    pub max_datagram: usize,
 }
 
 /// What a task found out for the control of a peer.
@@ -178,6 +180,7 @@ impl Keying {
             },
             now,
         );
+        machine.set_max_datagram(environment.max_datagram);
         if let Some(address) = config.address.address() {
             machine.set_address(address, now);
         }

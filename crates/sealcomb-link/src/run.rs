@@ -13,7 +13,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
-use crate::config::Config;
+use crate::config::{Config, max_datagram};
 use crate::counters::Counters;
 use crate::dns::NameServers;
 use crate::hooks::{self, Down};
@@ -83,6 +83,7 @@ pub(crate) fn run(start: Start, config: &Config, path: &Path, warnings: &[String
         is_single: !config.has_tables(),
         mail: Arc::default(),
         is_v4: config.local.is_ipv4(),
+        max_datagram: max_datagram(config.local.is_ipv4(), config.path_mtu),
     };
     let listener = match config.listen {
         Some(listen) => {

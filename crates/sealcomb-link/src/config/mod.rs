@@ -262,11 +262,16 @@ pub struct Config {
     pub files: Vec<UsedFile>,
 }
 
+/// Returns the size in bytes of the longest datagram that fits into an outer IPv4 or IPv6 packet of `path_mtu` bytes.
+pub(crate) fn max_datagram(is_v4: bool, path_mtu: u16) -> usize {
+    let headers = if is_v4 { 20 + 8 } else { 40 + 8 };
+    usize::from(path_mtu).saturating_sub(headers)
+}
+
 /// Returns the size in bytes of the longest inner packet that fits into an outer IPv4 or IPv6 packet of `path_mtu`
 /// bytes.
 pub(crate) fn inner_mtu(layout: Layout, is_v4: bool, path_mtu: u16) -> usize {
-    let headers = if is_v4 { 20 + 8 } else { 40 + 8 };
-    layout.max_inner_bytes(usize::from(path_mtu).saturating_sub(headers)).unwrap_or(0)
+    layout.max_inner_bytes(max_datagram(is_v4, path_mtu)).unwrap_or(0)
 }
 
 /// Returns the highest sequence number: of 64 bits if `extended`, of 32 bits otherwise.

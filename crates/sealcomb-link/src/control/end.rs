@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use ctutils::CtEq;
 use sealcomb_esp::{Fingerprint, Transform};
 
-use super::message::{Bytes32, Codec, Id, Message, Offer, Say};
+use super::message::{Bytes32, Codec, Id, LONGEST, Message, Offer, Say};
 use super::recent::Recent;
 use super::version::Versions;
 use super::{Action, Event, MAX_PEERS, MAX_REMEMBERED, Settings, SourceKey, remembered};
@@ -25,6 +25,8 @@ pub(super) struct End {
     count: u64,
     /// The peer's address; `None` until it is known.
     pub(super) address: Option<SocketAddr>,
+    /// Maximum size in bytes of an offer.
+    pub(super) max_datagram: usize,
     /// The highest counter of the peer's messages in its current boot.
     newest: u64,
     /// The peer's boot ID, from the latest answer to a challenge.
@@ -59,6 +61,7 @@ impl End {
             boot: Id(random()),
             count: 0,
             address: None,
+            max_datagram: LONGEST,
             newest: 0,
             peer: None,
             versions: Versions::current(),
@@ -84,6 +87,13 @@ impl End {
         self.count += 1;
         let message = Message { from: self.boot, to, count: self.count, say };
         self.actions.push(Action::Send(self.codec.write(&message), address));
+    }
+
+    /// Returns whether a message to the peer fits into a datagram on the path, however often it is retransmitted.
+    pub(super) fn fits(&self, say: Say) -> bool {
+        let to = self.peer.unwrap_or_default();
+        let message = Message { from: self.boot, to, count: u64::MAX, say };
+        self.codec.write(&message).len() <= self.max_datagram
     }
 
     /// Follows the peer to the source of an answer to a challenge, whose counter is this one.

@@ -263,6 +263,12 @@ impl Control {
         self.presence.heard_traffic(&mut self.end, at);
     }
 
+    /// Sets the size in bytes that datagrams may have on the path to the peer. Every offer fits into 528 bytes, those of
+    /// the minimum path MTU, if it announces no future keys; it announces as many as fit.
+    pub fn set_max_datagram(&mut self, bytes: usize) {
+        self.end.max_datagram = bytes.min(message::LONGEST);
+    }
+
     /// Sets the intervals of keepalives and of dead-peer detection.
     pub fn set_liveness(&mut self, liveness: Liveness, now: Instant) {
         self.presence.set_liveness(liveness, now);

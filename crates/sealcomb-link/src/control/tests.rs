@@ -274,6 +274,40 @@ fn keys_change_as_often_as_they_should() {
 }
 
 #[test]
+fn an_offer_announces_as_many_keys_as_fit_into_a_datagram() {
+    for (bytes, count) in [(1472, 4), (528, 2), (470, 1), (0, 0)] {
+        let mut world = World::new();
+        world.ends[0].set_max_datagram(bytes);
+        for i in 0..5 {
+            let id = format!("{i:032}");
+            world.ends[0].add_key(SourceKey { key: key_of(&id), id });
+        }
+        world.run(50, good_wire);
+        assert_eq!((world.overheard().next_keys.len(), world.changes()), (count, [1, 1]), "{bytes} bytes");
+        let longest = world.recorded.iter().map(|(_, datagram)| datagram.len()).max();
+        assert!(bytes == 0 || longest <= Some(bytes), "{longest:?}");
+    }
+}
+
+/// The longest offer without announced keys.
+#[test]
+fn every_offer_fits_into_a_datagram_of_the_minimum_path_mtu() {
+    let offer = Offer {
+        epoch: u64::MAX,
+        key: "k".repeat(64),
+        next_keys: Vec::new(),
+        nonce: Bytes32::default(),
+        spi: u32::MAX,
+        suite: "aes256-cbc-hmac-sha256".into(),
+        esn: false,
+        proof: Bytes32::default(),
+    };
+    let mut end = end(Role::Master, Instant::now());
+    end.set_max_datagram(576 - 48);
+    assert!(end.end.fits(Say::Offer(offer)));
+}
+
+#[test]
 fn a_key_can_be_changed_out_of_turn() {
     let mut world = World::new();
     world.run(50, good_wire);
