@@ -247,11 +247,13 @@ impl Log {
                 );
                 self.begin(Topic::Exchange, &text, now);
             }
-            Event::Repeated => self.begin(
-                Topic::Exchange,
-                "key discarded: the source delivered it before; requesting another",
-                now,
-            ),
+            Event::Repeated => {
+                let text = match self.role {
+                    Role::Master => "key discarded: the source delivered it before; requesting another",
+                    Role::Slave => "key discarded: the source delivered it before; the offer is refused",
+                };
+                self.begin(Topic::Exchange, text, now);
+            }
         }
     }
 
@@ -403,6 +405,16 @@ mod tests {
         });
         assert_eq!(lines.matches("rekeyed: the first key is in use").count(), 1, "{lines}");
         assert_eq!(lines.lines().count(), 1, "later keys are logged at another level: {lines}");
+    }
+
+    #[test]
+    fn a_repeated_key_is_followed_by_what_the_end_does() {
+        let cases = [(Role::Master, "requesting another"), (Role::Slave, "the offer is refused")];
+        for (role, expected) in cases {
+            let mut log = Log { role, ..log() };
+            log.event(Event::Repeated, Instant::now());
+            assert!(log.troubles()[0].contains(expected), "{:?}", log.troubles());
+        }
     }
 
     #[test]
