@@ -96,10 +96,11 @@ impl OutboundSa {
         (self.packets.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
     }
 
-    /// Returns whether a soft limit of packets or bytes is reached, so that the key should be replaced.
+    /// Returns whether a soft limit of packets or bytes is reached, or a packet was refused because of a hard limit, so
+    /// that the key should be replaced. A packet may exceed the hard limit of bytes before the soft limit is reached.
     pub fn is_past_soft_limit(&self) -> bool {
         let (packets, bytes) = self.used();
-        packets >= self.soft_packets || bytes >= self.soft_bytes
+        packets >= self.soft_packets || bytes >= self.soft_bytes || self.exhausted.load(Ordering::Relaxed)
     }
 
     /// Returns whether the key is past its age, or a packet was refused because of a limit of packets or bytes.
@@ -354,7 +355,8 @@ mod tests {
 
     #[test]
     fn a_key_carries_as_many_bytes_as_it_may_and_no_other() {
-        let config = config("bytes = 1000", false);
+        let mut config = config("", false);
+        config.limits.bytes = 1000;
         let now = Instant::now();
         let outbound = OutboundSa::new(association(&config, 1, 300), &config, now);
         assert_eq!(numbers(&outbound, &[600, 401, 1], now), [1], "no packet overtakes a refused one");
@@ -362,6 +364,18 @@ mod tests {
         assert_eq!(numbers(&outbound, &[400], now), [2], "a refused packet uses up no number");
         assert_eq!(numbers(&outbound, &[1], now), [0; 0]);
         assert_eq!(outbound.used(), (2, 1000));
+    }
+
+    #[test]
+    fn a_packet_that_exceeds_the_hard_limit_before_the_soft_one_calls_for_another_key() {
+        let mut config = config("", false);
+        (config.rekey.packets, config.rekey.bytes, config.limits.bytes) = (100, 999, 1000);
+        let now = Instant::now();
+        let outbound = OutboundSa::new(association(&config, 1, 300), &config, now);
+        assert_eq!(numbers(&outbound, &[600], now), [1]);
+        assert!(!outbound.is_past_soft_limit());
+        assert!(numbers(&outbound, &[500], now).is_empty());
+        assert!(outbound.is_past_soft_limit());
     }
 
     #[test]

@@ -452,6 +452,18 @@ impl Reader<'_> {
                 ),
             );
         }
+        for peer in &config.peers {
+            let longest = config.inner_mtu_to(peer) as u64;
+            if peer.limits.bytes < longest {
+                let (at, prefix) = (root.place("limits"), peer.prefix());
+                self.errors.add(
+                    at,
+                    format_args!(
+                        "{prefix}[limits]: `bytes` must be at least {longest}, the longest inner packet"
+                    ),
+                );
+            }
+        }
         if route_mtu.is_some_and(|mtu| usize::from(mtu) > bytes) {
             self.errors.add(
                 root.place("tun"),

@@ -131,6 +131,17 @@ fn a_hard_limit_must_exceed_its_soft_limit() {
 }
 
 #[test]
+fn a_key_may_carry_the_longest_packet() {
+    let limits = |bytes: u64| {
+        let end = "packets = 1_000\n";
+        errors(end, &format!("{end}bytes = 1000\n[limits]\nbytes = {bytes}\n"))
+    };
+    assert_eq!(limits(1438), [""; 0]);
+    let lines = limits(1437);
+    assert!(lines.len() == 1 && lines[0].contains("[limits]: `bytes` must be at least 1438"), "{lines:?}");
+}
+
+#[test]
 fn the_overlap_is_limited_by_the_rekey_interval() {
     let with = |overlap: &str| errors("[tun]", &format!("overlap = \"{overlap}\"\n[tun]"));
     assert_eq!((with("0s"), with("25600ms")), (vec![], vec![]));
