@@ -195,11 +195,14 @@ impl Log {
     pub(crate) fn event(&mut self, event: Event, now: Instant) {
         match event {
             Event::Met => {
-                self.end(Topic::Peer);
+                // The line says that the silence has ended.
+                self.lines.problems.end(Topic::Peer);
                 self.lines.info(&format!("peer connected: {}", self.peer));
             }
             Event::Restarted => {
-                self.end(Topic::Peer);
+                if self.lines.problems.end(Topic::Peer) {
+                    self.lines.info(&format!("peer back: {} has restarted", self.peer));
+                }
                 // Rate-limited: an attacker with the control key can cause this event at will.
                 let text = "peer restarted: the next key that both ends agree on replaces all earlier ones";
                 if self.lines.problems.begin(Topic::Exchange, text, now) {
@@ -405,6 +408,25 @@ mod tests {
         });
         assert_eq!(lines.matches("rekeyed: the first key is in use").count(), 1, "{lines}");
         assert_eq!(lines.lines().count(), 1, "later keys are logged at another level: {lines}");
+    }
+
+    #[test]
+    fn the_end_of_a_silence_is_logged_with_what_ended_it() {
+        let peer = "192.0.2.1:4500";
+        for (event, expected) in [
+            (Event::Met, format!("peer connected: {peer}\n")),
+            (Event::Restarted, format!("peer back: {peer} has restarted\n")),
+            (Event::Back(Duration::from_secs(7)), format!("peer back: {peer} is heard again after 7 s\n")),
+        ] {
+            let lines = logged(|| {
+                let (mut log, now) = (log(), Instant::now());
+                log.event(Event::Dead(Silence::Nothing), now);
+                log.event(event, now);
+            });
+            assert!(lines.contains("peer dead") && lines.contains(&expected), "{lines}");
+            let ends = lines.matches("peer back").count() + lines.matches("peer connected").count();
+            assert_eq!(ends, 1, "{lines}");
+        }
     }
 
     #[test]
