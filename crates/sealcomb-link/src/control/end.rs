@@ -140,6 +140,13 @@ impl End {
         is_new
     }
 
+    /// Discards this number of keys in store, the first ones, unless the source delivers keys repeatedly.
+    pub(super) fn discard_keys(&mut self, count: usize) {
+        if self.single_use {
+            self.keys.drain(..count.min(self.keys.len()));
+        }
+    }
+
     /// Derives the key material of an offer before the slave has chosen its nonce and SPI, for the proof in the
     /// offer.
     pub(super) fn offered(&self, key: &[u8], offer: &Offer) -> Epoch {

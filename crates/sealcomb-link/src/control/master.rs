@@ -53,6 +53,8 @@ pub(super) struct Master {
     exchange: Exchange,
     /// The epoch of the last offer.
     epoch: u64,
+    /// Number of keys that the last offer announced: the first ones in store.
+    announced: usize,
     schedule: Schedule,
     /// Generations accepted since the last `done`.
     unconfirmed: VecDeque<u64>,
@@ -63,6 +65,7 @@ impl Master {
         Self {
             exchange: Exchange::Idle,
             epoch: 0,
+            announced: 0,
             schedule: Schedule { every, due: now, not_before: now, pause: FIRST_PAUSE },
             unconfirmed: VecDeque::new(),
         }
@@ -95,12 +98,13 @@ impl Master {
         }
     }
 
-    /// Handles a new boot ID of the peer. After a restart, the peer has no state of the exchange.
-    pub(super) fn reset_for_new_peer(&mut self, now: Instant) {
+    /// Handles a new boot ID of the peer. After a restart, the peer has no state of the exchange. It may have fetched
+    /// the offered key and those announced before its restart, and cannot fetch them again.
+    pub(super) fn reset_for_new_peer(&mut self, end: &mut End, now: Instant) {
         if matches!(self.exchange, Exchange::Offered { .. }) {
-            // The peer may have fetched the key before its restart, and cannot fetch it again.
             self.exchange = Exchange::Idle;
         }
+        end.discard_keys(std::mem::take(&mut self.announced));
         self.schedule.pause = FIRST_PAUSE;
         self.schedule.not_before = self.schedule.not_before.min(now + MIN_INTERVAL);
         self.change_now(now);
@@ -108,6 +112,7 @@ impl Master {
 
     pub(super) fn source_replaced(&mut self, end: &mut End) {
         end.keys.clear();
+        self.announced = 0;
         if matches!(self.exchange, Exchange::Offered { .. }) {
             self.exchange = Exchange::Idle;
         }
@@ -149,6 +154,7 @@ impl Master {
         while !offer.next_keys.is_empty() && !end.fits(Say::Offer(offer.clone())) {
             offer.next_keys.pop();
         }
+        self.announced = offer.next_keys.len();
         offer.proof = Bytes32(*end.offered(&key.key, &offer).proof(Step::Offer));
         self.exchange = Exchange::Offered { offer: offer.clone(), key, retransmit: Retransmit::new(now) };
         end.send_to_peer(Say::Offer(offer));
@@ -218,8 +224,9 @@ impl Master {
     fn give_up(&mut self, end: &mut End, epoch: u64, why: Refusal, details: &str, now: Instant) {
         let exchange = std::mem::replace(&mut self.exchange, Exchange::Idle);
         if let (Exchange::Offered { key, .. }, Refusal::Suite) = (exchange, why) {
-            // The slave has not fetched the key, so it can be offered again.
+            // The slave has fetched no key of the offer, so all can be offered again.
             end.keys.push_front(key);
+            self.announced = 0;
         }
         self.schedule.not_before = now + self.schedule.pause;
         self.schedule.pause = (self.schedule.pause * 2).min(MAX_PAUSE);

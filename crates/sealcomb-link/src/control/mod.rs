@@ -420,7 +420,7 @@ impl Control {
         let is_another = self.presence.answered(&mut self.end, from, now);
         if is_another {
             match &mut self.side {
-                Side::Master(master) => master.reset_for_new_peer(now),
+                Side::Master(master) => master.reset_for_new_peer(&mut self.end, now),
                 Side::Slave(slave) => slave.reset_for_new_peer(),
             }
         }

@@ -518,6 +518,23 @@ fn a_restarted_end_rekeys_within_milliseconds() {
 }
 
 #[test]
+fn a_restarted_slave_is_offered_no_key_that_it_may_have_fetched_before() {
+    let mut world = World::new();
+    world.run(250, good_wire);
+    let fetched: HashSet<String> = world.asked.iter().map(|(_, id)| id.clone()).collect();
+    let before = world.recorded.len();
+    world.restart(1);
+    world.run(60, good_wire);
+    let codec = Codec::new(&Root::new(&CONTROL_KEY), Role::Slave);
+    let offered = |(to, bytes): &(usize, Vec<u8>)| match codec.read(bytes)?.say {
+        Say::Offer(offer) if *to == 1 => Some(offer.key),
+        _ => None,
+    };
+    let keys: Vec<String> = world.recorded[before..].iter().filter_map(offered).collect();
+    assert!(!keys.is_empty() && !keys.iter().any(|key| fetched.contains(key)), "{keys:?} and {fetched:?}");
+}
+
+#[test]
 fn an_end_without_another_says_hello_and_nothing_else() {
     let now = Instant::now();
     let mut master = end(Role::Master, now);
