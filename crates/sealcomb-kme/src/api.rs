@@ -67,7 +67,8 @@ impl Entity {
     /// Builds a response of status 200, truncated if the fault `garbled` is set.
     pub(crate) fn answer(&self, body: &impl Serialize) -> Response {
         if self.config.faults.garbled {
-            let mut text = serde_json::to_string(body).unwrap_or_default();
+            // Bytes: the middle may be within a character.
+            let mut text = serde_json::to_vec(body).unwrap_or_default();
             text.truncate(text.len() / 2);
             return text.into_response();
         }
@@ -371,4 +372,35 @@ async fn dec_keys(
     });
     let keys = keys.collect();
     Ok(entity.answer(&KeyContainer { keys }))
+}
+
+#[cfg(test)]
+mod tests {
+    use zeroize::Zeroizing;
+
+    use super::*;
+    use crate::config::Faults;
+
+    #[test]
+    fn a_response_may_be_truncated_within_a_character() {
+        let entity = Entity::new(Config {
+            id: "kme-a".into(),
+            peer_id: "kme-b".into(),
+            listen: "127.0.0.1:0".parse().unwrap(),
+            ca: Vec::new(),
+            cert: Vec::new(),
+            key: Zeroizing::default(),
+            stream: Zeroizing::new(vec![7; 32]),
+            saes: Vec::new(),
+            peer_saes: Vec::new(),
+            key_size: 256,
+            max_per_request: 1,
+            capacity: 1,
+            rate: 1,
+            faults: Faults { garbled: true, ..Faults::default() },
+        });
+        for text in ["", "\u{e9}", "a\u{e9}", "\u{e9}\u{e9}"] {
+            assert_eq!(entity.answer(&text).status(), StatusCode::OK, "{text}");
+        }
+    }
 }
