@@ -2,7 +2,8 @@
 //!
 //! Each type has the usual sizes: a nonce of 12 bytes (16 for AES-SIV, EAX and AEGIS-128L, 24 for XAES-256-GCM, 32 for
 //! AEGIS-256) and a tag of 16 bytes. A [`crate::Key`] takes the other sizes that [`crate::ALGORITHMS`] lists. Sealed
-//! messages are identical to those of other implementations. Keys are zeroized on drop.
+//! messages are identical to those of RustCrypto's crates: the tag follows the ciphertext, except in AES-SIV, where it
+//! precedes the ciphertext (RFC 5297, section 2.6). Keys are zeroized on drop.
 //!
 //! ```
 //! use sealcomb::aead::{Aead, Aes256Gcm, KeyInit, Nonce, Payload};
@@ -46,9 +47,10 @@ use zeroize::ZeroizeOnDrop;
 
 use crate::{Key, batch};
 
-/// Declares the types, each with its name, its id in the catalog, and its key and nonce sizes in bytes.
+/// Declares the types, each with its name, its id in the catalog, its key and nonce sizes in bytes, and the position of
+/// the tag in sealed messages, if it does not follow the ciphertext.
 macro_rules! types {
-    ($($Type:ident = $name:literal, $id:literal, $KeySize:ty, $NonceSize:ty;)*) => {$(
+    ($($Type:ident = $name:literal, $id:literal, $KeySize:ty, $NonceSize:ty $(, $position:ident)?;)*) => {$(
         #[doc = concat!($name, ".")]
         #[derive(Debug, ZeroizeOnDrop)]
         pub struct $Type(Key);
@@ -72,7 +74,7 @@ macro_rules! types {
         impl AeadCore for $Type {
             type NonceSize = $NonceSize;
             type TagSize = U16;
-            const TAG_POSITION: TagPosition = TagPosition::Postfix;
+            const TAG_POSITION: TagPosition = types!(@position $($position)?);
         }
 
         impl AeadInOut for $Type {
@@ -106,6 +108,8 @@ macro_rules! types {
             }
         }
     )*};
+    (@position) => { TagPosition::Postfix };
+    (@position $position:ident) => { TagPosition::$position };
 }
 
 types! {
@@ -117,8 +121,8 @@ types! {
     Aegis128L = "AEGIS-128L, with keys of 16 bytes and nonces of 16 bytes", "aegis128l", U16, U16;
     Aegis256 = "AEGIS-256, with keys of 32 bytes and nonces of 32 bytes", "aegis256", U32, U32;
     Xaes256Gcm = "XAES-256-GCM, with keys of 32 bytes and nonces of 24 bytes", "xaes256-gcm", U32, U24;
-    Aes128Siv = "AES-128-SIV, with keys of 32 bytes and nonces of 16 bytes", "aes128-siv", U32, U16;
-    Aes256Siv = "AES-256-SIV, with keys of 64 bytes and nonces of 16 bytes", "aes256-siv", U64, U16;
+    Aes128Siv = "AES-128-SIV, with keys of 32 bytes and nonces of 16 bytes", "aes128-siv", U32, U16, Prefix;
+    Aes256Siv = "AES-256-SIV, with keys of 64 bytes and nonces of 16 bytes", "aes256-siv", U64, U16, Prefix;
     Aes128Ccm = "AES-128-CCM, with keys of 16 bytes and nonces of 12 bytes", "aes128-ccm", U16, U12;
     Aes192Ccm = "AES-192-CCM, with keys of 24 bytes and nonces of 12 bytes", "aes192-ccm", U24, U12;
     Aes256Ccm = "AES-256-CCM, with keys of 32 bytes and nonces of 12 bytes", "aes256-ccm", U32, U12;

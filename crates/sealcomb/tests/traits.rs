@@ -130,6 +130,12 @@ fn gcm_siv_seals_as_aes_gcm_siv_does() {
 }
 
 #[test]
+fn siv_seals_as_aes_siv_does() {
+    seals_alike::<aead::Aes128Siv, aes_siv::Aes128SivAead>();
+    seals_alike::<aead::Aes256Siv, aes_siv::Aes256SivAead>();
+}
+
+#[test]
 fn aegis_seals_as_aegis_does() {
     seals_alike::<aead::Aegis128L, aegis::compat::rustcrypto_traits_06::Aegis128L<16>>();
     seals_alike::<aead::Aegis256, aegis::compat::rustcrypto_traits_06::Aegis256<16>>();
@@ -164,6 +170,8 @@ fn a_forged_message_is_refused_and_its_output_zeroed() {
     refuses_forgeries::<aead::Aegis128L>();
     refuses_forgeries::<aead::Aegis256>();
     refuses_forgeries::<aead::Xaes256Gcm>();
+    refuses_forgeries::<aead::Aes128Siv>();
+    refuses_forgeries::<aead::Aes256Siv>();
     refuses_forgeries::<aead::Aes128Ccm>();
     refuses_forgeries::<aead::Aes192Ccm>();
     refuses_forgeries::<aead::Aes256Ccm>();
