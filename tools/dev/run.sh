@@ -217,13 +217,19 @@ find_parts() {
 
 # run_suite SUITE [--since REV] [--plan] [--only TEXT]
 run_suite() {
-    local suite=$1 since='' plan='' only='' title part titles paths=() missing=() needs=()
+    local suite=$1 since='' plan='' only='' found='' title part titles paths=() missing=() needs=()
     local -A wanted=() # titles of each part; those of no part are under the suite's name
     shift
     while (($#)); do
         case $1 in
-            --since) since=${2:?a commit} && shift ;;
-            --only) only=${2:?a part of the name of a step} && shift ;;
+            --since | --only)
+                if (($# == 1)); then
+                    echo "./dev $suite: option \`$1\` lacks its value; \`./dev help\` lists the options of suites" >&2
+                    exit 2
+                fi
+                if [[ $1 == --since ]]; then since=$2; else only=$2; fi
+                shift
+                ;;
             --plan) plan=1 ;;
             *)
                 echo "./dev $suite: unknown option \`$1\`; \`./dev help\` lists the options of suites" >&2
@@ -244,12 +250,17 @@ run_suite() {
         for title in "${STEPS[@]}"; do
             in_suite "$title" "$part" || continue
             [[ ${title,,} == *"${only,,}"* ]] || continue
+            found=1
             [[ -z $since ]] || affected "$title" || continue
             wanted[$part]+="$title"$'\n'
             read -ra missing <<<"${NEEDS[$title]}"
             needs+=("${missing[@]}")
         done
     done
+    if [[ -z $found ]]; then
+        echo "./dev $suite: no step has \`$only\` in its name; \`./dev $suite --plan\` lists the steps" >&2
+        exit 2
+    fi
     : >"$SKIPPED"
     [[ -n $plan ]] || step "set-up" setup_for "${needs[@]}"
     find_missing "$plan" "${needs[@]}"

@@ -327,10 +327,20 @@ class Words(unittest.TestCase):
         for words, reason in (
             (["tset"], "unknown command `tset`; `./dev help`"),
             (["test", "--sicne"], "unknown option `--sicne`; `./dev help`"),
+            (["test", "--since"], "option `--since` lacks its value; `./dev help`"),
+            (["test", "--plan", "--only"], "option `--only` lacks its value; `./dev help`"),
         ):
             answer = run(ROOT, *words)
             self.assertEqual(answer.returncode, 2)
             self.assertIn(reason, answer.stderr)
+
+    def test_words_that_no_step_has_in_its_name_are_refused(self):
+        """Otherwise a misspelled name would end with `all checks passed`."""
+        for words in (["test", "--only", "machin code"], ["rtl", "--plan", "--only", "clippy"]):
+            answer = run(ROOT, *words)
+            self.assertEqual(answer.returncode, 2)
+            self.assertIn(f"no step has `{words[-1]}` in its name", answer.stderr)
+            self.assertNotIn("passed", answer.stdout)
 
     def test_a_seed_is_printed_and_taken_from_the_environment(self):
         self.assertIn("SEALCOMB_SEED=17\n", run(ROOT, "test", "--plan", SEALCOMB_SEED="17").stdout)
