@@ -149,9 +149,11 @@ check_miri() {
     fi
 }
 
-# plant_faults [--sample N]: plants faults in a copy of the repository, starting from the test build.
+# plant_faults [--sample N]: plants faults in a copy of the repository, starting from the test build. Only all faults
+# include those of the Python package, whose packages `./dev python` may not have installed yet.
 plant_faults() {
     build_tests
+    (($#)) || setup_python
     tools/mutate.py "$@"
 }
 

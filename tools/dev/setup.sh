@@ -55,6 +55,8 @@ prerequisite maven "default-jdk-headless maven" "has_all javac mvn"
 prerequisite disk-tools "cryptsetup-bin libnbd-bin nbdkit qemu-utils" "has_disk_tools"
 prerequisite c-tools "abigail-tools clang cmake libpcap-dev" "has_all abidiff clang cmake"
 prerequisite .venv python3-venv has_venv
+# The environment of the Python package, which its first step creates.
+prerequisite python3-venv python3-venv has_ensurepip
 
 # as_root COMMAND...: runs the command as root, with sudo if necessary.
 as_root() {

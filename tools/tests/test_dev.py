@@ -64,6 +64,12 @@ class Table(unittest.TestCase):
         known = set(re.findall(r"^prerequisite (\S+)", RECIPES, re.MULTILINE))
         self.assertLessEqual({need for row in ROWS for need in row[2].split()}, known)
 
+    def test_every_step_of_python_needs_a_compiler_and_virtual_environments(self):
+        """Otherwise `./dev python` fails on a new machine, where set-up installs only what steps need."""
+        for row in ROWS:
+            if "python" in SUITES[row[0]] or row[0].startswith("Python:"):
+                self.assertLessEqual({"cc", "python3-venv"}, set(row[2].split()), row[0])
+
     def test_every_step_has_an_area_and_every_area_a_step(self):
         used = {area for row in ROWS for area in row[3].split()}
         self.assertEqual(used, set(AREAS) - {"everything"})
