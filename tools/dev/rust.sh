@@ -170,12 +170,14 @@ fuzz_sample() { mutate --minutes "$1" --seed "$SEALCOMB_SEED"; }
 # libfuzz MINUTES: fuzzes every target with libFuzzer. A corpus in the build folder grows from run to run, in addition
 # to the corpus in the repository.
 libfuzz() {
-    local name corpus
+    local name corpus seconds
+    # For libFuzzer, 0 seconds are no limit.
+    seconds=$(awk -v minutes="$1" 'BEGIN { seconds = int(60 * minutes); print (seconds > 0 ? seconds : 1) }')
     for name in "${FUZZ_TARGETS[@]}"; do
         corpus=$TARGET/fuzz-corpus/$name
         mkdir -p "$corpus" "fuzz/artifacts/$name"
         cargo +nightly fuzz run --fuzz-dir fuzz/libfuzzer "$name" "$corpus" "fuzz/corpus/$name" -- \
-            -max_total_time=$((60 * $1)) -artifact_prefix="fuzz/artifacts/$name/" -print_final_stats=1
+            -max_total_time="$seconds" -artifact_prefix="fuzz/artifacts/$name/" -print_final_stats=1
     done
 }
 
@@ -184,6 +186,9 @@ fuzz() {
     local what=${1:-1}
     if [[ -f $what ]]; then
         mutate --again "$(realpath "$what")"
+    elif [[ ! $what =~ ^[0-9]*\.?[0-9]+$ ]]; then
+        echo "./dev fuzz: \`$what\` is neither a number of minutes nor a file" >&2
+        return 2
     elif cargo +nightly fuzz --version >/dev/null 2>&1; then
         libfuzz "$what"
     else

@@ -329,12 +329,14 @@ class Skips(unittest.TestCase):
 
 
 class Words(unittest.TestCase):
-    def test_an_unknown_command_or_option_is_refused_with_a_hint(self):
+    def test_an_unknown_command_option_or_argument_is_refused_with_a_hint(self):
         for words, reason in (
             (["tset"], "unknown command `tset`; `./dev help`"),
             (["test", "--sicne"], "unknown option `--sicne`; `./dev help`"),
             (["test", "--since"], "option `--since` lacks its value; `./dev help`"),
             (["test", "--plan", "--only"], "option `--only` lacks its value; `./dev help`"),
+            (["fuzz", "no/such/file"], "`no/such/file` is neither a number of minutes nor a file"),
+            (["fuzz", "-1"], "`-1` is neither a number of minutes nor a file"),
         ):
             answer = run(ROOT, *words)
             self.assertEqual(answer.returncode, 2)
