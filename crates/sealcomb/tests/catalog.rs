@@ -48,6 +48,24 @@ fn sizes_that_no_buffer_has_do_not_overflow() {
     }
 }
 
+/// Under a repeated nonce, a mode that adds a keystream to the first block reveals the XOR of two messages' first blocks.
+#[test]
+fn a_note_that_limits_what_a_repeated_nonce_reveals_is_true() {
+    let limits = ["leading blocks", "common prefixes", "reveals only whether"];
+    let limited = |a: &&Algorithm| a.kind == Kind::Aead && limits.iter().any(|limit| a.note.contains(limit));
+    let found: Vec<_> = ALGORITHMS.iter().filter(limited).collect();
+    assert!(found.len() > 10, "the notes have other words");
+    for algorithm in found {
+        let bytes: Vec<u8> = (1..).take(algorithm.key_bytes).collect();
+        let key = Key::new(algorithm, &bytes).expect("the key's length is right");
+        let nonce = vec![7; algorithm.nonce_bytes];
+        let [one, other] =
+            [1, 2].map(|byte| key.seal(&nonce, b"header", &[byte; 48]).expect("the sizes are right"));
+        let is_revealed = one.iter().zip(&other).take(16).all(|(a, b)| a ^ b == 3);
+        assert_eq!(is_revealed, algorithm.note.contains("XOR"), "{}: {}", algorithm.id, algorithm.note);
+    }
+}
+
 /// A mode is online if the beginning of the ciphertext does not depend on what follows. CCM is the exception: its
 /// first authenticated block contains the message's length.
 #[test]

@@ -412,7 +412,8 @@ catalog! {
         status: Research,
         reason: "CAESAR third-round candidate that was not chosen; proven up to the birthday bound (designers, DIAC \
             2016)",
-        note: "Tags have 8 bytes. Reusing a nonce reveals how many leading blocks two messages have in common.",
+        note: "Tags have 8 bytes. Reusing a nonce reveals how many leading blocks two messages have in common, and the \
+            XOR of the first blocks that differ.",
     }
     feature = "research" => silc::Silc {
         mode: "SILC", id: "silc", kind: Aead, keys: aes [128],
@@ -422,7 +423,8 @@ catalog! {
         status: Research,
         reason: "CAESAR third-round candidate that was not chosen; proven up to the birthday bound (designers, DIAC \
             2016)",
-        note: "Tags have 8 bytes. Reusing a nonce reveals how many leading blocks two messages have in common.",
+        note: "Tags have 8 bytes. Reusing a nonce reveals how many leading blocks two messages have in common, and the \
+            XOR of the first blocks that differ.",
     }
     feature = "research" => jambu::Jambu {
         mode: "JAMBU", id: "jambu", kind: Aead, keys: aes [128],
