@@ -256,6 +256,23 @@ fn the_tables_in_the_documents_are_those_of_the_catalog() {
     must_be_in("docs/algorithms.md", "rules", &rules());
 }
 
+/// The first column has a mode's whole name, or one that several modes share: `OTR` of `OTR-P`, `ELmD` of `ELmD(6,6)`.
+#[test]
+fn security_has_the_limits_of_every_mode() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../SECURITY.md");
+    let text = fs::read_to_string(path).expect("a document");
+    let (_, section) = text.split_once("\n### Rules and limits for each algorithm\n").expect("its heading");
+    let cells = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let names: Vec<&str> = cells.flat_map(|cell| cell.split(", ")).collect();
+    for algorithm in ALGORITHMS {
+        let has_rule = names.iter().any(|name| {
+            let rest = algorithm.mode.strip_prefix(*name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '(', ' ']))
+        });
+        assert!(has_rule, "SECURITY.md has no limits of {}", algorithm.mode);
+    }
+}
+
 #[test]
 fn every_algorithm_is_in_one_row() {
     let rows = rows();
