@@ -120,7 +120,8 @@
 //!
 //! [`Key::new`] selects the fastest backend that the CPU supports. To force another one, set the environment variable
 //! `SEALCOMB_BACKEND` to its name for the whole process, or pass it to [`Key::with_backend`]. An unknown name, or a
-//! backend that this CPU or this build lacks, is an [`Error`] and never a silent fallback.
+//! backend that this CPU or this build lacks, is an [`Error`] and never a silent fallback. Only the types that implement
+//! RustCrypto's traits, whose constructors cannot fail, then use [`Backend::best`].
 //!
 //! ```
 //! use sealcomb::{Algorithm, Backend, Key};
