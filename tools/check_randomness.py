@@ -8,7 +8,8 @@ nonces. Outside sealcomb-random, code that users run must not have:
 
 - a dependency on a crate that generates random numbers, in any Cargo.toml;
 - the name of such a crate, of one of its generators, or of another crate's wrapper, in any Rust source;
-- an import of a module that generates random numbers, in the Python package.
+- an import of a module that generates random numbers, in the Python package;
+- the name of a class or function that generates random numbers, in the jar for Spark.
 
 Tests, benchmarks and examples are exempt. EXCEPTIONS lists other code that draws neither secrets nor nonces,
 with the reason. Prints one line per finding and exits with status 1.
@@ -36,10 +37,12 @@ NAMES = CRATES | {
 # Foreign functions such as RAND_bytes, and devices.
 TEXT = re.compile(r"\bRAND_\w*bytes\b|/dev/u?random|\barc4random\w*|\bgetentropy\b")
 PYTHON = re.compile(
-    r"^\s*(?:import|from)\s+(?:random|secrets|uuid)\b|\bos\.(?:urandom|getrandom)\b|\bfrom\s+os\s+import\b.*random"
+    r"^\s*(?:from\s+|import\s+(?:[\w. ]+,\s*)*)(?:random|secrets|uuid)\b"
+    r"|\bos\.(?:urandom|getrandom)\b|\bfrom\s+os\s+import\b.*random"
     r"|\b(?:np|numpy)\.random\b|\bimport_module\(.(?:random|secrets)",
     re.MULTILINE,
 )
+JAVA = re.compile(r"\b(?:\w*Random|RandomGenerator\w*|KeyGenerator|randomUUID)\b|\bMath\.random\b")
 EXCEPTIONS = {
     "crates/sealcomb-checks": "a library of tests",
     "crates/sealcomb-cli/Cargo.toml": "sample messages, and the order of known answers",
@@ -101,6 +104,14 @@ def python(root: Path) -> Iterator[tuple[Path, str]]:
             yield path, f"line {source.count(chr(10), 0, found.start()) + 1} has {found[0].strip()!r}"
 
 
+def java(root: Path) -> Iterator[tuple[Path, str]]:
+    """Yields generators in the sources of the jar for Spark."""
+    for path in sorted(root.glob("spark/src/main/**/*.java")):
+        source = path.read_text()
+        for found in JAVA.finditer(source):
+            yield path, f"line {source.count(chr(10), 0, found.start()) + 1} names {found[0]}"
+
+
 def main() -> int:
     """Check the whole tree."""
     parser = argparse.ArgumentParser(
@@ -108,7 +119,7 @@ def main() -> int:
     )
     parser.add_argument("--root", type=Path, default=ROOT)
     root = parser.parse_args().root.resolve()
-    findings = [*manifests(root), *rust(root), *python(root)]
+    findings = [*manifests(root), *rust(root), *python(root), *java(root)]
     for path, finding in findings:
         print(f"{path.relative_to(root)}: {finding}")
 

@@ -56,11 +56,22 @@ class Randomness(unittest.TestCase):
     def test_generators_of_python_fail(self):
         for code in (
             "import random",
+            "import json, secrets",
             "from secrets import token_bytes",
             "key = os.urandom(16)",
             "np.random.bytes(3)",
         ):
             self.fails("python/sealcomb/a.py", f'"""Doc."""\n{code}', "line 2 has")
+
+    def test_generators_of_java_fail(self):
+        for code, name in (
+            ("new SecureRandom().nextBytes(nonce);", "SecureRandom"),
+            ("java.util.concurrent.ThreadLocalRandom.current();", "ThreadLocalRandom"),
+            ("UUID.randomUUID();", "randomUUID"),
+            ("Math.random();", "Math.random"),
+        ):
+            self.fails("spark/src/main/java/A.java", f"class A {{\n{code}\n}}", f"line 2 names {name}")
+        self.passes("spark/src/test/java/A.java", "class A { Random dice; }")
 
     def test_tests_of_python_pass(self):
         self.passes("python/tests/test_a.py", "import random")
