@@ -1,9 +1,10 @@
-//! Random batches: every backend, RustCrypto and OpenSSL agree with the reference models.
+//! Random batches and streams: every backend, RustCrypto and OpenSSL agree with the reference models.
 
 mod batch;
 mod job;
+pub mod streams;
 
-use batch::{opens, seals};
+use batch::{bursts, opens, seals};
 use job::Job;
 use sealcomb::{Backend, Key, Kind, Schedule};
 use sealcomb_peers::Peer;
@@ -40,6 +41,9 @@ pub fn run(bytes: &[u8]) -> u64 {
             let keys = keys_of(&jobs, backend, keys);
             seals(&jobs, &keys, schedule);
             opens(&jobs, &keys, schedule);
+            if keys.iter().all(|key| std::ptr::eq(*key, keys[0])) && !jobs[0].algorithm.expands() {
+                bursts(&jobs, keys[0]);
+            }
         }
     });
     sealcomb_cli::fuzz::outcome((jobs[0].algorithm.id, format!("{schedule:?}"), jobs.len().ilog2()))

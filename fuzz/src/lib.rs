@@ -27,8 +27,8 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 8] =
-    [CAPTURE, PACKETS, ASSOCIATIONS, FRAMES, MACSEC_ASSOCIATIONS, ANSWERS, DIFFERENTIAL, CONTROL];
+pub const TARGETS: [Target; 9] =
+    [CAPTURE, PACKETS, ASSOCIATIONS, FRAMES, MACSEC_ASSOCIATIONS, ANSWERS, DIFFERENTIAL, STREAMS, CONTROL];
 
 /// Parses a capture, pcap or pcapng.
 pub const CAPTURE: Target = Target {
@@ -187,9 +187,13 @@ pub const ANSWERS: Target = Target {
     ],
 };
 
-/// Compares batches of jobs on every backend with the reference models and other libraries.
+/// Compares batches of jobs, and bursts, on every backend with the reference models and other libraries.
 pub const DIFFERENTIAL: Target =
     Target { name: "differential", run: differential::run, max_bytes: 160, text: false, dictionary: &[] };
+
+/// Compares messages in pieces with the reference models, after any sequence of calls.
+pub const STREAMS: Target =
+    Target { name: "streams", run: differential::streams::run, max_bytes: 160, text: false, dictionary: &[] };
 
 /// Runs the link's key exchange with an attacker on the wire, who may have the control key.
 pub const CONTROL: Target = Target {

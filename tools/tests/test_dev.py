@@ -104,6 +104,20 @@ class Table(unittest.TestCase):
             self.assertRegex(text, rf"(?m)^  {word}\b")
 
 
+class Fuzzing(unittest.TestCase):
+    def test_every_target_has_inputs_and_a_program_for_libfuzzer(self):
+        targets = sorted(re.findall(r'name: "(\w+)"', (ROOT / "fuzz/src/lib.rs").read_text()))
+        self.assertGreater(len(targets), 5)
+        self.assertEqual(sorted(re.search(r"FUZZ_TARGETS=\((.*)\)", RECIPES)[1].split()), targets)
+        folder = ROOT / "fuzz/libfuzzer"
+        programs = re.findall(
+            r'^path = "fuzz_targets/(\w+)\.rs"', (folder / "Cargo.toml").read_text(), re.MULTILINE
+        )
+        self.assertEqual(sorted(programs), targets)
+        self.assertEqual(sorted(path.stem for path in (folder / "fuzz_targets").iterdir()), targets)
+        self.assertEqual(sorted(path.name for path in (ROOT / "fuzz/corpus").iterdir()), targets)
+
+
 def tracked_files() -> list[str]:
     answer = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
     return answer.stdout.splitlines()

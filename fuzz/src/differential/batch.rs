@@ -1,7 +1,7 @@
-//! Seals and opens a batch, and compares each job with the model's result.
+//! Seals and opens a batch or a burst, and compares each message with the model's result.
 
 use super::job::{Job, Received};
-use sealcomb::{Key, Kind, OpenJob, Schedule, SealJob, Verdict, open_batch_with, seal_batch_with};
+use sealcomb::{Burst, Key, Kind, OpenJob, Schedule, SealJob, Verdict, open_batch_with, seal_batch_with};
 
 /// Bytes that follow the result in an output buffer, and must not change.
 const REST: [u8; 3] = [0xa5; 3];
@@ -79,18 +79,12 @@ pub(super) fn opens(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
     for (i, ((job, key), (data, verdict))) in
         jobs.iter().zip(keys).zip(results.iter().zip(verdicts)).enumerate()
     {
-        let is_good = job.forged.is_none();
-        let mut message = if is_good { job.message.clone() } else { Vec::new() };
-        let expected_verdict = match job.algorithm.kind {
-            Kind::Cipher => Verdict::Unauthenticated,
-            Kind::Mac | Kind::Aead if is_good => Verdict::Verified,
-            Kind::Mac | Kind::Aead => Verdict::Forged,
-        };
+        let mut message = if job.forged.is_none() { job.message.clone() } else { Vec::new() };
         let bytes = message.len();
         message.resize(room(job), 0);
         let expected = with_rest(job, &message);
         assert!(
-            *data == expected && verdict == (expected_verdict, bytes),
+            *data == expected && verdict == (expected_verdict(job), bytes),
             "{:?}, {schedule:?}, opening job {i} of {}: {verdict:?}, byte {:?} of {job:?}",
             key.backend(),
             jobs.len(),
@@ -98,6 +92,45 @@ pub(super) fn opens(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
         );
     }
     assert_eq!(refused, jobs.iter().filter(|job| job.forged.is_some()).count(), "number of forged jobs");
+}
+
+/// Checks that bursts of the jobs, all under this key, have the results of the batches.
+pub(super) fn bursts(jobs: &[Job], key: &Key) {
+    let nonces: Vec<&[u8]> = jobs.iter().map(|job| &job.nonce[..]).collect();
+    let aads: Vec<&[u8]> = jobs.iter().map(|job| &job.aad[..]).collect();
+    let mut data: Vec<Vec<u8>> = jobs.iter().map(|job| job.message.clone()).collect();
+    let mut tags: Vec<Vec<u8>> = jobs.iter().map(|job| vec![0x5a; job.tag.len()]).collect();
+    let sealed = Burst::new(key, &nonces).aads(&aads).seal(&mut data, &mut tags);
+    sealed.expect("sizes that the algorithm takes");
+    for (job, (data, tag)) in jobs.iter().zip(data.iter().zip(&tags)) {
+        assert!(*data == job.ciphertext && *tag == job.tag, "{:?}, sealing a burst: {job:?}", key.backend());
+    }
+
+    let received: Vec<Received> = jobs.iter().map(|job| Received::of(job, job.forged)).collect();
+    let nonces: Vec<&[u8]> = received.iter().map(|received| &received.nonce[..]).collect();
+    let aads: Vec<&[u8]> = received.iter().map(|received| &received.aad[..]).collect();
+    let tags: Vec<&[u8]> = received.iter().map(|received| &received.tag[..]).collect();
+    let mut data: Vec<Vec<u8>> = received.iter().map(|received| received.ciphertext.clone()).collect();
+    let mut verdicts = vec![Verdict::Pending; jobs.len()];
+    let opened = Burst::new(key, &nonces).aads(&aads).open(&mut data, &tags, &mut verdicts);
+    let forged = opened.expect("sizes that the algorithm takes");
+    assert_eq!(forged, jobs.iter().filter(|job| job.forged.is_some()).count(), "number of forged messages");
+    for (job, (data, verdict)) in jobs.iter().zip(data.iter().zip(verdicts)) {
+        let expected = if job.forged.is_none() { job.message.clone() } else { vec![0; data.len()] };
+        assert!(
+            *data == expected && verdict == expected_verdict(job),
+            "{:?}, opening a burst: {verdict:?} of {job:?}",
+            key.backend()
+        );
+    }
+}
+
+fn expected_verdict(job: &Job) -> Verdict {
+    match job.algorithm.kind {
+        Kind::Cipher => Verdict::Unauthenticated,
+        Kind::Mac | Kind::Aead if job.forged.is_none() => Verdict::Verified,
+        Kind::Mac | Kind::Aead => Verdict::Forged,
+    }
 }
 
 /// Splits additional data into `n` slices of about equal length.
