@@ -73,9 +73,10 @@ can_install() {
     has_all apt-get dpkg-query && { ((EUID == 0)) || { has_all sudo && { [[ -t 0 ]] || sudo --non-interactive true 2>/dev/null; }; }; }
 }
 
-# install_packages PACKAGE...: installs the packages that are missing.
+# install_packages PACKAGE...: installs the packages that are missing, except those that this system does not have: they
+# would keep apt-get from installing the others.
 install_packages() {
-    local missing=() package
+    local missing=() available=() package
     for package in "$@"; do
         dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
     done
@@ -83,10 +84,18 @@ install_packages() {
         echo "Debian packages: all installed"
         return
     fi
-    echo "Debian packages: installing ${missing[*]}"
     as_root apt-get -qq -o DPkg::Lock::Timeout=300 update
+    for package in "${missing[@]}"; do
+        if apt-cache show "$package" >"$NOTES/apt-cache.log" 2>&1; then
+            available+=("$package")
+        else
+            echo "Debian packages: this system has no package $package"
+        fi
+    done
+    ((${#available[@]})) || return 0
+    echo "Debian packages: installing ${available[*]}"
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 \
-        install --no-install-recommends "${missing[@]}" >"$NOTES/apt.log" 2>&1 || {
+        install --no-install-recommends "${available[@]}" >"$NOTES/apt.log" 2>&1 || {
         cat "$NOTES/apt.log" >&2
         return 1
     }

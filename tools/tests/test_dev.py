@@ -302,19 +302,45 @@ class Since(unittest.TestCase):
         self.assertIn("`no-such-commit` is not a commit", answer.stderr)
 
 
+def link_commands(folder: Path) -> None:
+    """Links a few commands, none of which installs anything."""
+    commands = (
+        *("bash", "env", "git", "realpath", "mkdir", "cat", "sed", "fold", "awk", "sort", "head", "cut"),
+        *("nproc", "cmp", "date", "df", "tail", "rm", "dirname", "basename", "tr", "grep"),
+    )
+    for command in commands:
+        found = subprocess.run(["which", command], capture_output=True, text=True, check=True)
+        (folder / command).symlink_to(found.stdout.strip())
+
+
+class Setup(unittest.TestCase):
+    def test_a_package_that_the_system_lacks_keeps_no_other_from_being_installed(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            link_commands(folder)
+            for command, script in (
+                ("sudo", '[[ $1 != --non-interactive ]] || shift; exec "$@"'),
+                ("dpkg-query", "exit 1"),
+                ("apt-cache", "[[ $2 != bochs ]]"),
+                ("apt-get", f'echo "$*" >>{folder}/calls'),
+            ):
+                (folder / command).write_text(f"#!/usr/bin/env bash\n{script}\n")
+                (folder / command).chmod(0o755)
+            answer = run(ROOT, "test", "--only", "emulated x86", PATH=name)
+            self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
+            self.assertIn("this system has no package bochs\n", answer.stdout)
+            installed = (folder / "calls").read_text().split("--no-install-recommends ")[1].split()
+        self.assertLessEqual({"gcc", "valgrind", "bochs-term"}, set(installed))
+        self.assertNotIn("bochs", installed)
+
+
 class Skips(unittest.TestCase):
     """Runs on a machine with a few commands and without apt-get."""
 
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        commands = (
-            *("bash", "env", "git", "realpath", "mkdir", "cat", "sed", "fold", "awk", "sort", "head", "cut"),
-            *("nproc", "cmp", "date", "df", "tail", "rm", "dirname", "basename", "tr", "grep"),
-        )
-        for command in commands:
-            found = subprocess.run(["which", command], capture_output=True, text=True, check=True)
-            (Path(cls.folder.name) / command).symlink_to(found.stdout.strip())
+        link_commands(Path(cls.folder.name))
 
     @classmethod
     def tearDownClass(cls):
