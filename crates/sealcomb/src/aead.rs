@@ -34,8 +34,9 @@
 //!
 //! # Errors
 //! All methods return the opaque [`Error`] in these cases:
-//! - The message or the additional data exceeds the algorithm's limit, a ciphertext is shorter than a tag, or a buffer
-//!   cannot hold the tag. Nothing was decrypted.
+//! - The message or the additional data exceeds the algorithm's limit, or a ciphertext is shorter than a tag. Nothing was
+//!   written.
+//! - A buffer cannot hold the tag. It may contain the encrypted message without its tag.
 //! - Verification fails. The output is zeroed.
 
 pub use ::aead::{Aead, AeadCore, AeadInOut, Error, KeyInit, KeySizeUser, Nonce, Payload, Tag};
