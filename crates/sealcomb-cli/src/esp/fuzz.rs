@@ -103,15 +103,16 @@ pub fn associations(bytes: &[u8]) -> u64 {
         Err(error) => {
             let line = format!("{error:#}");
             assert!(line.starts_with("sa.toml:") && line.lines().count() == 1, "{line}");
-            assert!(!line.split(|c: char| !c.is_ascii_hexdigit()).any(looks_like_key), "{line}");
+            assert!(!contains_key(&line), "{line}");
             outcome(kind(&line))
         }
     }
 }
 
-/// Returns whether hex digits could be part of a key rather than a decimal number.
-fn looks_like_key(digits: &str) -> bool {
-    digits.len() >= 8 && digits.contains(|c: char| !c.is_ascii_digit())
+/// Returns whether a line contains hex digits that could be part of a key rather than a decimal number.
+pub(crate) fn contains_key(line: &str) -> bool {
+    let looks_like_key = |digits: &str| digits.len() >= 8 && digits.contains(|c: char| !c.is_ascii_digit());
+    line.split(|c: char| !c.is_ascii_hexdigit()).any(looks_like_key)
 }
 
 thread_local! {

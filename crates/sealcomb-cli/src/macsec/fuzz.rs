@@ -12,6 +12,7 @@ use super::transform::{Incoming, Opener, Sealer, Unsealed, Validate};
 use super::{incoming, sa_file};
 use crate::captures::capture::Record;
 use crate::captures::tally::Tally;
+use crate::esp::fuzz::contains_key;
 use crate::fuzz::{kind, outcome};
 
 /// One association per cipher suite, with different forms of the SCI.
@@ -22,7 +23,8 @@ const VLAN_TAG: Range<usize> = 12..16;
 /// The EtherType of MACsec.
 const SECTAG: [u8; 2] = [0x88, 0xe5];
 
-/// Parses arbitrary text as an SA file. An error must be one line.
+/// Parses arbitrary text as an SA file. An error must be one line and must not contain anything that looks like a
+/// key.
 pub fn associations(bytes: &[u8]) -> u64 {
     let Ok(text) = str::from_utf8(bytes) else { return 0 };
     match sa_file::parse("macsec.toml", text) {
@@ -33,6 +35,7 @@ pub fn associations(bytes: &[u8]) -> u64 {
         Err(error) => {
             let line = format!("{error:#}");
             assert!(line.starts_with("macsec.toml:") && line.lines().count() == 1, "{line}");
+            assert!(!contains_key(&line), "{line}");
             outcome(kind(&line))
         }
     }

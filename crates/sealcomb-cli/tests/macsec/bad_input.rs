@@ -32,6 +32,33 @@ fn an_invalid_field_is_reported_with_its_line() {
     refused(&end_station, &[":6:", "port 1"]);
 }
 
+/// Puts a key in place of each part of the file, in several forms.
+#[test]
+fn errors_in_an_sa_file_never_quote_a_key() {
+    let own_key = "000102030405060708090a0b0c0d0e0f";
+    let quoted = format!("\"{own_key}\"");
+    for secret in ["d3adb33fcafef00d5eadbea7defaced1", "31415926535897932384626433832795"] {
+        for part in ["true", "[[sa]]", "sci", "\"0200000000010001\"", "an", "1\n", "key =", quoted.as_str()] {
+            let forms = [
+                secret.to_owned(),
+                format!("\"{secret}\""),
+                format!("[[{secret}]]"),
+                format!("{secret} = 1\n{part}"),
+                format!("window = {secret}\n{part}"),
+            ];
+            for form in forms {
+                let file = ONE.replacen(part, &form, 1);
+                let (_, run) = Bench::new(&file).try_run("seal", &plain()[..1], &["--start-pn", "1"]);
+                let output = format!("{}{}", run.stdout, run.stderr);
+                for key in [secret, own_key] {
+                    let is_shown = (0..=key.len() - 8).any(|at| output.contains(&key[at..at + 8]));
+                    assert!(!is_shown, "a part of {key} is in: {output}\nof the file:\n{file}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn associations_with_repeating_nonces_are_refused() {
     let other = ONE.replace("keys-are-public = true\n", "");
