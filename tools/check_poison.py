@@ -26,6 +26,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = "crates/sealcomb/src/"
 PROGRAM = "crates/sealcomb-checks/src/bin/poison.rs"
+BUILD = (
+    "CARGO_PROFILE_RELEASE_DEBUG=line-tables-only"
+    " cargo build --release -p sealcomb-checks --all-features --bin poison"
+)
 BRANCH, ADDRESS = "UninitCondition", "UninitValue"
 
 # Functions that may branch on values derived from secrets. Their callees may not.
@@ -162,6 +166,9 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.report:
         findings = check(arguments.report)
+    elif not (arguments.program and Path(arguments.program[0]).is_file()):
+        print(f"check_poison.py: expected the program to check. This builds it:\n  {BUILD}", file=sys.stderr)
+        return 2
     else:
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / "report.xml"

@@ -73,6 +73,12 @@ class Poison(unittest.TestCase):
             self.assertEqual(result.returncode, 1)
             self.assertIn("carry", result.stderr)
 
+    def test_a_program_that_is_not_built_is_named_with_its_command(self):
+        for words in ([], ["target/no-such-program", "gcm"]):
+            result = subprocess.run([CHECK, *words], capture_output=True, text=True, check=False)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("cargo build --release -p sealcomb-checks", result.stderr)
+
     def test_other_complaints_fail_wherever_they_are(self):
         self.assertEqual(check([*NAMED, error("InvalidRead", (BATCH, 0, "finish"))]).returncode, 1)
         self.assertEqual(check([*NAMED, error(BRANCH, (ELSEWHERE, 7, "main"))]).returncode, 1)
