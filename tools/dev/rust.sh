@@ -192,8 +192,10 @@ fuzz() {
     elif cargo +nightly fuzz --version >/dev/null 2>&1; then
         libfuzz "$what"
     else
-        mutate --minutes "$what"
+        mutate --minutes "$what" || or_name_missing $? cc openssl ipsec-mb
     fi
 }
 
-bench() { cargo bench --quiet -p sealcomb-peers --bench matrix -- "$@"; }
+bench() {
+    cargo bench --quiet -p sealcomb-peers --bench matrix -- "$@" || or_name_missing $? cc openssl ipsec-mb
+}

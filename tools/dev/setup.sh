@@ -168,4 +168,15 @@ setup_for() {
     install_toolchains
 }
 
+# or_name_missing STATUS NEED...: fails with this status, and names the prerequisites that are missing. For commands that
+# install nothing.
+or_name_missing() {
+    local status=$1 need missing=()
+    for need in "${@:2}"; do
+        ${FOUND_BY[$need]} 2>"$NOTES/missing.log" || missing+=("$need")
+    done
+    ((${#missing[@]} == 0)) || echo "./dev: missing: ${missing[*]}; \`./dev setup\` installs them" >&2
+    return "$status"
+}
+
 setup_all() { step "set-up" setup_for "${PREREQUISITES[@]}"; }

@@ -355,6 +355,12 @@ class Skips(unittest.TestCase):
         self.assertEqual(answer.stdout.count("missing: bochs (Debian: bochs bochs-term)\n"), 1)
         self.assertIn("SKIPPED: emulated x86 CPUs, half of the backends: needs", answer.stdout)
 
+    def test_a_command_that_fails_names_what_is_missing(self):
+        for words in (["bench"], ["fuzz", "1"]):
+            answer = self.run_bare(*words)
+            self.assertEqual(answer.returncode, 127)
+            self.assertRegex(answer.stderr, r"missing: cc openssl.*; `\./dev setup` installs")
+
     def test_skipped_steps_are_listed_before_the_last_line(self):
         answer = self.run_bare("test", "--only", "emulated x86")
         self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
