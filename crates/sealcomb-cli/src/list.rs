@@ -4,7 +4,7 @@ use crate::machine;
 use crate::stdout;
 use anyhow::Result;
 use comfy_table::{ContentArrangement, Table, presets};
-use sealcomb::{ALGORITHMS, Algorithm, Backend, Error, Kind, Parallel, Status};
+use sealcomb::{ALGORITHMS, Algorithm, Backend, Cipher, Error, Kind, Parallel, Status};
 use std::collections::HashSet;
 
 /// Width in columns of the table of notes. Its cells are wrapped.
@@ -44,8 +44,8 @@ pub(crate) fn run(args: &ListArgs) -> Result<()> {
     stdout::print(&lists)
 }
 
-/// Returns one row per mode, whatever its key sizes: its specification, its status with the reason, and a note for
-/// users.
+/// Returns one row per mode and block cipher, whatever its key sizes: its specification, its status with the reason, and
+/// a note for users.
 fn notes() -> Table {
     let mut table = Table::new();
     table
@@ -54,9 +54,13 @@ fn notes() -> Table {
         .set_width(WIDTH)
         .set_header(["mode", "specification", "status", "reason", "note"]);
     let mut seen = HashSet::new();
-    for Algorithm { mode, spec, status, reason, note, .. } in ALGORITHMS {
+    for Algorithm { mode, cipher, spec, status, reason, note, .. } in ALGORITHMS {
         if seen.insert((mode, spec, reason, note)) {
-            table.add_row([mode, spec, status_name(*status), reason, note]);
+            let name = match cipher {
+                Cipher::Aes => (*mode).to_owned(),
+                Cipher::Serpent => format!("{mode} with Serpent"),
+            };
+            table.add_row([name.as_str(), spec, status_name(*status), reason, note]);
         }
     }
     table

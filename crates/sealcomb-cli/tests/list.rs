@@ -75,6 +75,19 @@ fn every_mode_is_listed_with_its_status_and_reason() {
     }
 }
 
+/// Otherwise GCM would be both a standard and research.
+#[test]
+fn modes_with_serpent_are_listed_with_the_cipher() {
+    let run = sealcomb(&["list"]);
+    for mode in ["GCM", "OCB3", "ECB"] {
+        let row = format!("│ {mode} with Serpent ");
+        assert_eq!(run.stdout.lines().filter(|line| line.starts_with(&row)).count(), 1, "{mode}");
+        let row = format!("│ {mode} ");
+        let rows = run.stdout.lines().filter(|line| line.starts_with(&row) && !line.contains("Serpent"));
+        assert!(rows.count() <= 1, "{mode}");
+    }
+}
+
 #[test]
 fn markdown_has_one_row_for_each_algorithm() {
     let run = sealcomb(&["list", "--markdown"]);
