@@ -306,7 +306,7 @@ def link_commands(folder: Path) -> None:
     """Links a few commands, none of which installs anything."""
     commands = (
         *("bash", "env", "git", "realpath", "mkdir", "cat", "sed", "fold", "awk", "sort", "head", "cut"),
-        *("nproc", "cmp", "date", "df", "tail", "rm", "dirname", "basename", "tr", "grep"),
+        *("nproc", "cmp", "date", "df", "tail", "rm", "dirname", "basename", "tr", "grep", "true"),
     )
     for command in commands:
         found = subprocess.run(["which", command], capture_output=True, text=True, check=True)
