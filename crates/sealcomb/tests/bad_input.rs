@@ -198,6 +198,12 @@ fn a_message_or_aad_over_the_limit_of_the_mode_is_refused() {
     limits_are("aegis128l", 16, (1 << 61) - 1, (1 << 61) - 1);
     limits_are("aegis256", 32, (1 << 61) - 1, (1 << 61) - 1);
     limits_are("xaes256-gcm", 24, (1 << 36) - 32, (1 << 61) - 1);
+    for tag in [64, 96, 128] {
+        limits_are(&format!("aes256-ocb3-t{tag}"), 12, 1 << 52, 1 << 52);
+    }
+    let (limit, got) = ((1 << 61) - 1, 1 << 61);
+    assert_eq!(by_id("aes128-gmac").check(12, 16, limit, 0), Ok(()));
+    assert_eq!(by_id("aes128-gmac").check(12, 16, got, 0), Err(Error::AadTooLong { limit, got }));
 }
 
 #[test]
