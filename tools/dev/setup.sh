@@ -110,7 +110,10 @@ install_venv() {
 }
 
 install_toolchains() {
-    if ! has_all rustup; then
+    if ! has_all cargo; then
+        echo "Rust: not installed; install $MSRV or newer, for example with rustup (https://rustup.rs)"
+        return
+    elif ! has_all rustup; then
         echo "Rust: rustup is not installed; using the installed toolchain"
         return
     fi

@@ -367,6 +367,7 @@ class Skips(unittest.TestCase):
         *_, title, skipped, empty, last = answer.stdout.splitlines()
         self.assertEqual((title, empty, last), ("skipped:", "", "all checks passed"))
         self.assertTrue(skipped.startswith("  emulated x86 CPUs, half of the backends: needs "), skipped)
+        self.assertIn("Rust: not installed; install 1.89 or newer", answer.stdout)
 
     def test_a_skipped_step_fails_in_ci(self):
         answer = self.run_bare("test", "--only", "emulated x86", CI="true")
