@@ -35,6 +35,7 @@ BRANCH, ADDRESS = "UninitCondition", "UninitValue"
 # Functions that may branch on values derived from secrets. Their callees may not.
 PUBLIC = {
     ("batch.rs", "finish"): "the verdict on a job",
+    ("batch.rs", "verdict"): "the verdict on a job or a message of a burst",
     ("batch.rs", "open_one"): "the verdict on a message",
     ("key.rs", "check_key"): "whether the halves of a key of XTS are equal",
     ("key.rs", "open"): "the verdict on a message, and how long it is",
@@ -49,7 +50,7 @@ PUBLIC = {
 CONTROLS = (
     {(BRANCH, PROGRAM, "leak_by_a_branch")},
     {(ADDRESS, PROGRAM, "leak_by_an_address")},
-    {(BRANCH, LIBRARY + "batch.rs", "finish")},
+    {(BRANCH, LIBRARY + "batch.rs", "finish"), (BRANCH, LIBRARY + "batch.rs", "verdict")},
     {(BRANCH, LIBRARY + "batch.rs", "open_one"), (BRANCH, LIBRARY + "key.rs", "open")},
 )
 

@@ -60,6 +60,11 @@ class Poison(unittest.TestCase):
             self.assertEqual(result.returncode, 1)
             self.assertIn("missed a control", result.stderr)
 
+    def test_the_verdict_is_public_in_the_function_that_jobs_and_bursts_share(self):
+        [place] = [i for i, text in enumerate(NAMED) if "finish" in text]
+        shared = within(BRANCH, BATCH, "pub(crate) fn verdict(")
+        self.assertEqual(check([*NAMED[:place], shared, *NAMED[place + 1 :]]).returncode, 0)
+
     def test_the_comparison_within_a_verdict_is_not_public(self):
         leak = error(BRANCH, (BATCH, line_of(BATCH, "fn same("), "?"), (BATCH, 0, "finish"))
         result = check([*NAMED, leak])
