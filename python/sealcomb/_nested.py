@@ -74,6 +74,11 @@ def leaf_at(field: pa.Field, path: Path) -> pa.Field:
     return field
 
 
+def is_key(field: pa.Field, path: Path) -> bool:
+    """Returns whether the leaf with a path below a column is the keys of maps, which cannot be null."""
+    return path[-1:] == (KEY,) and bool(pa.types.is_map(leaf_at(field, path[:-1]).type))
+
+
 def with_leaf(field: pa.Field, path: Path, leaf: pa.Field, *, alone: bool = False) -> pa.Field:
     """Returns a column's field with another leaf and, if ``alone``, without all other leaves.
 

@@ -26,7 +26,7 @@ from sealcomb import (
 from sealcomb._contexts import fitting
 from sealcomb._files import CommandError, Source
 from sealcomb._metadata import DAMAGED_TYPE, Origin, named_type, origin_of, unpacked_field, unsealed_metadata
-from sealcomb._nested import leaf_at
+from sealcomb._nested import is_key, leaf_at
 from sealcomb._selection import Target
 from sealcomb._types import filled, is_text, plain_type, plain_values
 
@@ -92,6 +92,10 @@ class Work:
             raise CommandError(
                 self.where(target, place, str(error).partition("_column: ")[2] or str(error))
             ) from None
+        if self.forged == "null" and self.is_key(target) and result.null_count:
+            at = next(at for at, value in enumerate(result) if not value.is_valid)
+            problem = "the key of a map did not open, and cannot be null: use --forged raise"
+            raise CommandError(self.where(target, place, problem, row(at)))
         return filled(result) if required else result
 
     def _transform(
@@ -112,6 +116,13 @@ class Work:
         )
         self.nulled[target.name] += count
         return opened
+
+    def is_key(self, target: Target) -> bool:
+        return is_key(self.source.schema.field(target.column), target.path)
+
+    def adds_nulls(self, target: Target) -> bool:
+        """Returns whether values that do not open become nulls."""
+        return self.forged == "null" and not self.is_key(target)
 
     def context(self, target: Target, array: pa.Array, ids: pa.Array | None) -> bytes:
         """Returns the context of a leaf.
@@ -210,7 +221,7 @@ class Work:
     def plain_field(self, schema: pa.Schema, target: Target, origin: Origin | None) -> pa.Field:
         """Returns the field of an opened leaf, with its original type if it is known."""
         now = leaf_at(schema.field(target.column), target.path)
-        nullable = now.nullable or self.forged == "null"
+        nullable = now.nullable or self.adds_nulls(target)
         try:
             if target.as_type is not None:
                 return pa.field(now.name, target.as_type, nullable, unsealed_metadata(now))

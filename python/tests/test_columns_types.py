@@ -480,6 +480,21 @@ def test_leaves_that_are_not_nullable_round_trip_below_nulls(tmp_path: Path, run
         assert load(tmp_path / "opened.parquet").equals(load(tmp_path / "in.parquet"))
 
 
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_keys_of_maps_that_do_not_open_are_reported_whatever_forged_says(
+    form: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    scores = pa.array([None, [("k", 1)], []], pa.map_(pa.string(), pa.int8()))
+    write(pa.table({"scores": scores}), tmp_path / f"in.{form}")
+    run("seal", f"in.{form}", f"sealed.{form}", "--all", *CONTEXT)
+    run("open", f"sealed.{form}", f"opened.{form}", "--all", *CONTEXT, "--forged", "null")
+    assert load(tmp_path / f"opened.{form}").equals(load(tmp_path / f"in.{form}"))
+    wrong = ("--context", "other.{column}", "--forged", "null")
+    error = run("open", f"sealed.{form}", f"out.{form}", "--column", "scores", *wrong, status=1)
+    assert " 0, column 'scores.key', row 1: the key of a map did not open" in error
+    run("open", f"sealed.{form}", f"out.{form}", "--column", "scores.value", *wrong, status=4)
+
+
 def test_the_arrow_schema_of_a_parquet_file_is_restored(tmp_path: Path, run: Callable[..., str]) -> None:
     """Other readers than pyarrow take the names of elements from it."""
     lists = pa.array(
