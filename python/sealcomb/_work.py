@@ -80,7 +80,8 @@ class Work:
             place: The group of the array, and its first row.
             kind: The type that opening restores.
             row: Returns the row of a value in the array's rows, from its index.
-            required: The result must not have nulls. Those where a parent is null become zeros or empty.
+            required: The values must not have nulls. Those where a parent is null become zeros or empty,
+                unless the output has nulls for values that do not open.
         """
         try:
             result = self._transform(target, plain_values(array), ids, kind)
@@ -96,7 +97,7 @@ class Work:
             at = next(at for at, value in enumerate(result) if not value.is_valid)
             problem = "the key of a map did not open, and cannot be null: use --forged raise"
             raise CommandError(self.where(target, place, problem, row(at)))
-        return filled(result) if required else result
+        return filled(result) if required and not self.adds_nulls(target) else result
 
     def _transform(
         self, target: Target, array: pa.Array, ids: pa.Array | None, kind: pa.DataType | None

@@ -495,6 +495,29 @@ def test_keys_of_maps_that_do_not_open_are_reported_whatever_forged_says(
     run("open", f"sealed.{form}", f"out.{form}", "--column", "scores.value", *wrong, status=4)
 
 
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_values_of_required_leaves_that_do_not_open_become_null(
+    form: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    number = pa.field("n", pa.int32(), nullable=False)
+    table = pa.table(
+        {
+            "s": pa.array([{"n": 1}, None, {"n": 2}], pa.struct([number])),
+            "l": pa.array([[1], None, [2]], pa.list_(number)),
+        }
+    )
+    write(table, tmp_path / f"in.{form}")
+    run("seal", f"in.{form}", f"sealed.{form}", "--all", *CONTEXT)
+    run("open", f"sealed.{form}", f"opened.{form}", "--all", *CONTEXT, "--forged", "null")
+    assert load(tmp_path / f"opened.{form}").to_pydict() == table.to_pydict()
+    wrong = ("--context", "other.{column}", "--forged", "null")
+    text = run("open", f"sealed.{form}", f"opened.{form}", "--all", *wrong, status=4)
+    assert "column 's.n': 2 values did not open and are null" in text
+    opened = load(tmp_path / f"opened.{form}")
+    assert opened["s"].to_pylist() == [{"n": None}, None, {"n": None}]
+    assert opened["l"].to_pylist() == [[None], None, [None]]
+
+
 def test_the_arrow_schema_of_a_parquet_file_is_restored(tmp_path: Path, run: Callable[..., str]) -> None:
     """Other readers than pyarrow take the names of elements from it."""
     lists = pa.array(
