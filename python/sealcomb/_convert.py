@@ -197,7 +197,9 @@ def changer(  # noqa: PLR0913, PLR0917
         elif work.source.text:
             array = work.from_base64(target, array.to_pylist(), place)
         result = work.transform(target, array, ids, place, kind=kind, row=row, required=required)
-        if suffix == ".csv" and work.verb != "open":
+        if suffix == ".csv" and work.verb == "open":
+            check_text(work, target, place, result)
+        elif suffix == ".csv":
             encoded = [None if value is None else b64encode(value) for value in result.to_pylist()]
             result = pa.array(encoded, pa.string())
         try:

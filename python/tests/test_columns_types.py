@@ -750,6 +750,9 @@ def test_dates_and_times_without_a_text_are_not_written_to_csv(
     assert "column 'x': a date or time has no text" in error
     run("open", "sealed.csv", "opened.arrow", *how)
     assert load(tmp_path / "opened.arrow")["x"].equals(load(tmp_path / f"in.{form}")["x"])
+    run("seal", f"in.{form}", f"sealed.{form}", "--column", "x", *CONTEXT)
+    error = run("open", f"sealed.{form}", "out.csv", "--column", "x", *CONTEXT, status=1)
+    assert " 0, column 'x': a date or time has no text" in error
 
 
 @pytest.mark.parametrize("end", ["", "\n"], ids=repr)
