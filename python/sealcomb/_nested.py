@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from itertools import accumulate
-from typing import Any
+from itertools import accumulate, groupby
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyarrow import compute as pc
@@ -189,9 +188,9 @@ def _with_gaps(values: pa.Array, missing: pa.Array, size: int) -> pa.Array:
     """Returns the values of lists of a fixed size with nulls for the missing lists."""
     if not missing.true_count:
         return values
-    indexes: list[Any] = []
-    at = 0
-    for gone in missing.to_pylist():
-        indexes += [None] * size if gone else range(at, at + size)
-        at += 0 if gone else size
-    return values.take(pa.array(indexes, pa.int64()))
+    parts, at = [], 0
+    for gone, rows in groupby(missing.to_pylist()):
+        length = size * sum(1 for _ in rows)
+        parts.append(pa.nulls(length, values.type) if gone else values.slice(at, length))
+        at += 0 if gone else length
+    return pa.concat_arrays(parts)

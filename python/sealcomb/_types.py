@@ -8,6 +8,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyarrow import compute as pc
 from pyarrow import csv, parquet
 
+# By their size in bits.
+INTEGERS = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
+
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
     """Returns the type of a column's values, without extension types, dictionaries and run ends."""
@@ -26,11 +29,33 @@ def plain_values(array: pa.Array) -> pa.Array:
         if isinstance(array, pa.ExtensionArray):
             array = array.storage
         elif pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
+            array = without_views(array.dictionary).take(array.indices)
         elif pa.types.is_run_end_encoded(array.type):
             array = pc.run_end_decode(array)
         else:
             return array
+
+
+def without_views(array: pa.Array) -> pa.Array:
+    """Returns the same text or bytes without views, which few functions of pyarrow take."""
+    if array.type == pa.string_view():
+        return array.cast(pa.large_string())
+    return array.cast(pa.large_binary()) if array.type == pa.binary_view() else array
+
+
+def comparable(array: pa.Array) -> pa.Array:
+    """Returns the same values in a type in which pyarrow can look them up."""
+    kind = array.type
+    if (pa.types.is_float16(kind) or pa.types.is_decimal(kind)) and kind.bit_width in INTEGERS:
+        return array.view(INTEGERS[kind.bit_width])
+    return without_views(array)
+
+
+def compared(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Returns the values of an array that ``comparable`` has converted from this type."""
+    if array.type == kind:
+        return array
+    return array.cast(kind) if kind in (pa.string_view(), pa.binary_view()) else array.view(kind)
 
 
 def is_bytes(kind: pa.DataType) -> bool:
@@ -72,14 +97,16 @@ class Wrapped:
             return pc.run_end_encode(array.cast(kind.value_type), run_end_type=kind.run_end_type)
         if not pa.types.is_dictionary(kind):
             return array.cast(kind)
-        found = pc.unique(array.cast(kind.value_type).drop_null())
+        array = comparable(array.cast(kind.value_type))
+        found = pc.unique(array.drop_null())
         if self.values is not None:
             new = found.filter(pc.invert(pc.is_in(found, self.values)))
             extended = pa.concat_arrays([self.values, new])
             found = found if self.replaces and len(extended) > most_values(kind) else extended
         self.values = found
-        indexes = pc.index_in(array.cast(kind.value_type), found).cast(kind.index_type)
-        return pa.DictionaryArray.from_arrays(indexes, found, ordered=kind.ordered)
+        indexes = pc.index_in(array, found).cast(kind.index_type)
+        values = compared(found, kind.value_type)
+        return pa.DictionaryArray.from_arrays(indexes, values, ordered=kind.ordered)
 
 
 class Grown:
@@ -96,7 +123,7 @@ class Grown:
         """
         if isinstance(array, pa.ExtensionArray):
             return pa.ExtensionArray.from_storage(array.type, self.grow(array.storage))
-        own = array.dictionary
+        own = comparable(array.dictionary)
         if self.values is None or own.slice(0, len(self.values)).equals(self.values):
             self.values = own
             return array
@@ -104,7 +131,7 @@ class Grown:
             raise ValueError("another order")
         self.values = pa.concat_arrays([self.values, own.filter(pc.invert(pc.is_in(own, self.values)))])
         indexes = pc.index_in(own, self.values).take(array.indices).cast(array.type.index_type)
-        return pa.DictionaryArray.from_arrays(indexes, self.values)
+        return pa.DictionaryArray.from_arrays(indexes, compared(self.values, array.type.value_type))
 
 
 def most_values(kind: pa.DictionaryType) -> int:
@@ -220,8 +247,11 @@ def filled(array: pa.Array) -> pa.Array:
     if not array.null_count:
         return array
     kind = array.type
+    if (plain := without_views(array)).type != kind:
+        return filled(plain).cast(kind)
     if is_bytes(kind):
         size = kind.byte_width if pa.types.is_fixed_size_binary(kind) else 0
         return array.fill_null(pa.array([bytes(size)], pa.binary()).cast(kind)[0])
     zero = [None, pa.py_buffer(bytes(32))]
-    return array.fill_null(pa.Array.from_buffers(kind, 1, zero)[0])
+    same = comparable(array)
+    return compared(same.fill_null(pa.Array.from_buffers(same.type, 1, zero)[0]), kind)

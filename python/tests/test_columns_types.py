@@ -518,6 +518,51 @@ def test_values_of_required_leaves_that_do_not_open_become_null(
     assert opened["l"].to_pylist() == [[None], None, [None]]
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array(["a", "", "longer than a view holds"], pa.string_view()),
+        pa.array([b"a", b"", bytes(40)], pa.binary_view()),
+        pa.array([0.5, -0.0, 1.5], pa.float16()),
+        pa.array(map(decimal.Decimal, range(3)), pa.decimal32(9, 2)),
+        pa.array(map(decimal.Decimal, range(3)), pa.decimal64(18, 2)),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_dictionaries_of_types_that_pyarrow_cannot_look_up_are_restored(
+    values: pa.Array, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    """Polars writes categories as dictionaries of views."""
+    indices = pa.array([0, 1, None, 2] * 5, pa.uint32())
+    table = pa.table({"x": pa.DictionaryArray.from_arrays(indices, values), "y": range(20)})
+    write(table, tmp_path / "in.arrow")
+    assert columns.main(["inspect", str(tmp_path / "in.arrow")]) == 0
+    for name in ("x", "y"):
+        run("seal", "in.arrow", "sealed.arrow", "--column", name, *CONTEXT)
+        run("open", "sealed.arrow", "opened.arrow", "--column", name, *CONTEXT)
+        opened = load(tmp_path / "opened.arrow")
+        assert opened.schema.equals(table.schema)
+        assert opened.to_pydict() == table.to_pydict()
+
+
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view(), pa.decimal32(9, 2)], ids=str)
+def test_types_that_pyarrow_cannot_take_are_restored_in_nested_columns(
+    kind: pa.DataType, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    values = pa.array(map(decimal.Decimal, range(4)) if pa.types.is_decimal(kind) else list("abcd"), kind)
+    missing = pa.array([False, True])
+    pairs = pa.FixedSizeListArray.from_arrays(values, 2, mask=missing)
+    required = [pa.field("a", kind, nullable=False)]
+    structs = pa.StructArray.from_arrays([values[:2]], fields=required, mask=missing)
+    table = pa.table({"pairs": pairs, "structs": structs})
+    write(table, tmp_path / "in.arrow")
+    run("seal", "in.arrow", "sealed.arrow", "--all", *CONTEXT)
+    run("open", "sealed.arrow", "opened.arrow", "--all", *CONTEXT)
+    opened = load(tmp_path / "opened.arrow")
+    assert opened.schema.equals(table.schema)
+    assert opened.to_pydict() == table.to_pydict()
+
+
 def test_the_arrow_schema_of_a_parquet_file_is_restored(tmp_path: Path, run: Callable[..., str]) -> None:
     """Other readers than pyarrow take the names of elements from it."""
     lists = pa.array(
