@@ -12,6 +12,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from sealcomb._files import BAD_COMMAND, CommandError, Source
 from sealcomb._metadata import TYPE_KEY, origin_of
 from sealcomb._nested import Path, leaves
+from sealcomb._types import is_text, plain_type
 
 SEVERAL = (
     "the context must contain {column} if there are several columns, so that values cannot be exchanged: "
@@ -56,6 +57,7 @@ class Selection:
         file, schema = str(source.path), source.schema
         if self.row_id is not None:
             check_name(file, schema, self.row_id)
+            self._check_row_id_type(source, self.row_id)
         found: dict[tuple[str, Path], str] = {}
         for name in self.names:
             matches = list(self._named(schema, name))
@@ -94,6 +96,17 @@ class Selection:
                     f"{file}: --as-type {name}={kind}: no selected column has this name; these are selected: "
                     + selected
                 )
+
+    def _check_row_id_type(self, source: Source, row_id: str) -> None:
+        """Raises ``CommandError`` for a type that is not that of the row ids, which only CSV lacks."""
+        given, kind = self.row_id_type, plain_type(source.schema.field(row_id).type)
+        if given is None or source.text or plain_type(given) == kind or (is_text(given) and is_text(kind)):
+            return
+        # Integers of any size are the same ids.
+        if not (pa.types.is_integer(given) and pa.types.is_integer(kind)):
+            raise CommandError(
+                f"{source.path}: column {row_id!r}: its type is {kind}; --as-type {given} would not change it"
+            )
 
     @property
     def row_id_type(self) -> pa.DataType | None:

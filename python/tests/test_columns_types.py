@@ -838,6 +838,20 @@ def test_numbers_as_row_ids_open_from_csv_with_their_type(
     assert f"column 'id', row 1: not a value of type {kind}" in error
 
 
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_only_row_ids_of_csv_get_another_type(form: str, tmp_path: Path, run: Callable[..., str]) -> None:
+    write(pa.table({"id": [1, 2], "name": ["a", "b"], "x": ["c", "d"]}), tmp_path / f"in.{form}")
+    for row_id, other, same in (("id", "string", "int32"), ("name", "int64", "large_string")):
+        how = ("--column", "x", "--row-id", row_id, *CONTEXT)
+        typed = (*how, "--as-type", f"{row_id}={other}")
+        for verb, source in (("seal", "in"), ("open", "sealed"), ("reseal", "sealed")):
+            run("seal", f"in.{form}", f"sealed.{form}", *how, "--as-type", f"{row_id}={same}")
+            error = run(verb, f"{source}.{form}", f"out.{form}", *typed, status=1)
+            assert f"column {row_id!r}: its type is " in error
+            assert f"--as-type {other} would not change it" in error
+            assert not (tmp_path / f"out.{form}").exists()
+
+
 @pytest.mark.parametrize("form", ["csv", "arrow", "parquet"])
 def test_row_ids_can_be_in_a_column_without_a_name(
     form: str, tmp_path: Path, run: Callable[..., str]
