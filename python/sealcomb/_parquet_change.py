@@ -36,7 +36,7 @@ from sealcomb._metadata import (
 from sealcomb._nested import Change, leaf_at, leaves, replaced, storage_leaves, with_leaf
 from sealcomb._selection import Target
 from sealcomb._thrift import I32, Struct, get, serialize
-from sealcomb._types import is_bytes, plain_type
+from sealcomb._types import is_bytes, is_dictionary, parquet_image, plain_type
 from sealcomb._work import ORDERED, Place, Work, type_named
 
 
@@ -223,6 +223,8 @@ class ParquetChange:
         if target.as_type is not None:
             origin = {key: origin[key] for key in ("codec", "notes") if key in origin} if origin else None
         origin = origin or {}
+        if "parquet" not in origin:
+            field = self.in_parquet(target, field)
         kind = self.values_type(target, field.type, origin)
         element, options = self.opened_element(target, field.with_type(kind), origin)
         for key in (_parquet.ELEMENT_NAME, _parquet.ELEMENT_REPETITION, _parquet.ELEMENT_ID):
@@ -247,6 +249,20 @@ class ParquetChange:
             )
         dictionary = origin.get("dictionary") is not False and field.type != pa.bool_()
         return element, self.codec(origin), dictionary, kind, options
+
+    def in_parquet(self, target: Target, field: pa.Field) -> pa.Field:
+        """Returns the field of a leaf that was not sealed in Parquet.
+
+        It has the type of its values if Parquet would lose that of a dictionary.
+        """
+        try:
+            back = parquet_image(field)
+        except (pa.ArrowException, NotImplementedError, ValueError) as error:
+            problem = f"Parquet cannot represent it: {error}: give OUT the suffix .arrow"
+            raise self.work.refuse(target, problem) from None
+        kind = plain_type(field.type)
+        lost = is_dictionary(field.type) and not is_bytes(kind) and plain_type(back.type) != kind
+        return field.with_type(kind) if lost else field
 
     def values_type(self, target: Target, kind: pa.DataType, origin: Origin) -> pa.DataType:
         """Returns the type that was sealed, which can differ from that in the file's Arrow schema."""

@@ -128,6 +128,31 @@ def test_a_column_of_any_type_opens_with_its_type(
         ).null_count == 10  # fmt: skip
 
 
+@pytest.mark.parametrize("name", ["runs", "months"])
+def test_types_that_parquet_lacks_are_opened_to_arrow_only(
+    name: str, tmp_path: Path, run: Callable[..., str]
+) -> None:
+    table = pa.table({"x": array_of(*ONLY_ARROW[name])})
+    write(table, tmp_path / "in.arrow")
+    run("seal", "in.arrow", "sealed.parquet", "--column", "x", *CONTEXT)
+    error = run("open", "sealed.parquet", "out.parquet", "--column", "x", *CONTEXT, status=1)
+    assert "column 'x': Parquet cannot represent it: " in error
+    run("open", "sealed.parquet", "opened.arrow", "--column", "x", *CONTEXT)
+    assert load(tmp_path / "opened.arrow").equals(table)
+
+
+def test_dictionaries_that_parquet_lacks_become_their_values(tmp_path: Path, run: Callable[..., str]) -> None:
+    """pyarrow would read the numbers of durations."""
+    values = pa.array([1, 2], pa.duration("s"))
+    table = pa.table({"x": pa.DictionaryArray.from_arrays([0, 1, None, 0], values)})
+    write(table, tmp_path / "in.arrow")
+    run("seal", "in.arrow", "sealed.parquet", "--column", "x", *CONTEXT)
+    run("open", "sealed.parquet", "opened.parquet", "--column", "x", *CONTEXT)
+    opened = load(tmp_path / "opened.parquet")["x"]
+    assert opened.type == pa.duration("s")
+    assert opened.to_pylist() == table["x"].to_pylist()
+
+
 @pytest.mark.parametrize(
     "options",
     [{"use_deprecated_int96_timestamps": True}, {"store_decimal_as_integer": True}, {"store_schema": False}],
