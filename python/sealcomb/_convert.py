@@ -47,6 +47,9 @@ def csv_to_csv(work: Work) -> Write:
     assert top is not None
     names = [*work.columns, *([work.row_id] if work.row_id is not None else [])]
     wanted = [top.names.index(name) for name in names]
+    for target in targets:
+        if target.as_type is not None:
+            work.check_cells(target, target.as_type)
 
     def transform(block: _csv.Block, number: int, ids: pa.Array | None) -> list[bytes]:
         target, quote = targets[number], top.quoted[wanted[number]]
@@ -235,6 +238,8 @@ def converted_schema(work: Work, *, to_text: bool) -> tuple[pa.Schema, dict[Targ
         else:
             changed = field if not work.source.text else field.with_type(pa.binary())
         if to_text:
+            if work.verb == "open":
+                work.check_cells(target, changed.type)
             changed = pa.field(field.name, pa.string(), changed.nullable)
         at = schema.get_field_index(target.column)
         schema = schema.set(at, with_leaf(schema.field(at), target.path, changed))
@@ -250,6 +255,8 @@ def sealed(
     if pa.types.is_dictionary(kind) and kind.ordered and not to_text:
         raise work.refuse(target, ORDERED)
     given = kind if target.as_type is None or not work.source.text else target.as_type
+    if work.source.text:
+        work.check_cells(target, given)
     result = work.sealed_type(target, given)
     if to_text and not is_bytes(given):
         note_type(target.name, given)

@@ -215,6 +215,13 @@ class Work:
         if plain_type(given) != plain_type(kind):
             raise self.refuse(target, f"its type is {kind}; --as-type {given} would not change it")
 
+    def check_cells(self, target: Target, kind: pa.DataType) -> None:
+        """Refuses a type whose values cannot be read from the cells of CSV, or be written to them."""
+        if self.verb == "seal" and not is_readable(pa.array([], pa.string()), kind):
+            raise self.refuse(target, f"values of type {kind} cannot be read from text")
+        if self.verb == "open" and not has_text(kind):
+            raise self.refuse(target, f"values of type {kind} have no text, which CSV requires")
+
     def sealed_type(self, target: Target, kind: pa.DataType) -> pa.DataType:
         """Returns the type of a leaf of this type after sealing. Refuses types that cannot be sealed."""
         return self.transform(target, pa.array([], plain_type(kind)), None, (0, 0)).type
@@ -279,3 +286,11 @@ def as_text(values: pa.Array) -> pa.Array:
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
         return values
     return plain_values(values).cast(pa.string())
+
+
+def has_text(kind: pa.DataType) -> bool:
+    try:
+        as_text(pa.array([], plain_type(kind)))
+    except (pa.ArrowException, NotImplementedError):
+        return False
+    return True

@@ -825,6 +825,24 @@ def test_dates_and_times_without_a_text_are_not_written_to_csv(
     assert " 0, column 'x': a date or time has no text" in error
 
 
+def test_types_without_a_text_are_refused_by_name(tmp_path: Path, run: Callable[..., str]) -> None:
+    kind = "month_day_nano_interval"
+    how = ("--column", "x", *CONTEXT)
+    write(pa.table({"x": array_of(*ONLY_ARROW["months"])}), tmp_path / "in.arrow")
+    run("seal", "in.arrow", "sealed.arrow", *how)
+    note = run("seal", "in.arrow", "sealed.csv", *how)
+    assert f"--as-type 'x={kind}'" in note
+    for source, *types in (("sealed.arrow",), ("sealed.csv", "--as-type", kind)):
+        error = run("open", source, "out.csv", *how, *types, status=1)
+        assert f"column 'x': values of type {kind} have no text" in error
+    run("open", "sealed.csv", "opened.arrow", *how, "--as-type", kind)
+    (tmp_path / "in.csv").write_text("x\n1\n")
+    for out in ("out.csv", "out.arrow"):
+        error = run("seal", "in.csv", out, *how, "--as-type", kind, status=1)
+        assert f"column 'x': values of type {kind} cannot be read from text" in error
+        assert not (tmp_path / out).exists()
+
+
 @pytest.mark.parametrize("end", ["", "\n"], ids=repr)
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_a_header_alone_is_an_empty_table(
