@@ -253,7 +253,8 @@ def type_named(name: str, keyset: Keyset) -> pa.DataType | None:
     """Returns the type with a name of pyarrow, Spark or SQL, or ``None`` if there is none."""
     try:
         return open_column(pa.array([], pa.binary()), keyset, as_type=name).type
-    except ValueError:
+    except (ValueError, TypeError, LookupError, NotImplementedError):
+        # pyarrow lacks some types, such as intervals of months.
         return None
 
 

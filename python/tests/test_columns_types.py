@@ -843,6 +843,20 @@ def test_types_without_a_text_are_refused_by_name(tmp_path: Path, run: Callable[
         assert not (tmp_path / out).exists()
 
 
+def test_types_that_pyarrow_lacks_are_unknown(tmp_path: Path, run: Callable[..., str], keys: Path) -> None:
+    """Spark has intervals of months."""
+    keyset = Keyset.from_tink_json(keys.read_text())
+    sealed = seal_column(pa.array([7], pa.int32()), keyset, context="people.x")
+    field = {"sealcomb.type": "month_interval", "sealcomb.version": "1"}
+    write(pa.table([sealed], pa.schema([pa.field("x", pa.binary(), metadata=field)])), tmp_path / "in.arrow")
+    how = ("--all", *CONTEXT, "--as-type")
+    error = run("open", "in.arrow", "out.arrow", *how[:-1], status=1)
+    assert "the type 'month_interval' in its metadata is unknown; use --as-type" in error
+    assert "unknown type" in run("open", "in.arrow", "out.arrow", *how, "month_interval", status=2)
+    run("open", "in.arrow", "out.arrow", *how, "int32")
+    assert load(tmp_path / "out.arrow")["x"].to_pylist() == [7]
+
+
 @pytest.mark.parametrize("end", ["", "\n"], ids=repr)
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_a_header_alone_is_an_empty_table(
