@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
+from arro3.core import Field
 
 from sealcomb._nested import leaf_at
 
@@ -21,14 +22,14 @@ from sealcomb._nested import leaf_at
 ORIGIN_KEY = b"sealcomb:column"
 # The type of a sealed leaf and the version of its encoding, in the field's metadata: docs/columns-format.md.
 TYPE_KEY, VERSION_KEY, VERSION = b"sealcomb.type", b"sealcomb.version", b"1"
-# Prefix of the keys that preserve an extension type while `seal_column` seals a leaf.
-EXTENSION_KEYS = b"sealcomb.extension."
+# Prefixes of the keys that describe an extension type, and of those that preserve it while a leaf is sealed.
+ARROW_EXTENSION, EXTENSION_KEYS = b"ARROW:extension:", b"sealcomb.extension."
 # Marks a column in Spark's metadata that `sealcomb.spark` opens as a string.
 STRING_MARK = "sealcomb.string"
 
 SPARK_KEY = b"org.apache.spark.sql.parquet.row.metadata"
 # Prefixes of keys in a field's metadata that describe its type.
-TYPE_NOTES = (b"ARROW:extension:", b"_PL_")
+TYPE_NOTES = (ARROW_EXTENSION, b"_PL_")
 
 Origin = dict[str, Any]
 Metadata = dict[bytes, bytes]
@@ -262,10 +263,32 @@ def sealed_field(field: pa.Field, kind: pa.DataType, origin: Origin | None) -> p
     before = field.type
     while isinstance(before, pa.BaseExtensionType):
         before = before.storage_type
-    metadata |= {TYPE_KEY: str(before).encode(), VERSION_KEY: VERSION}
+    # Unlike pyarrow's, this metadata includes that of extension types which pyarrow knows.
+    described = _renamed(dict(Field.from_arrow(field).metadata), ARROW_EXTENSION, EXTENSION_KEYS)
+    metadata |= {**described, TYPE_KEY: str(before).encode(), VERSION_KEY: VERSION}
     if origin is not None:
         metadata[ORIGIN_KEY] = json.dumps(origin).encode()
     return pa.field(field.name, kind, field.nullable, metadata)
+
+
+def _renamed(metadata: Metadata, before: bytes, after: bytes) -> Metadata:
+    """Returns the entries with a prefix, with another prefix."""
+    return {
+        after + key.removeprefix(before): value for key, value in metadata.items() if key.startswith(before)
+    }
+
+
+def extended_field(field: pa.Field, sealed: pa.Field) -> pa.Field:
+    """Returns an opened field with the extension type in the metadata of the sealed field, if it has one.
+
+    Raises:
+        ValueError: The extension type is invalid.
+    """
+    described = _renamed(sealed.metadata or {}, EXTENSION_KEYS, ARROW_EXTENSION)
+    if not described:
+        return field
+    # pyarrow makes the types that it knows when it reads a schema.
+    return unpacked_field(packed_field(field.with_metadata({**(field.metadata or {}), **described})))
 
 
 def named_type(field: pa.Field) -> str | None:

@@ -25,7 +25,15 @@ from sealcomb import (
 )
 from sealcomb._contexts import fitting
 from sealcomb._files import CommandError, Source
-from sealcomb._metadata import DAMAGED_TYPE, Origin, named_type, origin_of, unpacked_field, unsealed_metadata
+from sealcomb._metadata import (
+    DAMAGED_TYPE,
+    Origin,
+    extended_field,
+    named_type,
+    origin_of,
+    unpacked_field,
+    unsealed_metadata,
+)
 from sealcomb._nested import is_key, leaf_at
 from sealcomb._selection import Target
 from sealcomb._types import filled, is_text, plain_type, plain_values
@@ -236,13 +244,14 @@ class Work:
             if origin is not None:
                 return unpacked_field(origin["arrow"]).with_name(now.name).with_nullable(nullable)
             name = named_type(now)
+            kind = pa.binary() if name is None else type_named(name, self.keyset)
+            if kind is not None:
+                opened = pa.field(now.name, kind, nullable, unsealed_metadata(now))
+                return extended_field(opened, now)
         except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
             problem = error if type(error) is ValueError else DAMAGED_TYPE
             raise self.refuse(target, problem) from None
-        kind = pa.binary() if name is None else type_named(name, self.keyset)
-        if kind is None:
-            raise self.refuse(target, f"the type {name!r} in its metadata is unknown; use --as-type")
-        return pa.field(now.name, kind, nullable, unsealed_metadata(now))
+        raise self.refuse(target, f"the type {name!r} in its metadata is unknown; use --as-type")
 
 
 def encoded(context: str) -> bytes:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from arro3.core import Table
 
 from sealcomb import Keyset, _metadata, columns, open_column, seal_column
 from sealcomb._sealcomb import element_ids
@@ -196,6 +197,55 @@ def test_the_metadata_of_the_library_restores_types(
         assert "column 'x'" in error
         assert problem in error
         assert run("open", "bad.parquet", "out.parquet", "--all", *CONTEXT, "--as-type", "int") == ""
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+@pytest.mark.parametrize(
+    "field",
+    [
+        pa.field("x", pa.uuid()),
+        pa.field(
+            "x",
+            pa.binary(16),
+            metadata={"ARROW:extension:name": "vendor.point", "ARROW:extension:metadata": "v2"},
+        ),
+    ],
+    ids=["known to pyarrow", "unknown"],
+)
+def test_extension_types_are_described_as_by_the_library(
+    field: pa.Field, form: str, tmp_path: Path, run: Callable[..., str], keys: Path
+) -> None:
+    keyset = Keyset.from_tink_json(keys.read_text())
+    storage = pa.array([bytes(16), None], pa.binary(16))
+    known = isinstance(field.type, pa.BaseExtensionType)
+    values = pa.ExtensionArray.from_storage(field.type, storage) if known else storage
+    table = pa.table([values], pa.schema([field]))
+    write(table, tmp_path / f"in.{form}")
+    run("seal", f"in.{form}", f"sealed.{form}", "--all", *CONTEXT)
+    sealed = Table.from_arrow(load(tmp_path / f"sealed.{form}"))["x"]
+    theirs = seal_column(Table.from_arrow(table)["x"], keyset, context="people.x")
+    assert theirs.field.metadata.items() <= sealed.field.metadata.items()
+    opened = pa.field(open_column(sealed, keyset, context="people.x").field)
+    assert opened.type == field.type
+    assert (field.metadata or {}).items() <= (opened.metadata or {}).items()
+
+    write(pa.table([pa.chunked_array(theirs)], pa.schema([pa.field(theirs.field)])), tmp_path / f"its.{form}")
+    run("open", f"its.{form}", f"opened.{form}", "--all", *CONTEXT)
+    assert load(tmp_path / f"opened.{form}").schema.equals(table.schema, check_metadata=True)
+    assert load(tmp_path / f"opened.{form}").equals(table)
+
+
+def test_an_extension_type_that_is_invalid_is_refused(
+    tmp_path: Path, run: Callable[..., str], keys: Path
+) -> None:
+    keyset = Keyset.from_tink_json(keys.read_text())
+    sealed = seal_column(pa.array([7]), keyset, context="people.x")
+    field = {"sealcomb.type": "int64", "sealcomb.version": "1", "sealcomb.extension.name": "arrow.uuid"}
+    write(pa.table([sealed], pa.schema([pa.field("x", pa.binary(), metadata=field)])), tmp_path / "in.arrow")
+    error = run("open", "in.arrow", "out.arrow", "--all", *CONTEXT, status=1)
+    assert "column 'x': the original type in its metadata is damaged" in error
+    run("open", "in.arrow", "out.arrow", "--all", *CONTEXT, "--as-type", "int64")
+    assert load(tmp_path / "out.arrow").schema.field("x").metadata is None
 
 
 def test_types_can_be_given_where_there_is_no_metadata(
