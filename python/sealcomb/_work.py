@@ -94,7 +94,9 @@ class Work:
         try:
             result = self._transform(target, plain_values(array), ids, kind)
         except (ForgedRow, NotSealed, UnknownKey, WrongType) as error:
-            raise CommandError(self.where(target, place, error.reason, row(error.row))) from None
+            raise CommandError(
+                self.where(target, place, self.advised(error.reason), row(error.row))
+            ) from None
         except LimitReached as error:
             raise self.refuse(target, error) from None
         except (TypeError, ValueError) as error:
@@ -194,6 +196,18 @@ class Work:
             parts.append(f"{self.source.unit} {group},")
         parts.append(f"column {name!r}" + ("" if row is None else f", row {first + row}") + ":")
         return " ".join([*parts, problem])
+
+    def advised(self, reason: str) -> str:
+        """Returns a reason of the library with options of the command in the places of arguments."""
+        null = ", or --forged null for a null in its place" if self.verb == "open" else ""
+        for library, command in (
+            (', or forged="null" for a null in its place', null),
+            ('as as_type, or "binary"', "with --as-type, or binary"),
+            ('as_type="binary"', "--as-type binary"),
+            ("check the column with inspect_column", "check the file with sealcomb-columns inspect"),
+        ):
+            reason = reason.replace(library, command)
+        return reason
 
     def refuse(self, target: Target | str, problem: object) -> CommandError:
         name = target if isinstance(target, str) else target.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime
 import decimal
 import json
@@ -377,6 +378,28 @@ def test_csv_does_not_keep_a_type_and_the_command_says_how_to_open_it(
     assert "--as-type 'x=decimal128(9, 2)'" in note
     assert run("open", "sealed.csv", "opened.csv", "--all", *CONTEXT, "--as-type", "x=decimal128(9, 2)") == ""
     assert (tmp_path / "opened.csv").read_text().splitlines()[1].strip('"') == "-1.25"
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "csv"])
+def test_errors_advise_options_of_the_command(
+    form: str, tmp_path: Path, run: Callable[..., str], keys: Path
+) -> None:
+    sealed = seal_column(pa.array([b"\xff"]), Keyset.from_tink_json(keys.read_text()), context="people.x")
+    values = {"sealed": sealed.to_pylist(), "bad": [b"bad"]}
+    for name, value in values.items():
+        if form == "csv":
+            (tmp_path / f"{name}.csv").write_bytes(b"x\n" + base64.b64encode(value[0]) + b"\n")
+        else:
+            write(pa.table({"x": pa.array(value, pa.binary())}), tmp_path / f"{name}.{form}")
+    for verb, name, options, advice in (
+        ("open", "sealed", ("--context", "other"), "sealed with, or --forged null for a null in its place"),
+        ("reseal", "sealed", ("--context", "other"), "pass those that it was sealed with\n"),
+        ("open", "sealed", (*CONTEXT, "--as-type", "string"), "use --as-type binary to get its bytes"),
+        ("open", "sealed", (*CONTEXT, "--as-type", "int64"), "was sealed with --as-type, or binary"),
+        ("open", "bad", CONTEXT, "check the file with sealcomb-columns inspect"),
+    ):
+        error = run(verb, f"{name}.{form}", f"out.{form}", "--column", "x", *options, status=1)
+        assert advice in error
 
 
 # ---- nested columns
