@@ -385,7 +385,8 @@ pub(crate) fn put_together(
             let entries = put_together(&entries, child, leaves)?;
             if entries.as_struct().column(0).null_count() > 0 {
                 return Err(Error::Invalid(
-                    "the key of a map did not open, and cannot be null; open the column with forged=\"raise\"".into(),
+                    "the key of a map did not open, and cannot be null; use forged=\"raise\", or unseal in SQL"
+                        .into(),
                 ));
             }
             Arc::new(map_of(map, child, map.offsets().clone(), &entries)?)

@@ -50,8 +50,8 @@ impl Failure {
                         jni_str!("io/sealcomb/spark/SealcombException$Mistyped")
                     }
                 };
-                let UnopenedRow { path, message, .. } = unopened;
-                let message = if path.is_empty() { message.clone() } else { format!("{path}: {message}") };
+                let (path, message) = (&unopened.path, advised(unopened));
+                let message = if path.is_empty() { message } else { format!("{path}: {message}") };
                 (class, message, i64::try_from(unopened.row).unwrap_or(-1))
             }
             Error::Keyset(text) => {
@@ -62,6 +62,21 @@ impl Failure {
             }
             other => (jni_str!("io/sealcomb/spark/SealcombException"), other.to_string(), -1),
         }
+    }
+}
+
+/// Says what is wrong with a value, and what to do in SQL.
+fn advised(unopened: &UnopenedRow) -> String {
+    match unopened.reason {
+        Reason::Forged(id) => format!(
+            "the value did not verify under key {id}: it was changed, or sealed with another context or row id; pass \
+             those that it was sealed with, or use try_unseal (in Python forged=\"null\") for null in its place"
+        ),
+        Reason::NotSealed(bytes) => format!(
+            "{bytes} bytes are not a sealed value: it was truncated, or never sealed; use try_unseal to find such \
+             values"
+        ),
+        Reason::UnknownKey(_) | Reason::Mistyped(_) | Reason::Malformed(_) => unopened.message.clone(),
     }
 }
 

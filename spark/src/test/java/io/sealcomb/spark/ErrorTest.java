@@ -40,6 +40,7 @@ final class ErrorTest {
                 "column 'note', partition 1, row 2346: the value did not verify",
                 "SELECT id, unseal(note, 'notes', 'note') FROM damaged");
         assertEquals(2346, ((SealcombException) error).row());
+        assertTrue(error.getMessage().contains("use try_unseal"), error.getMessage());
     }
 
     @Test
