@@ -11,7 +11,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, GenericByteArray, GenericByteViewArray, make_array};
 use arrow_buffer::{ArrowNativeType, Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_data::ArrayData;
-use arrow_schema::{ArrowError, DataType, FieldRef};
+use arrow_schema::{ArrowError, DataType, FieldRef, IntervalUnit};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyArray;
@@ -69,6 +69,14 @@ impl Imported {
         let Column { field, mut chunks } = result;
         let name = field.name().clone();
         let library = library(like)?;
+        if let DataType::Interval(IntervalUnit::YearMonth | IntervalUnit::DayTime) = field.data_type()
+            && matches!(library.as_str(), "pandas" | "pyarrow")
+        {
+            return Err(PyTypeError::new_err(
+                "pyarrow has no intervals of months, or of days and milliseconds; pass as_type=\"int32\" for months, or \
+                 \"int64\"",
+            ));
+        }
         let chunked = |chunks| PyChunkedArray::try_new(chunks, field.clone());
         match library.as_str() {
             "pandas" => {

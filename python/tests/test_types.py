@@ -85,6 +85,19 @@ def test_the_metadata_of_a_field_names_the_type(name):
     assert pa.array(open_column(resealed, RANDOM, context="other")).equals(ARRAYS[name])
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"), [("month_interval", pa.int32()), ("day_time_interval", pa.int64())]
+)
+def test_intervals_that_pyarrow_lacks_open_in_other_libraries(name, kind):
+    """Spark has intervals of months."""
+    sealed = seal_column(pa.array([7, None], kind), EQUAL)
+    for column in (sealed, pa.chunked_array([sealed])):
+        with pytest.raises(TypeError, match=r"pyarrow has no intervals of months.* as_type"):
+            open_column(column, EQUAL, as_type=name)
+    opened = open_column(arro3.core.Array.from_arrow(sealed), EQUAL, as_type=name)
+    assert seal_column(opened, EQUAL).field.metadata_str["sealcomb.type"] == name
+
+
 @each_nested
 @each_keyset
 def test_the_leaves_of_nested_columns_are_sealed(name, keyset):
