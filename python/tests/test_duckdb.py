@@ -369,6 +369,7 @@ def test_a_changed_value_is_an_error_that_names_its_row(db: duckdb.DuckDBPyConne
         ("unseal(seal(-1::BIGINT, 'random'), 'random', as_type := 'TIME')", "not a time of a day"),
         ("seal(1, 'random', 'c', NULL::BIGINT)", "row_id is NULL"),
         ("seal(1, 'random', 'c', 1.5)", "row_id has type DECIMAL"),
+        ("seal(1, 'random', 'c', 1::HUGEINT)", "row_id has type HUGEINT; cast it to BIGINT"),
         ("seal(1, 'random', NULL)", "context is NULL"),
         ("seal(1, 'random', 7)", "context has type INTEGER"),
         ("seal(1, NULL)", "name of the keyset is NULL"),

@@ -261,7 +261,7 @@ impl Call {
             SqlType::Number(number) if number.is_integer() => Ok(Some(sql)),
             SqlType::Text | SqlType::Blob | SqlType::Uuid => Ok(Some(sql)),
             other => {
-                Err(format!("row_id has type {}; cast it to an integer, text or bytes", other.sql()).into())
+                Err(format!("row_id has type {}; cast it to BIGINT, VARCHAR or BLOB", other.sql()).into())
             }
         }
     }
