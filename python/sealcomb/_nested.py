@@ -130,8 +130,10 @@ def _replaced_in_struct(
 ) -> pa.Array:
     at = column.type.get_field_index(path[0])
     fields, arrays = list(column.type), [column.field(child) for child in range(column.type.num_fields)]
-    required = not fields[at].nullable
-    arrays[at] = replaced(pc.struct_field(column, [at]), path[1:], ids, change, row, required)
+    values = pc.struct_field(column, [at])
+    # Some files have nulls in fields that are not nullable. They stay null.
+    required = not fields[at].nullable and values.null_count == column.null_count
+    arrays[at] = replaced(values, path[1:], ids, change, row, required)
     fields[at] = fields[at].with_type(arrays[at].type)
     return pa.StructArray.from_arrays(arrays, fields=fields, mask=column.is_null())
 
@@ -153,8 +155,7 @@ def _replaced_in_list(
 
     # A Parquet file yields a list of structs for a map if only keys or values are read.
     inner = path[1:] if path[0] == ELEMENT else path
-    required = not pa.types.is_map(kind) and not kind.value_field.nullable
-    values = replaced(values, inner, ids, change, place, required)
+    values = replaced(values, inner, ids, change, place)
     missing = column.is_null()
     if pa.types.is_map(kind):
         pair = [field.with_type(values.field(at).type) for at, (_, field) in enumerate(children(kind))]

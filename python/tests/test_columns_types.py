@@ -661,6 +661,22 @@ def test_types_that_pyarrow_cannot_take_are_restored_in_nested_columns(
     assert opened.to_pydict() == table.to_pydict()
 
 
+def test_nulls_in_required_fields_of_arrow_files_stay_null(tmp_path: Path, run: Callable[..., str]) -> None:
+    """pyarrow writes such files."""
+    required = pa.field("x", pa.int16(), nullable=False)
+    numbers = pa.array([1, None, None, 4], pa.int16())
+    missing = pa.array([False, False, True, False])
+    structs = pa.StructArray.from_arrays([numbers], fields=[required], mask=missing)
+    lists = pa.ListArray.from_arrays([0, 1, 2, 2, 4], numbers, type=pa.list_(required))
+    table = pa.table({"structs": structs, "lists": lists})
+    write(table, tmp_path / "in.arrow")
+    run("seal", "in.arrow", "sealed.arrow", "--all", *CONTEXT)
+    run("open", "sealed.arrow", "opened.arrow", "--all", *CONTEXT)
+    opened = load(tmp_path / "opened.arrow")
+    assert opened.schema.equals(table.schema)
+    assert opened.to_pydict() == table.to_pydict()
+
+
 def test_the_arrow_schema_of_a_parquet_file_is_restored(tmp_path: Path, run: Callable[..., str]) -> None:
     """Other readers than pyarrow take the names of elements from it."""
     lists = pa.array(
