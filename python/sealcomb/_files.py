@@ -17,7 +17,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyarrow import csv, parquet
 
 from sealcomb import _csv, _ipc
-from sealcomb._metadata import ORIGIN_KEY
+from sealcomb._metadata import ORIGIN_KEY, with_spark_types
 from sealcomb._streams import Rewindable
 
 # Limits of one piece. The row limit is low because Parquet's statistics don't reveal the size of values in a
@@ -169,7 +169,7 @@ def read_parquet(path: Path) -> Source:
     if (found := (file.metadata.metadata or {}).get(ORIGIN_KEY)) is not None:
         # pyarrow drops it if the file's Arrow schema has metadata.
         schema = schema.with_metadata({**(schema.metadata or {}), ORIGIN_KEY: found})
-    return Source(path, schema, "row group", pieces, parquet=file)
+    return Source(path, with_spark_types(schema), "row group", pieces, parquet=file)
 
 
 def damaged_group(file: parquet.ParquetFile, path: Path, group: int, rows: int, names: Iterable[str]) -> str:

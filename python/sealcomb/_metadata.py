@@ -8,6 +8,7 @@ original type and entries, which are restored when the column is opened.
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -28,6 +29,21 @@ ARROW_EXTENSION, EXTENSION_KEYS = b"ARROW:extension:", b"sealcomb.extension."
 STRING_MARK = "sealcomb.string"
 
 SPARK_KEY = b"org.apache.spark.sql.parquet.row.metadata"
+# By the names of types in the metadata of sealed columns: those in Spark's notes.
+SPARK_TYPES = {
+    "bool": "boolean",
+    "int8": "byte",
+    "int16": "short",
+    "int32": "integer",
+    "int64": "long",
+    "float": "float",
+    "double": "double",
+    "string": "string",
+    "binary": "binary",
+    "date32[day]": "date",
+    "timestamp[us, tz=UTC]": "timestamp",
+    "timestamp[us]": "timestamp_ntz",
+}
 # Prefixes of keys in a field's metadata that describe its type.
 TYPE_NOTES = (ARROW_EXTENSION, b"_PL_")
 
@@ -214,10 +230,37 @@ def _restored(entry: Any, _current: Any) -> Any:
 
 
 def _spark_unmarked(entry: Any) -> Any:
-    if STRING_MARK not in entry.get("metadata", {}):
+    kind = _spark_type(entry)
+    if kind is None:
         return entry
-    metadata = {key: value for key, value in entry["metadata"].items() if key != STRING_MARK}
-    return {**entry, "type": "string", "metadata": metadata}
+    ours = (STRING_MARK, TYPE_KEY.decode(), VERSION_KEY.decode())
+    metadata = {key: value for key, value in entry["metadata"].items() if key not in ours}
+    return {**entry, "type": kind, "metadata": metadata}
+
+
+def _spark_type(entry: Any) -> str | None:
+    """Returns Spark's name of the type that a sealed column had, or ``None`` if it is unknown."""
+    if STRING_MARK in entry.get("metadata", {}):
+        return "string"
+    name = entry.get("metadata", {}).get(TYPE_KEY.decode())
+    if decimal := re.fullmatch(r"decimal128\((\d+), (\d+)\)", str(name)):
+        return f"decimal({decimal[1]},{decimal[2]})"
+    return SPARK_TYPES.get(name)
+
+
+def with_spark_types(schema: pa.Schema) -> pa.Schema:
+    """Returns a schema in which columns that Spark sealed have the metadata in its note."""
+    try:
+        fields = json.loads(schema.metadata[SPARK_KEY])["fields"]
+        entries = {field["name"]: field for field in fields if _spark_type(field) is not None}
+    except UNPARSABLE:
+        return schema
+    for at, field in enumerate(schema):
+        about = entries.get(field.name, {}).get("metadata", {})
+        ours = {key: str(about[key.decode()]) for key in (TYPE_KEY, VERSION_KEY) if key.decode() in about}
+        if ours and field.type == pa.binary() and TYPE_KEY not in (field.metadata or {}):
+            schema = schema.set(at, field.with_metadata({**(field.metadata or {}), **ours}))
+    return schema
 
 
 def marked_as_string(metadata: Metadata, name: str) -> bool:

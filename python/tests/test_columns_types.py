@@ -747,6 +747,56 @@ def test_sparks_description_of_nested_columns_is_changed_and_restored(
     assert pq.read_schema(tmp_path / "opened.parquet").metadata == {_metadata.SPARK_KEY: note.encode()}
 
 
+def write_as_spark(table: pa.Table, note: str, path: Path) -> None:
+    """Writes a file without an Arrow schema."""
+    with pq.ParquetWriter(path, table.schema, store_schema=False) as file:
+        file.write_table(table)
+        file.add_key_value_metadata({_metadata.SPARK_KEY: note})
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_columns_that_spark_sealed_open_with_their_types(
+    form: str, tmp_path: Path, run: Callable[..., str], keys: Path
+) -> None:
+    keyset = Keyset.from_tink_json(keys.read_text())
+    columns = {
+        "salary": ("integer", pa.array([7, None], pa.int32())),
+        "day": ("date", pa.array([DAY, None])),
+        "price": ("decimal(10,2)", pa.array([decimal.Decimal("1.25"), None], pa.decimal128(10, 2))),
+        "seen": ("timestamp", pa.array([MOMENT, None], pa.timestamp("us", "UTC"))),
+        "note": ("string", pa.array(["tea", None])),
+    }
+    about = {
+        name: {"sealcomb.type": str(values.type), "sealcomb.version": "1"}
+        for name, (_, values) in columns.items()
+    }
+    about["note"]["sealcomb.string"] = True
+    fields = [
+        {"name": name, "type": "binary", "nullable": True, "metadata": about[name] | {"comment": "x"}}
+        for name in columns
+    ]
+    note = json.dumps({"type": "struct", "fields": fields})
+    sealed = {
+        name: seal_column(values, keyset, context=f"people.{name}") for name, (_, values) in columns.items()
+    }
+    write_as_spark(pa.table(sealed), note, tmp_path / "sealed.parquet")
+    run("reseal", "sealed.parquet", "fresh.arrow", "--all", *CONTEXT)
+    for source in ("sealed.parquet", "fresh.arrow"):
+        run("open", source, f"opened.{form}", "--all", *CONTEXT)
+        opened = load(tmp_path / f"opened.{form}")
+        assert opened.schema.types == [values.type for _, values in columns.values()]
+        assert opened.to_pydict() == {name: values.to_pylist() for name, (_, values) in columns.items()}
+        after = json.loads(opened.schema.metadata[_metadata.SPARK_KEY])["fields"]
+        assert [field["type"] for field in after] == [kind for kind, _ in columns.values()]
+        assert all(field["metadata"] == {"comment": "x"} for field in after)
+    for name in columns:
+        error = run("seal", "sealed.parquet", "out.parquet", "--column", name, *CONTEXT, status=1)
+        assert f"column {name!r}: already sealed" in error
+    write_as_spark(pa.table(sealed), note.replace('"1"', '"2"'), tmp_path / "sealed.parquet")
+    error = run("open", "sealed.parquet", "out.parquet", "--column", "day", *CONTEXT, status=1)
+    assert "version '2' of the encoding" in error
+
+
 def test_nested_columns_that_icebergs_metadata_describes_are_refused(
     tmp_path: Path, run: Callable[..., str]
 ) -> None:
