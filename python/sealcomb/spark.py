@@ -68,6 +68,8 @@ UNBOUND = (
     "releases bound them to the column's name. Pass context='people.{column}', for example"
 )
 STRING_MARK = "sealcomb.string"
+# The keys of the metadata of sealed columns, of which the jar writes the others.
+SEALED_KEYS = (STRING_MARK, "sealcomb.type", "sealcomb.version")
 
 
 def seal(
@@ -334,7 +336,7 @@ def _sealed_field(field: StructField) -> StructField:
 
 
 def _opened_field(field: StructField, *, nullable: bool) -> StructField:
-    metadata = {key: value for key, value in field.metadata.items() if key != STRING_MARK}
+    metadata = {key: value for key, value in field.metadata.items() if key not in SEALED_KEYS}
     kind: DataType = StringType() if STRING_MARK in field.metadata else BinaryType()
     return StructField(field.name, kind, field.nullable or nullable, metadata)
 

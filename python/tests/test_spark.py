@@ -23,7 +23,7 @@ import pytest
 from pyspark import TaskContext, cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import BinaryType, StringType
+from pyspark.sql.types import BinaryType, StringType, StructField
 from test_engines import run_examples
 
 import sealcomb.spark
@@ -285,6 +285,14 @@ def test_the_command_opens_what_spark_sealed(
     assert isinstance(back.schema["note"].dataType, StringType)
     assert back.schema["note"].metadata == {}
     assert sorted_rows(back, "id", "note") == sorted_rows(people, "id", "note")
+
+
+def test_opened_columns_are_not_described_as_sealed() -> None:
+    """The jar describes columns that it has sealed."""
+    about = {**MARK, "sealcomb.type": "string", "sealcomb.version": "1", "comment": "x"}
+    opened = sealcomb.spark._opened_field(StructField("note", BinaryType(), True, about), nullable=False)
+    assert opened == StructField("note", StringType(), True, {"comment": "x"})
+    assert opened.metadata == {"comment": "x"}
 
 
 def test_equal_values_of_a_deterministic_column_join(people: DataFrame, keys: KeyProvider) -> None:
