@@ -105,7 +105,8 @@ impl Jobs {
         }
         // SAFETY: the array has at least one job.
         self.size = unsafe { (*self.first).size };
-        if self.count > isize::MAX as usize / self.size.max(1) {
+        // `process` refuses larger sizes, with another status.
+        if self.count > isize::MAX as usize / self.size.clamp(1, MAX_JOB_BYTES) {
             return SEALCOMB_ERROR_POINTER;
         }
         // SAFETY: guaranteed by the caller; the size was just read.

@@ -226,6 +226,13 @@ static void check_larger_jobs(void) {
     CHECK(memcmp(f[0].tag, f[2].tag, 16) == 0 && !is_untouched(&f[2]));
     jobs[1].later[23] = 1;
     EXPECT(SEALCOMB_ERROR_JOB_SIZE, sealcomb_seal_batch(&jobs[0].job, 3));
+    /* Sizes that no version has, such as those of jobs that were not initialized. */
+    static const size_t sizes[] = {0, sizeof(sealcomb_job) + 1, SIZE_MAX / 3 * 2, SIZE_MAX / 2 + 1, SIZE_MAX};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        f[0].job.size = sizes[i];
+        EXPECT(SEALCOMB_ERROR_JOB_SIZE, sealcomb_seal_batch(&f[0].job, 1));
+        EXPECT(SEALCOMB_ERROR_JOB_SIZE, sealcomb_open_batch(&f[0].job, 1));
+    }
 }
 
 static void check_nothing(void) {
