@@ -340,7 +340,7 @@ typedef struct sealcomb_burst {
      */
     size_t size;
     /**
-     * Number of messages: entries of every array.
+     * Number of messages: entries of every array. If it is 0, only `size` and `reserved` matter.
      */
     size_t count;
     /**

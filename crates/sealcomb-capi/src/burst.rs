@@ -45,7 +45,7 @@ const FLIGHT: usize = 64;
 pub struct sealcomb_burst {
     /// `sizeof(sealcomb_burst)`, which identifies the version of the structure to the library.
     pub size: usize,
-    /// Number of messages: entries of every array.
+    /// Number of messages: entries of every array. If it is 0, only `size` and `reserved` matter.
     pub count: usize,
     /// The key of all messages; NULL if each has its own.
     pub key: *const sealcomb_key,
@@ -260,10 +260,13 @@ impl sealcomb_burst {
     /// See [`run`].
     #[inline(always)]
     unsafe fn process<D: Columns>(&self) -> Result<sealcomb_status, Mistake> {
-        self.check_arrays::<D>()?;
+        if self.size != size_of::<Self>() || self.reserved != 0 {
+            return Err(SEALCOMB_ERROR_JOB_SIZE.into());
+        }
         if self.count == 0 {
             return Ok(SEALCOMB_OK);
         }
+        self.check_arrays::<D>()?;
         // SAFETY: guaranteed by the caller.
         unsafe {
             if self.count > FLIGHT {
@@ -371,12 +374,9 @@ impl sealcomb_burst {
         Ok(forged)
     }
 
-    /// Checks the fields, without the messages.
+    /// Checks the fields of a burst that is not empty, without the messages.
     #[inline(always)]
     fn check_arrays<D: Direction>(&self) -> Result<(), Mistake> {
-        if self.size != size_of::<Self>() || self.reserved != 0 {
-            return Err(SEALCOMB_ERROR_JOB_SIZE.into());
-        }
         let count = self.count;
         let array = |is_used: bool, possible: bool| !is_used || possible;
         let column = |data: *const u8, bytes: usize, stride: usize| {
@@ -384,7 +384,7 @@ impl sealcomb_burst {
                 && stride.checked_mul(count).is_some_and(|all| isize::try_from(all).is_ok())
                 && (!data.is_null() || bytes == 0)
         };
-        let possible = (count == 0 || self.key.is_null() != self.keys.is_null())
+        let possible = self.key.is_null() != self.keys.is_null()
             && array(!self.keys.is_null(), is_possible(self.keys, count))
             && self.messages.is_null() == self.message_bytes.is_null()
             && array(!self.messages.is_null(), is_possible(self.messages, count))

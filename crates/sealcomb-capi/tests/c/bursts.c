@@ -234,6 +234,14 @@ static void check_mistakes(void) {
     sealcomb_burst burst = empty_burst();
     EXPECT(SEALCOMB_OK, sealcomb_burst_seal(&burst));
     EXPECT(SEALCOMB_OK, sealcomb_burst_open(&burst));
+    /* Arrays without elements are NULL in many programs, while the sizes are constant. */
+    burst.key = keys[0];
+    burst.nonce_bytes = burst.nonce_stride = 12;
+    burst.tag_bytes = TAG;
+    EXPECT(SEALCOMB_OK, sealcomb_burst_seal(&burst));
+    EXPECT(SEALCOMB_OK, sealcomb_burst_open(&burst));
+    burst.reserved = 1;
+    EXPECT(SEALCOMB_ERROR_JOB_SIZE, sealcomb_burst_seal(&burst));
     EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_burst_seal(NULL));
     EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_burst_open(NULL));
     /* Opening requires a place for the statuses. */
