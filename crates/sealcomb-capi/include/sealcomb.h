@@ -918,6 +918,7 @@ enum sealcomb_status sealcomb_mac(const struct sealcomb_key *key,
  * @param tag_bytes size of the tag in bytes: `sealcomb_key_tag_bytes`
  * @retval SEALCOMB_OK the tag is correct
  * @retval SEALCOMB_FORGED the tag is wrong
+ * @retval SEALCOMB_UNAUTHENTICATED the key is one of an unauthenticated cipher: nothing was verified
  * @retval SEALCOMB_ERROR_NONCE_LENGTH the algorithm does not take this nonce size
  * @retval SEALCOMB_ERROR_TAG_LENGTH `tag_bytes` is not `sealcomb_key_tag_bytes`
  * @retval SEALCOMB_ERROR_AAD_TOO_LONG the message exceeds the algorithm's limit

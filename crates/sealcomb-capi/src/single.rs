@@ -175,13 +175,20 @@ pub unsafe extern "C" fn sealcomb_open(
         ..EMPTY
     };
     // SAFETY: guaranteed by the caller.
-    let status = unsafe { sealcomb_open_batch(&raw mut job, 1) };
+    let status = unsafe { open_one(&mut job) };
     // SAFETY: `written` is NULL or valid for writes, guaranteed by the caller; `job.written` is initialized.
     unsafe { store(written, job.written.assume_init()) };
-    if status == SEALCOMB_FORGED {
-        return status;
-    }
-    // SAFETY: initialized above, and possibly set by the call.
+    status
+}
+
+/// Opens a job. Returns its status, which unlike that of the batch says if anything was verified.
+///
+/// # Safety
+/// See [`sealcomb_open_batch`].
+unsafe fn open_one(job: &mut sealcomb_job) -> sealcomb_status {
+    // SAFETY: guaranteed by the caller.
+    let status = unsafe { sealcomb_open_batch(ptr::from_mut(job), 1) };
+    // SAFETY: initialized by `EMPTY`, and possibly set by the call.
     match unsafe { job.status.assume_init() } {
         SEALCOMB_OK => status,
         of_job => of_job,
@@ -230,6 +237,7 @@ pub unsafe extern "C" fn sealcomb_mac(
 /// @param tag_bytes size of the tag in bytes: `sealcomb_key_tag_bytes`
 /// @retval SEALCOMB_OK the tag is correct
 /// @retval SEALCOMB_FORGED the tag is wrong
+/// @retval SEALCOMB_UNAUTHENTICATED the key is one of an unauthenticated cipher: nothing was verified
 /// @retval SEALCOMB_ERROR_NONCE_LENGTH the algorithm does not take this nonce size
 /// @retval SEALCOMB_ERROR_TAG_LENGTH `tag_bytes` is not `sealcomb_key_tag_bytes`
 /// @retval SEALCOMB_ERROR_AAD_TOO_LONG the message exceeds the algorithm's limit
@@ -247,7 +255,7 @@ pub unsafe extern "C" fn sealcomb_mac_verify(
 ) -> sealcomb_status {
     let mut job = job_of_mac(key, nonce, nonce_bytes, message, message_bytes, tag.cast_mut(), tag_bytes);
     // SAFETY: guaranteed by the caller; opening only reads the tag.
-    unsafe { sealcomb_open_batch(&raw mut job, 1) }
+    unsafe { open_one(&mut job) }
 }
 
 /// Returns a MAC's job: the message is its additional data.
