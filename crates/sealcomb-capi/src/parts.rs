@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use std::slice;
 
 use sealcomb::Aad;
+use zeroize::Zeroizing;
 
 use crate::sealcomb_status;
 use crate::sealcomb_status::SEALCOMB_ERROR_AAD_TOO_LONG;
@@ -19,8 +20,8 @@ const STRINGS: usize = 126;
 pub(crate) struct Room<'a> {
     text: [MaybeUninit<u8>; TEXT_BYTES],
     strings: [MaybeUninit<&'a [u8]>; STRINGS],
-    /// One message's joined pieces that exceed `TEXT_BYTES`, on the heap.
-    long: OnceCell<Vec<u8>>,
+    /// One message's joined pieces that exceed `TEXT_BYTES`, on the heap. For a MAC, they are the message.
+    long: OnceCell<Zeroizing<Vec<u8>>>,
 }
 
 /// The remaining space is too small for a message that fits into an unused `Room`: end the flight before it.
@@ -30,7 +31,7 @@ pub(crate) struct Full;
 pub(crate) struct Pool<'a> {
     text: &'a mut [MaybeUninit<u8>],
     strings: &'a mut [MaybeUninit<&'a [u8]>],
-    long: &'a OnceCell<Vec<u8>>,
+    long: &'a OnceCell<Zeroizing<Vec<u8>>>,
 }
 
 impl<'a> Room<'a> {
@@ -83,8 +84,8 @@ impl<'a> Pool<'a> {
 fn concatenated<'a>(
     bytes: usize,
     pieces: impl Iterator<Item = &'a [u8]>,
-) -> Result<Vec<u8>, sealcomb_status> {
-    let mut joined = Vec::new();
+) -> Result<Zeroizing<Vec<u8>>, sealcomb_status> {
+    let mut joined = Zeroizing::new(Vec::new());
     joined.try_reserve_exact(bytes).map_err(|_| SEALCOMB_ERROR_AAD_TOO_LONG)?;
     pieces.for_each(|piece| joined.extend_from_slice(piece));
     Ok(joined)

@@ -150,6 +150,41 @@ fn mac(algorithm: &Algorithm, number: u64, at_end: bool) {
     free(key);
 }
 
+/// Computes and verifies the tag of a message in two pieces, which are too long to be joined on the stack.
+fn long_mac(algorithm: &Algorithm, number: u64) {
+    let key = new_key(algorithm, &secret(number, algorithm.key_bytes, true), None);
+    let nonce = public(algorithm.nonce_bytes, true);
+    let pieces = [3000, 2000].map(|bytes| secret(number, bytes, true));
+    let parts: Vec<_> =
+        pieces.iter().map(|piece| sealcomb_iovec { data: piece.as_ptr(), bytes: piece.len() }).collect();
+    let mut tag = public(algorithm.tag_bytes, true);
+    let mut job = sealcomb_job {
+        size: size_of::<sealcomb_job>(),
+        key,
+        nonce: nonce.as_ptr(),
+        nonce_bytes: nonce.len(),
+        aad: ptr::null(),
+        aad_bytes: 0,
+        aad_parts: parts.as_ptr(),
+        aad_part_count: parts.len(),
+        input: ptr::null(),
+        input_bytes: 0,
+        output: ptr::null_mut(),
+        output_bytes: 0,
+        tag: tag.as_mut_ptr(),
+        tag_bytes: algorithm.tag_bytes,
+        written: MaybeUninit::new(0),
+        status: MaybeUninit::new(SEALCOMB_OK),
+        reserved: 0,
+    };
+    for call in [sealcomb_seal_batch, sealcomb_open_batch] {
+        // SAFETY: the job's buffers are live.
+        let status = in_arena(|| unsafe { call(&raw mut job, 1) });
+        assert_eq!(status, SEALCOMB_OK, "{algorithm:?}");
+    }
+    free(key);
+}
+
 /// Seals and opens a batch in place under two alternating keys, with additional data in pieces. Every third job is
 /// forged.
 fn batch(algorithm: &Algorithm, number: u64, count: usize) {
@@ -327,6 +362,11 @@ fn macs_leave_nothing_and_touch_nothing_else() {
         let work = |algorithm: &Algorithm, number| mac(algorithm, number, at_end);
         must_leave_nothing("a tag", |algorithm| algorithm.kind == Kind::Mac, work);
     }
+}
+
+#[test]
+fn macs_of_long_pieces_leave_nothing_and_touch_nothing_else() {
+    must_leave_nothing("a tag of pieces", |algorithm| algorithm.kind == Kind::Mac, long_mac);
 }
 
 #[test]
