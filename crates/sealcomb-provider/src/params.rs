@@ -27,6 +27,10 @@ pub(crate) static PIPELINED_GETTABLE: [Param; 11] =
     list(&[&KEY_AND_IV_BYTES, &IVS, &AEAD_VALUES, &PIPELINE_TAGS, &PIPELINE_VERDICTS]);
 pub(crate) static PIPELINED_SETTABLE: [Param; 8] = list(&[&KEY_AND_IV_BYTES, &AEAD_SETTINGS, &PIPELINE_TAGS]);
 
+/// GCM. As in OpenSSL, programs cannot set the size of its keys.
+pub(crate) static GCM_SETTABLE: [Param; 7] =
+    list(&[&[Param::number(c"ivlen")], &AEAD_SETTINGS, &PIPELINE_TAGS]);
+
 /// CBC and CTR.
 pub(crate) static PLAIN_GETTABLE: [Param; 8] = list(&[&KEY_AND_IV_BYTES, &IVS, &PADDING, &TLS_MAC]);
 pub(crate) static PLAIN_SETTABLE: [Param; 5] = list(&[&PADDING, &TLS_CBC]);

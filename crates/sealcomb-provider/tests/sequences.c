@@ -781,7 +781,9 @@ static void open_sealed(void) {
 }
 
 static void compare_lengths(void) {
-    int bytes[2];
+    int bytes[2], length = below(2) ? it.key_bytes : 8 * below(9);
+    for (int p = 0; p < 2; p++) bytes[p] = EVP_CIPHER_CTX_set_key_length(it.ctx[p], length) > 0;
+    if (bytes[0] != bytes[1]) fail("set the key length to %d: %d and %d", length, bytes[0], bytes[1]);
     for (int p = 0; p < 2; p++) bytes[p] = EVP_CIPHER_CTX_get_iv_length(it.ctx[p]);
     if (bytes[0] != bytes[1]) fail("IV lengths: %d and %d", bytes[0], bytes[1]);
     for (int p = 0; p < 2; p++) bytes[p] = EVP_CIPHER_CTX_get_tag_length(it.ctx[p]);
