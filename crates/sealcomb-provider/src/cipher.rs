@@ -260,13 +260,16 @@ unsafe extern "C" fn get_cipher_params<C: Cipher, const KEY_BYTES: usize>(params
 }
 
 extern "C" fn gettable_params(_: *mut c_void, _: *mut c_void) -> *const Param {
-    static LIST: [Param; 7] = [
+    static LIST: [Param; 10] = [
         Param::number(c"mode"),
         Param::number(c"keylen"),
         Param::number(c"ivlen"),
         Param::number(c"blocksize"),
         Param::number(c"aead"),
         Param::number(c"custom-iv"),
+        Param::number(c"cts"),
+        Param::number(c"tls-multi"),
+        Param::number(c"has-randkey"),
         Param::END,
     ];
     LIST.as_ptr()

@@ -232,8 +232,8 @@ impl Gcm {
 impl Cipher for Gcm {
     const INFO: cipher::Info =
         cipher::Info { mode: 0x6, block_bytes: 1, iv_bytes: 12, is_aead: true, has_own_iv: true };
-    const GETTABLE: &'static [Param] = &params::PIPELINED_GETTABLE;
-    const SETTABLE: &'static [Param] = &params::GCM_SETTABLE;
+    const GETTABLE: &'static [Param] = &params::RECORD_GETTABLE;
+    const SETTABLE: &'static [Param] = &params::RECORD_SETTABLE;
 
     fn new(key_bytes: usize) -> Self {
         Self {

@@ -46,8 +46,8 @@ impl GcmSiv {
 impl Cipher for GcmSiv {
     const INFO: cipher::Info =
         cipher::Info { mode: 0x10005, block_bytes: 1, iv_bytes: IV_BYTES, is_aead: true, has_own_iv: true };
-    const GETTABLE: &'static [Param] = &params::PIPELINED_GETTABLE;
-    const SETTABLE: &'static [Param] = &params::PIPELINED_SETTABLE;
+    const GETTABLE: &'static [Param] = &params::AEAD_GETTABLE;
+    const SETTABLE: &'static [Param] = &params::AEAD_SETTABLE;
 
     fn new(key_bytes: usize) -> Self {
         Self { base: Base::new(key_bytes, IV_BYTES), key: None }

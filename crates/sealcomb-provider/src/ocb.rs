@@ -85,8 +85,8 @@ impl Ocb {
 impl Cipher for Ocb {
     const INFO: cipher::Info =
         cipher::Info { mode: 0x10003, block_bytes: BLOCK, iv_bytes: 12, is_aead: true, has_own_iv: true };
-    const GETTABLE: &'static [Param] = &params::PIPELINED_GETTABLE;
-    const SETTABLE: &'static [Param] = &params::PIPELINED_SETTABLE;
+    const GETTABLE: &'static [Param] = &params::AEAD_GETTABLE;
+    const SETTABLE: &'static [Param] = &params::AEAD_SETTABLE;
 
     fn new(key_bytes: usize) -> Self {
         Self {

@@ -37,8 +37,8 @@ impl Siv {
 impl Cipher for Siv {
     const INFO: cipher::Info =
         cipher::Info { mode: 0x10004, block_bytes: 1, iv_bytes: 0, is_aead: true, has_own_iv: true };
-    const GETTABLE: &'static [Param] = &params::AEAD_GETTABLE;
-    const SETTABLE: &'static [Param] = &params::AEAD_SETTABLE;
+    const GETTABLE: &'static [Param] = &params::SIV_GETTABLE;
+    const SETTABLE: &'static [Param] = &params::SIV_SETTABLE;
 
     fn new(key_bytes: usize) -> Self {
         Self { base: Base::new(key_bytes, 0), key: None }

@@ -41,8 +41,8 @@ impl Cipher for Xts {
         is_aead: false,
         has_own_iv: true,
     };
-    const GETTABLE: &'static [Param] = &params::GETTABLE;
-    const SETTABLE: &'static [Param] = &params::SETTABLE;
+    const GETTABLE: &'static [Param] = &params::XTS_GETTABLE;
+    const SETTABLE: &'static [Param] = &params::XTS_SETTABLE;
 
     fn new(key_bytes: usize) -> Self {
         Self { key_bytes, encrypts: true, key: None, tweak: None }

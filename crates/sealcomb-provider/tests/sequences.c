@@ -1108,6 +1108,22 @@ static void compare_parameters(void) {
     }
 }
 
+/* Fails if this provider lists a parameter that OpenSSL's does not: it would have no effect. Those of pipelines are its
+ * own. */
+static void compare_list(const char *what, const OSSL_PARAM *theirs, const OSSL_PARAM *ours) {
+    for (; ours != NULL && ours->key != NULL; ours++) {
+        if (strncmp(ours->key, "pipeline-", 9) == 0) continue;
+        if (OSSL_PARAM_locate_const(theirs, ours->key) == NULL) fail("OpenSSL does not list %s as %s", ours->key, what);
+    }
+}
+
+static void compare_lists(EVP_CIPHER *const *cipher) {
+    note("%s\n", EVP_CIPHER_get0_name(cipher[OURS]));
+    compare_list("a property", EVP_CIPHER_gettable_params(cipher[THEIRS]), EVP_CIPHER_gettable_params(cipher[OURS]));
+    compare_list("gettable", EVP_CIPHER_gettable_ctx_params(cipher[THEIRS]), EVP_CIPHER_gettable_ctx_params(cipher[OURS]));
+    compare_list("settable", EVP_CIPHER_settable_ctx_params(cipher[THEIRS]), EVP_CIPHER_settable_ctx_params(cipher[OURS]));
+}
+
 /* EVP_Cipher returns as many bytes as it writes. (OpenSSL's OCB encrypts without the IV.) */
 static void check_ocb_by_cipher(void) {
     unsigned char in[50], out[2][80], tag[2][16];
@@ -1170,6 +1186,11 @@ int main(int count, char **arguments) {
     plain_fetch();
     for (int i = 0; i < 3; i++) fill(keys[i], sizeof keys[i]);
     compare_parameters();
+    for (int n = 0; n < 3; n++) {
+        for (int mode = 0; mode < 4; mode++) compare_lists(fetched[mode][n]);
+        for (int mode = 0; mode < 2; mode++) compare_lists(plain[mode][n]);
+    }
+    for (int n = 0; n < 2; n++) compare_lists(xts[n]);
     check_ocb_by_cipher();
     if (count > 2) {
         loud = 1;
