@@ -218,6 +218,14 @@ impl Cipher for Ccm {
         }
         Some(0)
     }
+
+    /// Sets the length of the message if there are no buffers. Calls for the end have a length of 0.
+    unsafe fn cipher(&mut self, buffers: Buffers) -> Option<usize> {
+        let is_length = buffers.input.is_null() && buffers.output.is_null() && buffers.count > 0;
+        // SAFETY: guaranteed by the caller.
+        unsafe { if is_length { self.update(buffers) } else { self.update_or_finish(buffers) } }?;
+        Some(buffers.count)
+    }
 }
 
 impl Mode for Ccm {
