@@ -145,13 +145,13 @@ impl Param {
         unsafe { bytes(self.data.cast(), self.data_size) }
     }
 
-    /// Returns the bytes of a UTF-8 string.
+    /// Returns the bytes of a UTF-8 string before its NUL, which some programs count in the size.
     pub(crate) fn characters(&self) -> Option<&[u8]> {
         if self.kind != UTF8_STRING {
             return None;
         }
         // SAFETY: OpenSSL guarantees `data_size` bytes of data.
-        unsafe { bytes(self.data.cast(), self.data_size) }
+        unsafe { bytes(self.data.cast(), self.data_size) }?.split(|byte| *byte == 0).next()
     }
 
     /// Returns the first `count` bytes of an octet string whose size is given as -1.

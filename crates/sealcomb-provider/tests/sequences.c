@@ -971,11 +971,11 @@ static void mac_sequence(void) {
         switch (operation) {
         case 0: case 1: {
             count = (size_t)(below(8) ? 16 + 8 * n : below(33));
-            size_t iv_count = (size_t)(below(2) ? 12 : 1 + below(16));
-            note("  init, key of %zu bytes\n", count);
+            size_t iv_count = (size_t)(below(2) ? 12 : 1 + below(16)), with_nul = (size_t)below(2);
+            note("  init, key of %zu bytes%s\n", count, with_nul ? ", name with NUL" : "");
             for (int p = 0; p < 2; p++) {
                 OSSL_PARAM params[5], *param = params;
-                *param++ = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_CIPHER, (char *)(uintptr_t)name, 0);
+                *param++ = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_CIPHER, (char *)(uintptr_t)name, strlen(name) + with_nul);
                 if (gmac) *param++ = OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_IV, iv, iv_count);
                 if (gmac) *param++ = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_PROPERTIES, p == OURS ? ours : theirs, 0);
                 *param = OSSL_PARAM_construct_end();
