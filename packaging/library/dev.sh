@@ -13,6 +13,11 @@ build_library() {
     install -D -m 644 "$TARGET/release/libsealcomb_provider.so" "$modules/sealcomb.so"
     install -D -m 644 crates/sealcomb-provider/sealcomb-provider.7 -t "$root/usr/share/man/man7"
     gzip -9n "$root/usr/share/man/man7/sealcomb-provider.7"
+    # The manual has the configuration.
+    install -d "$root/usr/share/doc/sealcomb-provider/examples"
+    awk '/^```ini$/ { on = 1; next } /^```$/ { on = 0 } on' docs/c.md \
+        >"$root/usr/share/doc/sealcomb-provider/examples/sealcomb.cnf"
+    install -D -m 644 crates/sealcomb-capi/examples/* -t "$root/usr/share/doc/libsealcomb-dev/examples"
     strip --strip-unneeded "$root/usr/lib/$triplet"/libsealcomb.so.*.*.* "$modules/sealcomb.so"
     strip --strip-debug "$root/usr/lib/$triplet/libsealcomb.a"
 }
@@ -85,15 +90,12 @@ build_library_packages() {
     build_library "$triplet" "$LIBRARY_OUT/all"
     build_library_tarball "$version" "$triplet"
     take libsealcomb0 "$libraries/libsealcomb.so.*"
-    take sealcomb-provider "$libraries/ossl-modules/sealcomb.so" usr/share/man/man7/sealcomb-provider.7.gz
+    take sealcomb-provider "$libraries/ossl-modules/sealcomb.so" usr/share/man/man7/sealcomb-provider.7.gz \
+        usr/share/doc/sealcomb-provider
     take libsealcomb-dev usr/include/sealcomb.h "$libraries/libsealcomb.so" "$libraries/libsealcomb.a" "$libraries/pkgconfig" \
-        usr/share/cmake usr/share/man/man3
+        usr/share/cmake usr/share/man/man3 usr/share/doc/libsealcomb-dev
     [[ -z $(find "$LIBRARY_OUT/all" -type f) ]] || { find "$LIBRARY_OUT/all" -type f; return 1; }
-    # The manual has the configuration, and the program that the test compiles.
-    mkdir -p "$LIBRARY_OUT"/sealcomb-provider/usr/share/doc/sealcomb-provider/examples
-    awk '/^```ini$/ { on = 1; next } /^```$/ { on = 0 } on' docs/c.md \
-        >"$LIBRARY_OUT/sealcomb-provider/usr/share/doc/sealcomb-provider/examples/sealcomb.cnf"
-    install -D -m 644 crates/sealcomb-capi/examples/* -t "$LIBRARY_OUT/libsealcomb-dev/usr/share/doc/libsealcomb-dev/examples"
+    # The program that the test compiles.
     awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' docs/c.md >"$LIBRARY_OUT/manual.c"
     describe_shared_library "$version" "$LIBRARY_OUT/libsealcomb0/$libraries/libsealcomb.so.$version"
     build_package libsealcomb0 "$version" "$triplet" \

@@ -58,8 +58,9 @@ check_encryption() {
         fail "the provider encrypts something else"
 }
 
+# check_provider FOLDER: uses the provider with the configuration in the folder, which is usr in the packages.
 check_provider() {
-    local configuration=/usr/share/doc/sealcomb-provider/examples/sealcomb.cnf
+    local configuration=$1/share/doc/sealcomb-provider/examples/sealcomb.cnf
     OPENSSL_CONF=$configuration openssl list -providers >/tmp/providers
     grep -q '^  sealcomb$' /tmp/providers || fail "OpenSSL does not load the provider: $(</tmp/providers)"
     check_encryption
@@ -87,7 +88,8 @@ check_tarball() {
     PKG_CONFIG_PATH=/tmp/unpacked/lib/pkgconfig compile_program -Wl,-rpath,/tmp/unpacked/lib
     prints '/tmp/unpacked/lib/libsealcomb' ldd shared || fail "the program has another library: $(ldd shared)"
     export OPENSSL_MODULES=/tmp/unpacked/lib/ossl-modules
-    check_encryption
+    check_provider /tmp/unpacked
+    [[ -s /tmp/unpacked/share/doc/libsealcomb-dev/examples/esp-ring.c ]] || fail "the tarball has no examples"
     MANPATH=/tmp/unpacked/share/man man --where sealcomb_burst_seal >/tmp/manual || [[ ! -x $(command -v man) ]] ||
         fail "the tarball has no manual pages"
 }
@@ -95,7 +97,7 @@ check_tarball() {
 dpkg --install "$FOLDER"/*.deb
 check_installed
 check_library
-check_provider
+check_provider /usr
 check_removed
 check_tarball
 echo "packages of the library: installed, used and purged; tarball: used"
