@@ -102,6 +102,34 @@ install_capi() {
     # The library must export exactly the header's functions, each with the library's version.
     diff <(sed -n 's/^[^*]*[ *]\(sealcomb_[a-z_]*\)(.*/\1@@libsealcomb.so.0.1/p' "$CAPI_PREFIX/include/sealcomb.h" | sort) \
         <(nm --dynamic --defined-only "$CAPI_PREFIX/lib/libsealcomb.so" | awk '$2 == "T" { print $3 }' | sort)
+    check_cmake_package
+}
+
+# finds_package PREFIX: whether CMake finds the package in the folder, and a target in it.
+finds_package() {
+    rm -rf "$CAPI/find"
+    mkdir -p "$CAPI/find"
+    {
+        printf 'cmake_minimum_required(VERSION 3.20)\nproject(find C)\nfind_package(sealcomb 0.1 REQUIRED)\n'
+        printf 'if(NOT TARGET sealcomb::sealcomb AND NOT TARGET sealcomb::static)\nmessage(SEND_ERROR "no target")\nendif()\n'
+    } >"$CAPI/find/CMakeLists.txt"
+    cmake -S "$CAPI/find" -B "$CAPI/find/build" -DCMAKE_PREFIX_PATH="$1" >"$CAPI/find/log" 2>&1
+}
+
+# CMake must find the package with either library, and not without both.
+check_cmake_package() {
+    local part=$CAPI/part
+    rm -rf "$part"
+    mkdir -p "$part/lib"
+    cp -R "$CAPI_PREFIX/include" "$CAPI_PREFIX/share" "$part"
+    if finds_package "$part" || ! grep -q 'Could NOT find sealcomb' "$CAPI/find/log"; then
+        echo "CMake finds a package without libraries" >&2
+        return 1
+    fi
+    cp "$CAPI_PREFIX/lib/libsealcomb.a" "$part/lib"
+    finds_package "$part" || { cat "$CAPI/find/log"; return 1; }
+    mv "$part/lib/libsealcomb.a" "$part/lib/libsealcomb.so"
+    finds_package "$part" || { cat "$CAPI/find/log"; return 1; }
 }
 
 # Type-checks the library for macOS, where it is not tested.

@@ -11,8 +11,16 @@ foreach(_sealcomb_kind shared static)
         NO_DEFAULT_PATH NO_CACHE)
 endforeach()
 
+# One of the two suffices.
+set(_sealcomb_library "${_sealcomb_shared}")
+if(NOT _sealcomb_library)
+    set(_sealcomb_library "${_sealcomb_static}")
+endif()
+
 include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(sealcomb REQUIRED_VARS _sealcomb_include VERSION_VAR sealcomb_VERSION)
+find_package_handle_standard_args(sealcomb
+    REQUIRED_VARS _sealcomb_library _sealcomb_include
+    VERSION_VAR sealcomb_VERSION)
 
 if(sealcomb_FOUND AND _sealcomb_shared AND NOT TARGET sealcomb::sealcomb)
     add_library(sealcomb::sealcomb SHARED IMPORTED)
