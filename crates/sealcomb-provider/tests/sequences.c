@@ -41,6 +41,7 @@ enum { THEIRS, OURS, MAX_BYTES = 20000, BUFFER = MAX_BYTES + 64, CALLS = 24 };
     X(CCM_AAD, "CCM, rejected: additional data in pieces (OpenSSL authenticates only the last one)") \
     X(CCM_USED_IV, "CCM, rejected: a second message under an IV") \
     X(SIV_LATE, "SIV, rejected: associated data after the message") \
+    X(SIV_IV, "SIV, rejected: an IV length (OpenSSL ignores it, and the IV)") \
     X(XTS_EQUAL, "XTS, rejected: decrypting under a key with equal halves") \
     X(XTS_DIRECTION, "XTS, rejected: a new direction without a key (OpenSSL continues in the previous one)") \
     X(CBC_DIRECTION, "CBC, rejected: a new direction without a key (OpenSSL uses the key as expanded for the other one)") \
@@ -524,10 +525,9 @@ static void set_tag(void) {
 
 static void set_iv_length(void) {
     int bytes = it.mode == GCM ? (below(2) ? 12 : below(5) ? 1 + below(20) : below(140)) : below(3) ? 7 + below(7) : below(18), r[2];
-    if (it.mode == SIV) return;
     note("  IVs of %d bytes\n", bytes);
     for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_IVLEN, bytes, NULL);
-    if (outcome("IV length", r[0], r[1], NONE) <= 0 || bytes == it.iv_bytes) return;
+    if (outcome("IV length", r[0], r[1], it.mode == SIV && bytes > 0 ? SIV_IV : NONE) <= 0 || bytes == it.iv_bytes) return;
     it.iv_bytes = bytes;
     if (it.mode == CCM) {
         /* OpenSSL 3.0 keeps the IV although its length is now wrong; later versions do not. */
