@@ -51,8 +51,8 @@ impl Progress for Cbc {
         *self = Self::new(iv.unwrap_or(self.chain));
     }
 
-    fn next_iv(&self) -> [u8; BLOCK] {
-        self.chain
+    fn next_iv(&mut self) -> &[u8; BLOCK] {
+        &self.chain
     }
 
     fn can_take(&self, way: Way, buffers: &Buffers) -> bool {

@@ -17,6 +17,8 @@ pub(crate) struct Ctr {
     used: usize,
     /// The keystream of this counter block, from the first piece on that begins within it.
     keystream: Option<Zeroizing<[u8; BLOCK]>>,
+    /// The next counter block, when it was last asked for within a block.
+    next: [u8; BLOCK],
 }
 
 impl Ctr {
@@ -62,7 +64,7 @@ impl Progress for Ctr {
     const IS_SYMMETRIC: bool = true;
 
     fn new(iv: [u8; BLOCK]) -> Self {
-        Self { counter: iv, used: 0, keystream: None }
+        Self { counter: iv, used: 0, keystream: None, next: iv }
     }
 
     /// Continues with the next counter block.
@@ -70,10 +72,12 @@ impl Progress for Ctr {
         self.skip_block();
     }
 
-    fn next_iv(&self) -> [u8; BLOCK] {
-        let mut next = self.clone();
-        next.skip_block();
-        next.counter
+    fn next_iv(&mut self) -> &[u8; BLOCK] {
+        if self.used == 0 {
+            return &self.counter;
+        }
+        self.next = u128::from_be_bytes(self.counter).wrapping_add(1).to_be_bytes();
+        &self.next
     }
 
     fn used_in_block(&self) -> usize {

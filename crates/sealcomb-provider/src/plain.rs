@@ -50,8 +50,8 @@ pub(crate) trait Progress: AsRef<[u8]> + Clone {
     /// Begins a message without a new IV, given the previous one if it was ever set.
     fn restart(&mut self, iv: Option<[u8; BLOCK]>);
 
-    /// Returns the parameter `updated-iv`.
-    fn next_iv(&self) -> [u8; BLOCK];
+    /// Returns the parameter `updated-iv`, to which programs can keep a pointer.
+    fn next_iv(&mut self) -> &[u8; BLOCK];
 
     /// Returns the parameter `num`: how many bytes of the current block of keystream are used.
     fn used_in_block(&self) -> usize {
@@ -92,8 +92,9 @@ pub(crate) struct Plain<P> {
     key_bytes: usize,
     way: Way,
     key: Option<Arc<Key>>,
-    /// The IV of the last init that had one.
-    iv: Option<[u8; BLOCK]>,
+    /// The IV of the last init that had one, to which programs can keep a pointer; before that, zeros.
+    iv: [u8; BLOCK],
+    has_iv: bool,
     message: P,
     records: Records,
     /// The parameter `num` of CBC, which has no effect.
@@ -163,7 +164,8 @@ impl<P: Progress> Cipher for Plain<P> {
             key_bytes,
             way: Way { encrypts: true, pads: true },
             key: None,
-            iv: None,
+            iv: [0; BLOCK],
+            has_iv: false,
             message: P::new([0; BLOCK]),
             records: Records::default(),
             unused_number: 0,
@@ -179,11 +181,11 @@ impl<P: Progress> Cipher for Plain<P> {
         self.unused_number = 0;
         match iv {
             Some(iv) => {
-                let iv = iv.try_into().ok()?;
-                self.iv = Some(iv);
-                self.message = P::new(iv);
+                self.iv = iv.try_into().ok()?;
+                self.has_iv = true;
+                self.message = P::new(self.iv);
             }
-            None => self.message.restart(self.iv),
+            None => self.message.restart(self.has_iv.then_some(self.iv)),
         }
         if let Some(key) = key {
             self.key = Some(cipher::key(P::ID, key, self.key_bytes)?);
@@ -245,8 +247,8 @@ impl<P: Progress> Context for Plain<P> {
             b"ivlen" => param.set_number(BLOCK),
             b"padding" => param.set_number(self.way.pads.into()),
             b"num" => param.set_number(self.unused_number + self.message.used_in_block()),
-            b"iv" => param.set_iv(&self.iv.unwrap_or_default()),
-            b"updated-iv" => param.set_iv(&self.message.next_iv()),
+            b"iv" => param.set_iv(&self.iv),
+            b"updated-iv" => param.set_iv(self.message.next_iv()),
             b"tls-mac" => self.records.get_mac(param),
             _ => true,
         }
