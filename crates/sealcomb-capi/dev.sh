@@ -64,7 +64,6 @@ install_library() {
     install -m 755 "$TARGET/release/libsealcomb_capi.so" "$root/$lib/libsealcomb.so.$version"
     ln -sf "libsealcomb.so.$version" "$root/$lib/$soname"
     ln -sf "libsealcomb.so.$version" "$root/$lib/libsealcomb.so"
-    tools/capi_man.py crates/sealcomb-capi/include/sealcomb.h "$root/share/man/man3" >"$log"
     cat >"$root/$lib/pkgconfig/sealcomb.pc" <<PC
 prefix=$prefix
 exec_prefix=\${prefix}
@@ -78,6 +77,11 @@ Libs: -L\${libdir} -lsealcomb
 Cflags: -I\${includedir}
 Libs.private: $private
 PC
+    if command -v python3 >/dev/null; then
+        tools/capi_man.py crates/sealcomb-capi/include/sealcomb.h "$root/share/man/man3" >"$log"
+    else
+        echo "no manual pages were installed: they require Python 3" >&2
+    fi
 }
 
 # Compares the installed files and the soname with those of cargo-c.
