@@ -521,7 +521,8 @@ impl sealcomb_burst {
                 tag: if tag_follows {
                     data.wrapping_add(bytes)
                 } else {
-                    self.tags.wrapping_add(index * self.tag_stride)
+                    // Without `tags`, the stride may be any number, and nothing uses the result.
+                    self.tags.wrapping_add(index.wrapping_mul(self.tag_stride))
                 },
                 tag_bytes: self.tag_bytes,
             }

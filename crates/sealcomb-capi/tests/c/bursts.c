@@ -44,7 +44,8 @@ static sealcomb_burst make(size_t count, const sealcomb_key *key, layout where) 
     burst.nonce_stride = where == PACKED ? sizeof packed_nonces[0] : sizeof nonces[0];
     burst.tags = where == FOLLOWS ? NULL : where == PACKED ? packed_tags[0] : tags[0];
     burst.tag_bytes = TAG;
-    burst.tag_stride = where == PACKED ? sizeof packed_tags[0] : sizeof tags[0];
+    /* Ignored if the tags follow. */
+    burst.tag_stride = where == FOLLOWS ? SIZE_MAX : where == PACKED ? sizeof packed_tags[0] : sizeof tags[0];
     burst.statuses = statuses;
     return burst;
 }
