@@ -257,13 +257,22 @@ impl Param {
 
     /// Sets a pointer to bytes of the context. Returns whether the parameter takes one.
     pub(crate) fn set_pointer(&mut self, bytes: &[u8]) -> bool {
+        self.set_address(bytes.as_ptr(), bytes.len())
+    }
+
+    /// Sets a NULL pointer. Returns whether the parameter takes one.
+    pub(crate) fn set_null(&mut self) -> bool {
+        self.set_address(ptr::null(), 0)
+    }
+
+    fn set_address(&mut self, address: *const u8, count: usize) -> bool {
         if self.kind != OCTET_PTR {
             return false;
         }
-        self.return_size = bytes.len();
+        self.return_size = count;
         if !self.data.is_null() {
             // SAFETY: the data of a pointer parameter is space for a pointer.
-            unsafe { self.data.cast::<*const u8>().write_unaligned(bytes.as_ptr()) };
+            unsafe { self.data.cast::<*const u8>().write_unaligned(address) };
         }
         true
     }

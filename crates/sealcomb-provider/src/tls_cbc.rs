@@ -56,9 +56,13 @@ impl Records {
         Some(())
     }
 
-    /// Sets a pointer to the MAC of the last record.
+    /// Sets a pointer to the MAC of the last record; NULL if there is none. For DTLS, libssl also asks for it with
+    /// encrypt-then-MAC.
     pub(crate) fn get_mac(&self, param: &mut Param) -> bool {
-        self.mac.as_ref().is_some_and(|mac| param.set_pointer(mac))
+        match &self.mac {
+            Some(mac) => param.set_pointer(mac),
+            None => param.set_null(),
+        }
     }
 
     /// Returns whether the version of TLS is one whose records can be processed.

@@ -213,12 +213,13 @@ static int crypt_record(EVP_CIPHER *const *cipher, int encrypts, unsigned versio
         memcpy(record, data[1], (size_t)(encrypts ? n[0] : count));
         records++;
     }
+    for (int p = 0; p < 2; p++) {
+        OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_ptr(OSSL_CIPHER_PARAM_TLS_MAC, (void **)&macs[p], mac_bytes), OSSL_PARAM_construct_end()};
+        r[p] = EVP_CIPHER_CTX_get_params(ctx[p], params);
+        if (both && (!r[p] || (macs[p] != NULL) != (!encrypts && mac_bytes > 0))) fail("cannot read the MAC, or that there is none");
+    }
     if (both && !encrypts && mac_bytes > 0) {
         int whole = count - (version == 0x301 ? 0 : 16) - (int)mac_bytes;
-        for (int p = 0; p < 2; p++) {
-            OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_ptr(OSSL_CIPHER_PARAM_TLS_MAC, (void **)&macs[p], mac_bytes), OSSL_PARAM_construct_end()};
-            if (!EVP_CIPHER_CTX_get_params(ctx[p], params) || macs[p] == NULL) fail("cannot read the MAC");
-        }
         int same = memcmp(macs[0], macs[1], mac_bytes) == 0;
         if (same != (n[0] < whole)) fail("the MACs %s", same ? "are equal after wrong padding" : "differ");
         if (same && memcmp(macs[1], record + (version == 0x301 ? 0 : 16) + n[1], mac_bytes) != 0) fail("the MAC is not that of the record");

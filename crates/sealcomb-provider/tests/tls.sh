@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests TLS between OpenSSL's s_server and s_client, with the provider in the server, the client, or both. In TLS 1.2,
-# no explicit nonce may repeat, and a record with a flipped bit must be rejected.
+# Tests TLS and DTLS between OpenSSL's s_server and s_client, with the provider in the server, the client, or both. In
+# TLS 1.2, no explicit nonce may repeat, and a record with a flipped bit must be rejected.
 # usage: tls.sh FOLDER-WITH-sealcomb.so
 set -euo pipefail
 
@@ -20,13 +20,18 @@ awk '/^```ini$/ { on = 1; next } /^```$/ { on = 0 } on' "$manual" >ours.cnf
 openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost \
     -addext subjectAltName=DNS:localhost 2>/dev/null
 head -c 3000000 /dev/urandom >file
+seq 200 >lines
+mkfifo input
 
-# serve CONFIGURATION OPTION...: starts s_server on a free port.
+# serve CONFIGURATION OPTION...: starts s_server on a free port. With DTLS, it prints what it receives, until its
+# standard input ends.
 serve() {
-    local configuration=$1 i
+    local configuration=$1 i files=(-WWW)
     shift
+    [[ $* != *-dtls* ]] || files=()
     : >server.log
-    OPENSSL_CONF=$configuration openssl s_server -accept 127.0.0.1:0 -cert cert.pem -key key.pem -WWW "$@" >server.log 2>&1 &
+    OPENSSL_CONF=$configuration openssl s_server -accept 127.0.0.1:0 -cert cert.pem -key key.pem "${files[@]}" "$@" \
+        <>input >server.log 2>&1 &
     server=$!
     for ((i = 0; i < 100; i++)); do
         port=$(sed -n 's/^ACCEPT .*:\([0-9]*\)$/\1/p' server.log)
@@ -50,6 +55,20 @@ fetch() {
     printf 'GET /file HTTP/1.0\r\n\r\n' |
         OPENSSL_CONF=$configuration timeout 60 openssl s_client -quiet -ign_eof -connect "127.0.0.1:$port" -CAfile cert.pem \
             -verify_return_error "$@" 2>client.log | tail -c 3000000 | cmp - file
+}
+
+# send_datagrams CONFIGURATION OPTION...: sends lines with s_client by DTLS, and waits for the server to print them.
+send_datagrams() {
+    local configuration=$1 i
+    shift
+    { cat lines && sleep 0.2; } | OPENSSL_CONF=$configuration timeout 60 openssl s_client -connect "127.0.0.1:$port" \
+        -CAfile cert.pem -verify_return_error "$@" >client.log 2>&1 || true
+    for ((i = 0; i < 100; i++)); do
+        ! grep -Fxq "$(tail -n 1 lines)" server.log || return 0
+        sleep 0.05
+    done
+    cat client.log server.log >&2
+    return 1
 }
 
 # through_proxy OPTION...: starts the proxy in front of the server; later connections use it.
@@ -106,6 +125,19 @@ for suite in "-tls1_3 -ciphersuites TLS_AES_128_GCM_SHA256" "-tls1_3 -ciphersuit
         fetch "$of_client.cnf" "${options[@]}"
         stop
         echo "${options[-1]}: server $of_server, client $of_client"
+    done
+done
+
+for suite in "-dtls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256" "-dtls1_2 -cipher AES128-CCM" \
+    "-dtls1_2 -cipher ECDHE-RSA-AES128-SHA256" "-dtls1_2 -no_etm -cipher ECDHE-RSA-AES256-SHA384" \
+    "-dtls1 -cipher AES256-SHA:@SECLEVEL=0"; do
+    read -ra options <<<"$suite"
+    for pair in "ours theirs" "theirs ours" "ours ours"; do
+        read -r of_server of_client <<<"$pair"
+        serve "$of_server.cnf" "${options[@]}"
+        send_datagrams "$of_client.cnf" "${options[@]}"
+        stop
+        echo "${options[0]}, ${options[-1]}: server $of_server, client $of_client"
     done
 done
 
