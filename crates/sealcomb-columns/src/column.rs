@@ -366,7 +366,7 @@ impl OpenedLeaf<'_> {
     fn open(&self, forged: Forged, threads: Threads<'_>) -> Result<(Field, Vec<ArrayRef>, usize), Error> {
         let is_large = self.leaf.is_large()
             || matches!(self.storage, Storage::Bytes { large: true } | Storage::Text { large: true })
-            || large(&self.chunks, 0, |value| self.length(value));
+            || large(&self.chunks, self.storage.width().unwrap_or(0), |value| self.length(value));
         let unopened = Unopened::new(forged, self.leaf, self.keyset);
         let (arrays, count) = if is_large {
             self.opened::<i64>(unopened, threads)?

@@ -309,6 +309,16 @@ fn a_value_of_another_width_is_an_error_or_a_null() {
 }
 
 #[test]
+fn nulls_of_wide_types_open_beyond_the_reach_of_32_bit_offsets() {
+    // Nothing touches the memory of the result.
+    let sealed = column(new_null_array(&DataType::Binary, 2200));
+    let wide = DataType::FixedSizeBinary(1_000_000);
+    let opened = opened(&sealed, &keyset("random"), Some(wide.clone())).unwrap();
+    let array = &opened.chunks[0];
+    assert_eq!((array.data_type(), array.len(), array.null_count()), (&wide, 2200, 2200));
+}
+
+#[test]
 fn a_byte_that_is_no_boolean_is_an_error() {
     let keyset = keyset("random");
     let array: ArrayRef = Arc::new(BinaryArray::from(vec![Some(&[1][..]), None, Some(&[2])]));
