@@ -38,6 +38,7 @@ has_disk_tools() { has_all nbdcopy nbdkit qemu-img && PATH=$PATH:/sbin:/usr/sbin
 has_namespaces() { ((EUID == 0)) && has_all ip ping faketime && unshare --net true 2>/dev/null; }
 
 prerequisite cc "binutils gcc g++ libc6-dev make pkg-config" "has_all cc c++ make objdump pkg-config"
+prerequisite python3 python3 "has_all python3"
 prerequisite openssl "libssl-dev pkg-config" "pkg-config --exists openssl"
 prerequisite ipsec-mb libipsec-mb-dev "test -e /usr/include/intel-ipsec-mb.h"
 prerequisite valgrind valgrind "has_all valgrind"

@@ -70,6 +70,14 @@ class Table(unittest.TestCase):
             if "python" in SUITES[row[0]] or row[0].startswith("Python:"):
                 self.assertLessEqual({"cc", "python3-venv"}, set(row[2].split()), row[0])
 
+    def test_every_step_that_runs_a_script_of_python_needs_it(self):
+        functions = re.findall(r"^(\w+)\(\) \{([^\n]*\}\n|\n.*?^\}\n)", RECIPES, re.MULTILINE | re.DOTALL)
+        scripts = {name for name, body in functions if re.search(r"\.py\b|\bpython3 ", body)}
+        rows = [row for row in ROWS if row[4].split()[0] in scripts]
+        self.assertGreater(len(rows), 15)
+        for row in rows:
+            self.assertTrue({"python3", "python3-venv", ".venv"} & set(row[2].split()), row[0])
+
     def test_every_step_has_an_area_and_every_area_a_step(self):
         used = {area for row in ROWS for area in row[3].split()}
         self.assertEqual(used, set(AREAS) - {"everything"})
