@@ -133,14 +133,11 @@ impl Sealer {
         if frame[ADDRESS_BYTES..HEADER_BYTES] == EAPOL {
             return Err(Unsealed::Uncontrolled);
         }
-        if !self.senders.iter().any(|Sender { sa, .. }| protects(sa, frame)) {
-            return Err(Unsealed::Unprotected);
-        }
-        if record.original > MAX_FRAME_BYTES {
-            return Err(Unsealed::TooLong);
-        }
-        if record.is_clipped() {
-            return Err(Unsealed::Clipped);
+        let too_long = (record.original > MAX_FRAME_BYTES).then_some(Unsealed::TooLong);
+        if let Some(cause) = too_long.or(record.is_clipped().then_some(Unsealed::Clipped)) {
+            // The frame is not lost if its addresses show that no association protects it.
+            let is_protected = self.senders.iter().any(|Sender { sa, .. }| protects(sa, frame));
+            return Err(if is_protected { cause } else { Unsealed::Unprotected });
         }
         let mut why = Unsealed::Unprotected;
         for (i, Sender { sa, numbers }) in self.senders.iter_mut().enumerate() {
