@@ -66,6 +66,13 @@ impl<'a> Fields<'a> {
         self.find(name).map_or(self.at, |value| value.span().start)
     }
 
+    /// Reports a field that has no effect without another one.
+    pub(crate) fn require_other(&self, name: &str, other: &str, errors: &mut Errors) {
+        if self.has(name) && !self.has(other) {
+            errors.add(self.place(name), format_args!("`{name}` requires `{other}`"));
+        }
+    }
+
     /// Marks a field as known.
     pub(crate) fn know(&mut self, name: &'static str) {
         if !self.known.contains(&name) {

@@ -64,9 +64,7 @@ impl Reader<'_> {
             ("listen-cert", "listen"),
             ("listen-token", "listen"),
         ] {
-            if root.has(name) && !root.has(other) {
-                self.errors.add(root.place(name), format_args!("`{name}` requires `{other}`"));
-            }
+            root.require_other(name, other, self.errors);
         }
         Some(ListenTls { cert: cert?.to_vec(), key: key? })
     }

@@ -580,9 +580,7 @@ impl Reader<'_> {
             self.errors,
         );
         for name in ["route-mtu", "route-table"] {
-            if fields.has(name) && !fields.has("routes") {
-                self.errors.add(fields.place(name), format_args!("`{name}` requires `routes`"));
-            }
+            fields.require_other(name, "routes", self.errors);
         }
         let route_mtu = fields.number("route-mtu", 576, 65_535, self.errors).map(|mtu| mtu as u16);
         let route_table = fields.number("route-table", 1, u32::MAX.into(), self.errors).map(|id| id as u32);
