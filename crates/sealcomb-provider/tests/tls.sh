@@ -71,6 +71,19 @@ send_datagrams() {
     return 1
 }
 
+# connect_in_pairs CLIENT OPTION...: runs the function CLIENT with the provider at the server, at the client, and at both.
+connect_in_pairs() {
+    local client=$1 pair of_server of_client
+    shift
+    for pair in "ours theirs" "theirs ours" "ours ours"; do
+        read -r of_server of_client <<<"$pair"
+        serve "$of_server.cnf" "$@"
+        "$client" "$of_client.cnf" "$@"
+        stop
+        echo "$1, ${*: -1}: server $of_server, client $of_client"
+    done
+}
+
 # through_proxy OPTION...: starts the proxy in front of the server; later connections use it.
 through_proxy() {
     local i
@@ -119,26 +132,14 @@ for suite in "-tls1_3 -ciphersuites TLS_AES_128_GCM_SHA256" "-tls1_3 -ciphersuit
     "-tls1_2 -cipher ECDHE-RSA-AES128-SHA256" "-tls1_2 -no_etm -cipher ECDHE-RSA-AES256-SHA384" \
     "-tls1 -cipher AES256-SHA:@SECLEVEL=0"; do
     read -ra options <<<"$suite"
-    for pair in "ours theirs" "theirs ours" "ours ours"; do
-        read -r of_server of_client <<<"$pair"
-        serve "$of_server.cnf" "${options[@]}"
-        fetch "$of_client.cnf" "${options[@]}"
-        stop
-        echo "${options[-1]}: server $of_server, client $of_client"
-    done
+    connect_in_pairs fetch "${options[@]}"
 done
 
 for suite in "-dtls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256" "-dtls1_2 -cipher AES128-CCM" \
     "-dtls1_2 -cipher ECDHE-RSA-AES128-SHA256" "-dtls1_2 -no_etm -cipher ECDHE-RSA-AES256-SHA384" \
     "-dtls1 -cipher AES256-SHA:@SECLEVEL=0"; do
     read -ra options <<<"$suite"
-    for pair in "ours theirs" "theirs ours" "ours ours"; do
-        read -r of_server of_client <<<"$pair"
-        serve "$of_server.cnf" "${options[@]}"
-        send_datagrams "$of_client.cnf" "${options[@]}"
-        stop
-        echo "${options[0]}, ${options[-1]}: server $of_server, client $of_client"
-    done
+    connect_in_pairs send_datagrams "${options[@]}"
 done
 
 for suite in "-cipher ECDHE-RSA-AES128-GCM-SHA256" "-cipher AES256-GCM-SHA384" "-cipher AES128-CCM" "-cipher AES256-CCM8:@SECLEVEL=0" \
