@@ -102,12 +102,9 @@ def algorithms(study: dict) -> list[str]:
     return [name for name in ids if name.startswith(f"{MEASURED}-") and name not in left_out]
 
 
-def condensed(study: dict, digest: str, *, part: bool = False) -> dict:
-    """Returns the part of a study that the tables need. `part` is for a study of some of the algorithms."""
+def condensed(study: dict, digest: str) -> dict:
+    """Returns the part of a study that the tables need."""
     shown = algorithms(study)
-    missing = set(README_ALGORITHMS) - set(shown)
-    if missing and not part:
-        sys.exit(f"the study lacks {', '.join(sorted(missing))}")
     kept = ("algorithm", "backend", "schedule", "lengths", "cpb", "bound_cpb")
     results = [
         {name: rounded(result[name]) if isinstance(result[name], float) else result[name] for name in kept}
@@ -148,6 +145,17 @@ def written(study: dict) -> str:
     return text + "\n"
 
 
+def results_of(study: dict) -> dict[tuple, dict]:
+    """Returns the results of a study by algorithm, backend, schedule and lengths."""
+    names = ("algorithm", "backend", "schedule", "lengths")
+    return {tuple(result[name] for name in names): result for result in study["results"]}
+
+
+def figures_of(study: dict) -> dict[tuple, float]:
+    """Returns the cycles per byte of each result."""
+    return {name: result["cpb"] for name, result in results_of(study).items()}
+
+
 def study_once(root: Path, target: Path | None = None, modes: str = MEASURED) -> dict:
     environment = {name: value for name, value in os.environ.items() if name != "SEALCOMB_BACKEND"}
     if target:
@@ -161,7 +169,11 @@ def study_once(root: Path, target: Path | None = None, modes: str = MEASURED) ->
             env=environment,
             stdout=subprocess.DEVNULL,
         )
-        return json.loads(file.read_text())
+        study = json.loads(file.read_text())
+    missing = set(README_ALGORITHMS) - set(algorithms(study))
+    if modes == MEASURED and missing:
+        sys.exit(f"the study lacks {', '.join(sorted(missing))}")
+    return study
 
 
 def fastest(studies: list[dict]) -> dict:
@@ -198,14 +210,6 @@ def git(root: Path, *words: str | Path) -> None:
     subprocess.run(["git", "-C", root, *words], check=True, stdout=subprocess.DEVNULL)
 
 
-def figures_of(study: dict) -> dict[tuple, float]:
-    """Returns the cycles per byte of each figure, by algorithm, backend, schedule and lengths."""
-    return {
-        (result["algorithm"], result["backend"], result["schedule"], result["lengths"]): result["cpb"]
-        for result in study["results"]
-    }
-
-
 def compare(root: Path, revision: str) -> None:
     """Notes in the study that the kernels are as fast as those it measured, which are those of `revision`."""
     require_idle_machine()
@@ -229,7 +233,7 @@ def compare(root: Path, revision: str) -> None:
                     break
                 print(f"studied again: {', '.join(again)}", flush=True)
                 for tree, best in zip(trees, (before, after), strict=True):
-                    part = condensed(study_once(*tree, ",".join(again)), digest, part=True)
+                    part = condensed(study_once(*tree, ",".join(again)), digest)
                     for name, cpb in figures_of(part).items():
                         best[name] = min(best[name], cpb)
         finally:
@@ -264,10 +268,7 @@ class Figures:
     def __init__(self, study: dict) -> None:
         self.study = study
         self.here = study["machine"]["backend"]
-        self.results = {
-            (result["algorithm"], result["backend"], result["schedule"], result["lengths"]): result
-            for result in study["results"]
-        }
+        self.results = results_of(study)
         self.backends = [backend for backend in BACKENDS if any(key[1] == backend for key in self.results)]
 
     def cell(self, algorithm: str, backend: str, lengths: int | str, schedule: str = "auto") -> dict:
