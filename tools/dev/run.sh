@@ -111,7 +111,8 @@ changed_since() {
 
 # ---- steps
 
-DONE=() # "CPU WALL TITLE" of each step that ran
+DONE=()   # "CPU WALL TITLE" of each step that ran
+FAILED=() # titles of the steps that failed
 
 # cpu_seconds: writes the CPU seconds of all commands so far to $NOTES/cpu.
 cpu_seconds() {
@@ -121,7 +122,7 @@ cpu_seconds() {
         "$NOTES/times" >"$NOTES/cpu"
 }
 
-# step TITLE COMMAND...: prints a heading, runs the command, and records its cost. Exits if the command fails.
+# step TITLE COMMAND...: prints a heading, runs the command, and records its cost and whether it failed.
 step() {
     local title=$1 start=$SECONDS status=0 before
     shift
@@ -136,9 +137,11 @@ step() {
     cpu_seconds
     DONE+=("$(awk -v a="$before" -v b="$(<"$NOTES/cpu")" 'BEGIN { printf "%.1f", b - a }') $((SECONDS - start)) $title")
     if ((status != 0)); then
-        report_costs
-        printf '\nfailed: %s (exit status %d)\n' "$title" "$status" >&2
-        exit 1
+        FAILED+=("$title")
+        printf 'failed: %s (exit status %d)\n' "$title" "$status" >&2
+        # The user has interrupted the command, and thereby the run.
+        ((status != 130)) || exit 130
+        return
     fi
     printf -- '-- %s: %d s\n' "$title" $((SECONDS - start))
 }
@@ -157,7 +160,7 @@ discard() {
     done
 }
 
-# skip WHAT WHY: records that a check cannot run here. In CI, that is a failure.
+# skip WHAT WHY: records that a check cannot run here. In CI, this fails.
 skip() {
     printf 'SKIPPED: %s: %s\n' "$1" "$2"
     printf '%s: %s\n' "$1" "$2" >>"$SKIPPED"
@@ -253,7 +256,7 @@ run_suite() {
             found=1
             [[ -z $since ]] || affected "$title" || continue
             wanted[$part]+="$title"$'\n'
-            read -ra missing <<<"${NEEDS[$title]}"
+            read -ra missing <<<"${NEEDS[$title]//\?/}"
             needs+=("${missing[@]}")
         done
     done
@@ -262,7 +265,10 @@ run_suite() {
         exit 2
     fi
     : >"$SKIPPED"
-    [[ -n $plan ]] || step "set-up" setup_for "${needs[@]}"
+    if [[ -z $plan ]]; then
+        step "set-up" setup_for "${needs[@]}"
+        ((${#FAILED[@]} == 0)) || conclude "$suite"
+    fi
     find_missing "$plan" "${needs[@]}"
     for part in "$suite" "${PARTS[@]/#/$suite:}"; do
         [[ -n ${wanted[$part]:-} ]] || continue
@@ -283,10 +289,10 @@ run_suite() {
 run_step() {
     local need missing=()
     for need in ${NEEDS[$1]}; do
-        [[ -z ${MISSING[$need]:-} ]] || missing+=("$need")
+        [[ -z ${MISSING[$need]:-} || $need == '?'* ]] || missing+=("$need")
     done
     if ((${#missing[@]})); then
-        skip "$1" "needs ${missing[*]}" || exit 1
+        skip "$1" "needs ${missing[*]}" || FAILED+=("$1")
     elif [[ -n $2 ]]; then
         echo "$1"
     else
@@ -295,7 +301,7 @@ run_step() {
     fi
 }
 
-# conclude SUITE: prints what the suite cost and what it left out.
+# conclude SUITE: prints what the suite cost, what it left out and what failed. Exits.
 conclude() {
     report_costs
     if ((${#LEFT[@]})); then
@@ -305,8 +311,14 @@ conclude() {
         printf '\nskipped:\n'
         sed 's/^/  /' "$SKIPPED"
     fi
+    if ((${#FAILED[@]})); then
+        printf '\nfailed:\n'
+        printf '  %s\n' "${FAILED[@]}"
+        exit 1
+    fi
     case $1 in
         test | ci) printf '\nall checks passed\n' ;;
         *) printf '\nall checks of %s passed\n' "$1" ;;
     esac
+    exit 0
 }

@@ -62,7 +62,7 @@ class Table(unittest.TestCase):
 
     def test_every_need_is_a_prerequisite(self):
         known = set(re.findall(r"^prerequisite (\S+)", RECIPES, re.MULTILINE))
-        self.assertLessEqual({need for row in ROWS for need in row[2].split()}, known)
+        self.assertLessEqual({need for row in ROWS for need in row[2].replace("?", "").split()}, known)
 
     def test_every_step_of_python_needs_a_compiler_and_virtual_environments(self):
         """Otherwise `./dev python` fails on a new machine, where set-up installs only what steps need."""
@@ -165,10 +165,14 @@ class Parts(unittest.TestCase):
                 )
             )
             with (root / "tools/dev/run.sh").open("a") as recipes:
-                recipes.write(f'mark() {{ echo "$1" >>{steps}; [[ $1 != "${{FAILS:-}}" ]]; }}\n')
+                recipes.write(
+                    f'mark() {{ echo "$1" >>{steps}; [[ $1 != "${{INTERRUPTED:-}}" ]] || exit 130; '
+                    '[[ " ${FAILS:-} " != *" $1 "* ]]; }\n'
+                )
             answer = run(root, *words, **environment)
             ran = steps.read_text().split() if steps.exists() else []
-            self.assertEqual(answer.returncode, int("FAILS" in environment), answer.stdout + answer.stderr)
+            status = 130 if "INTERRUPTED" in environment else int("FAILS" in environment)
+            self.assertEqual(answer.returncode, status, answer.stdout + answer.stderr)
             return answer.stdout, ran
 
     def test_parts_follow_the_other_steps_each_in_the_order_of_the_table(self):
@@ -204,11 +208,20 @@ class Parts(unittest.TestCase):
             self.run_table("ci", "--only", "odd", SEALCOMB_CI_SECONDS="0")[1], ["odd-a", "odd-b"]
         )
 
-    def test_a_failed_step_of_a_part_ends_the_run(self):
-        for name in ("first", "odd-a"):
-            output, ran = self.run_table("ci", FAILS=name)
-            self.assertEqual(ran[-1], name)
+    def test_a_failed_step_ends_no_run_and_all_failed_steps_are_named_at_the_end(self):
+        whole = sorted(self.run_table("ci")[1])
+        for names in (["first"], ["odd-a"], ["first", "last", "slow-b"]):
+            output, ran = self.run_table("ci", FAILS=" ".join(names))
+            self.assertEqual(sorted(ran), whole)
             self.assertNotIn("all checks passed", output)
+            *_, end = output.split("\nfailed:\n")
+            titles = [re.sub("-(.)$", r": \1", name) for name in names]
+            self.assertEqual([line.removeprefix("  ") for line in end.splitlines()], titles)
+
+    def test_an_interrupted_step_ends_the_run(self):
+        output, ran = self.run_table("ci", INTERRUPTED="first")
+        self.assertEqual(ran, ["first"])
+        self.assertNotIn("all checks passed", output)
 
 
 class Discards(unittest.TestCase):
