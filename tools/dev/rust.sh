@@ -19,7 +19,7 @@ IPSEC_MB=DIR selects a build of Intel's library."
 cargo_tests() { cargo test --workspace --all-features --exclude sealcomb-checks "$@"; }
 build_tests() { cargo_tests --quiet --no-run; }
 
-shell_sources() { git ls-files 'dev' '.ci/run' '*.sh'; }
+shell_sources() { git ls-files 'dev' '.ci/run' 'tools/dev/as-test-user' '*.sh'; }
 
 check_format() {
     cargo fmt --all --check
@@ -65,19 +65,37 @@ use_nist_vectors() {
     export SEALCOMB_NIST_VECTORS
 }
 
+# test_workspace ARGUMENT...: runs all tests of the workspace for which this machine has the headers.
+test_workspace() {
+    if [[ -n ${MISSING[openssl]:-}${MISSING[ipsec-mb]:-} ]]; then
+        skip "tests against other libraries" "need the headers of OpenSSL and ipsec-mb"
+        # Leaves out the features of these crates, too.
+        cargo test --workspace --exclude sealcomb-checks "${NEED_HEADERS[@]}" \
+            --features sealcomb/hazmat,sealcomb/research,sealcomb/reference "$@"
+    else
+        cargo_tests "$@"
+    fi
+}
+
+# run_tests: runs the tests of the workspace, as the user SEALCOMB_TEST_USER if root has named one. Those that require
+# root are in modules called `as_root`.
 run_tests() {
     if [[ -n ${MISSING[.venv]:-} ]]; then
         skip "NIST's vectors" "need .venv"
     else
         use_nist_vectors
     fi
-    if [[ -n ${MISSING[openssl]:-}${MISSING[ipsec-mb]:-} ]]; then
-        skip "tests against other libraries" "need the headers of OpenSSL and ipsec-mb"
-        # Leaves out the features of these crates, too.
-        cargo test --workspace --exclude sealcomb-checks "${NEED_HEADERS[@]}" \
-            --features sealcomb/hazmat,sealcomb/research,sealcomb/reference
+    if [[ -n ${SEALCOMB_TEST_USER:-} ]]; then
+        test_workspace --no-run
+        # The folders in which tests write.
+        mkdir -p "$TARGET/tmp" fuzz/artifacts
+        chown -R "$SEALCOMB_TEST_USER:" "$TARGET/tmp" fuzz/artifacts
+        local runner
+        runner=CARGO_TARGET_$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')_RUNNER
+        (export "$runner=$PWD/tools/dev/as-test-user" && test_workspace)
+        test_workspace --lib --bins --tests as_root
     else
-        cargo_tests
+        test_workspace
     fi
     # The library's Cargo.toml excludes its unit tests from the command above. They compile the library again, and do
     # little: without optimization, that takes a third of the time.

@@ -183,4 +183,7 @@ or_name_missing() {
     return "$status"
 }
 
-setup_all() { step "set-up" setup_for "${PREREQUISITES[@]}"; }
+setup_all() {
+    step "set-up" setup_for "${PREREQUISITES[@]}"
+    ((${#FAILED[@]} == 0))
+}

@@ -163,19 +163,23 @@ mod tests {
         check(folder.path(), getuid());
     }
 
-    #[test]
-    fn a_new_folder_and_its_files_belong_to_the_owner() {
-        if !getuid().is_root() {
-            println!("skipped: only root can change the owner of files");
-            return;
+    mod as_root {
+        use super::*;
+
+        #[test]
+        fn a_new_folder_and_its_files_belong_to_the_owner() {
+            if !getuid().is_root() {
+                println!("skipped: only root can change the owner of files");
+                return;
+            }
+            let outer = tempfile::tempdir().unwrap();
+            let folder = outer.path().join("etc");
+            create(&folder, Some("nobody")).unwrap();
+            let nobody = User::from_name("nobody").unwrap().unwrap().uid;
+            check(&folder, nobody);
+            let metadata = fs::metadata(&folder).unwrap();
+            assert_eq!((metadata.mode() & 0o7777, metadata.uid()), (0o700, nobody.as_raw()));
         }
-        let outer = tempfile::tempdir().unwrap();
-        let folder = outer.path().join("etc");
-        create(&folder, Some("nobody")).unwrap();
-        let nobody = User::from_name("nobody").unwrap().unwrap().uid;
-        check(&folder, nobody);
-        let metadata = fs::metadata(&folder).unwrap();
-        assert_eq!((metadata.mode() & 0o7777, metadata.uid()), (0o700, nobody.as_raw()));
     }
 
     #[test]

@@ -244,43 +244,52 @@ fn only_the_user_can_access_the_state() {
     assert_eq!((mode(&world.state()), mode(&state_file(&world.state()))), (0o700, 0o600));
 }
 
-#[test]
-fn the_sa_file_of_another_user_is_refused_unless_its_keys_are_public() {
-    if !is_root() {
-        eprintln!("skipped: only root can give files away");
-        return;
-    }
-    for owner in BOTH {
-        let mut world = World::new();
-        let sa = world.write_sa("sa.toml", &[owner], 0);
-        std::os::unix::fs::chown(&sa, Some(12_345), None).unwrap();
-        for state in [State::Xdg, State::Named(world.path("a"))] {
-            let outcome = world.seal(&[owner], &sa, &state, 1);
-            outcome.assert_refused(&["sa.toml", "owned by user 12345", "this is user 0", "your own keys"]);
-        }
-        let text = fs::read_to_string(&sa).unwrap();
-        fs::write(&sa, format!("keys-are-public = true\n{text}")).unwrap();
-        seal_after(&mut world, owner, &sa, &State::Xdg, 0);
-    }
-}
+mod as_root {
+    use super::*;
 
-#[test]
-fn the_state_of_another_user_is_refused() {
-    if !is_root() {
-        eprintln!("skipped: only root can give files away");
-        return;
-    }
-    for owner in BOTH {
-        let mut world = World::new();
-        let sa = world.write_sa("sa.toml", &[owner], 0);
-        seal_after(&mut world, owner, &sa, &State::Xdg, 0);
-        for path in [state_file(&world.state()), world.state()] {
-            std::os::unix::fs::chown(&path, Some(12_345), None).unwrap();
-            let outcome = world.seal(&[owner], &sa, &State::Xdg, 1);
-            outcome.assert_refused(&["owned by user 12345", "this is user 0"]);
-            std::os::unix::fs::chown(&path, Some(0), None).unwrap();
+    #[test]
+    fn the_sa_file_of_another_user_is_refused_unless_its_keys_are_public() {
+        if !is_root() {
+            eprintln!("skipped: only root can give files away");
+            return;
         }
-        seal_after(&mut world, owner, &sa, &State::Xdg, 3);
+        for owner in BOTH {
+            let mut world = World::new();
+            let sa = world.write_sa("sa.toml", &[owner], 0);
+            std::os::unix::fs::chown(&sa, Some(12_345), None).unwrap();
+            for state in [State::Xdg, State::Named(world.path("a"))] {
+                let outcome = world.seal(&[owner], &sa, &state, 1);
+                outcome.assert_refused(&[
+                    "sa.toml",
+                    "owned by user 12345",
+                    "this is user 0",
+                    "your own keys",
+                ]);
+            }
+            let text = fs::read_to_string(&sa).unwrap();
+            fs::write(&sa, format!("keys-are-public = true\n{text}")).unwrap();
+            seal_after(&mut world, owner, &sa, &State::Xdg, 0);
+        }
+    }
+
+    #[test]
+    fn the_state_of_another_user_is_refused() {
+        if !is_root() {
+            eprintln!("skipped: only root can give files away");
+            return;
+        }
+        for owner in BOTH {
+            let mut world = World::new();
+            let sa = world.write_sa("sa.toml", &[owner], 0);
+            seal_after(&mut world, owner, &sa, &State::Xdg, 0);
+            for path in [state_file(&world.state()), world.state()] {
+                std::os::unix::fs::chown(&path, Some(12_345), None).unwrap();
+                let outcome = world.seal(&[owner], &sa, &State::Xdg, 1);
+                outcome.assert_refused(&["owned by user 12345", "this is user 0"]);
+                std::os::unix::fs::chown(&path, Some(0), None).unwrap();
+            }
+            seal_after(&mut world, owner, &sa, &State::Xdg, 3);
+        }
     }
 }
 
