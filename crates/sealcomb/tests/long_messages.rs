@@ -51,6 +51,17 @@ fn ccm_encodes_the_length_of_aad_from_65280_bytes_on_in_six_bytes() {
 }
 
 #[test]
+fn additional_data_and_tweaks_whose_length_exceeds_a_byte_or_two_hold() {
+    let takes_aad = |algorithm: &&Algorithm| algorithm.kind == Kind::Aead || algorithm.tweaked;
+    for algorithm in ALGORITHMS.iter().filter(takes_aad) {
+        let msg = algorithm.padded_bytes(40);
+        let answers = [0xff, 0x100, 0x101, 0xffff, 0x1_0000, 0x1_0001]
+            .map(|aad| answer(algorithm, algorithm.nonce_bytes, aad, msg));
+        must_hold(&answers);
+    }
+}
+
+#[test]
 fn long_aad_and_long_nonces_hold_and_their_last_bit_counts() {
     for id in ["aes128-gcm", "aes256-gcm", "aes128-gcm-siv", "aes256-gcm-siv", "aes192-ccm"] {
         let algorithm = by_id(id);

@@ -54,6 +54,21 @@ fn runs_equal_their_sectors_one_by_one() {
 }
 
 #[test]
+fn the_numbers_of_a_long_run_go_on_counting() {
+    let key = key("aes128-xts", Backend::best());
+    let sectors = Sectors::new(&key, 16).expect("a size of XTS").step(3);
+    let mut run = vec![7; 16 * ((1 << 16) + 100)];
+    sectors.seal(5, &mut run).expect("whole sectors");
+    // Around every power of two, where a number could begin again.
+    for n in (4..=16).flat_map(|power| (1_u64 << power) - 2..(1 << power) + 66) {
+        let sector = &mut run[16 * n as usize..][..16];
+        sectors.open(5 + 3 * n, sector).expect("a whole sector");
+        assert_eq!(sector, [7; 16], "sector {n}");
+        sectors.seal(5 + 3 * n, sector).expect("a whole sector");
+    }
+}
+
+#[test]
 fn a_last_sector_of_less_than_a_block_is_refused() {
     let key = key("aes128-xts", Backend::best());
     let sectors = Sectors::new(&key, 512).expect("a size of XTS");

@@ -25,7 +25,7 @@ use crate::backend::{BLOCK, Block, Isa, Kernel, read_part};
 use crate::batch;
 use crate::engine::blocks::{encrypt_alone, keystream};
 use crate::engine::{AssociatedData, Batch, Message, Schedule};
-use crate::primitives::block::{add, join, xor};
+use crate::primitives::block::{add, bit_lengths, join, xor};
 use crate::primitives::counter::{Be32, Be128, Counter};
 use crate::primitives::ghash::{Ghash, Table};
 
@@ -307,5 +307,5 @@ impl Kernel for Absorb<'_> {
 
 /// Returns the lengths of two strings in bits, as the hash's last block.
 fn lengths(aad: u64, message: u64) -> Block {
-    (u128::from(8 * aad) << 64 | u128::from(8 * message)).to_be_bytes()
+    bit_lengths(message, aad).to_be_bytes()
 }
