@@ -8,7 +8,7 @@ Each file tools/mutations/NAME.patch is a fault. A header precedes the patch:
   Fault: the fault, in one sentence
   Claim: the claim of SECURITY.md that it breaks
   Run:   tests ARGUMENT...          `cargo test` on the workspace, with these arguments
-         crate CRATE FILTER...      unit tests of a crate that does not depend on the library
+         crate CRATE FILTER...      unit tests of the library, or of a crate that does not depend on it
          unit CRATE FILTER...       unit tests of another crate of the workspace
          python ARGUMENT...         `pytest` on the package, which is rebuilt
          rtl TOP FILTER...          tests of the 512-bit engines, with the model of this top only

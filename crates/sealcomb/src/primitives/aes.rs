@@ -515,6 +515,11 @@ impl GroupKeys {
         Self { rounds: 0, keys: [GroupKey([[0; BLOCK]; GROUP]); ROUND_KEYS], soft: ArrayVec::new() }
     }
 
+    #[cfg(test)]
+    pub(crate) fn round_key(&self, round: usize, m: usize) -> Block {
+        self.keys[round].0[m]
+    }
+
     /// Returns the place of 16 bytes of the key of message `m`, to be filled before the expansion: with `half` 0 the
     /// first ones, with `half` 1 the second ones of an AES-256 key.
     #[inline(always)]
