@@ -139,7 +139,7 @@ step() {
     if ((status != 0)); then
         FAILED+=("$title")
         printf 'failed: %s (exit status %d)\n' "$title" "$status" >&2
-        # The user has interrupted the command, and thereby the run.
+        # The user has interrupted the command: end the run, too.
         ((status != 130)) || exit 130
         return
     fi
