@@ -11,7 +11,8 @@ word fuzz "MINUTES|FILE" fuzz \
     "Fuzz each target for this many minutes, with libFuzzer if a nightly Rust and cargo-fuzz are installed, otherwise with \
 the built-in runner. With a file: run this input again."
 word bench "[ARGUMENT...]" bench \
-    "Compare with other libraries for every algorithm, length, batch size and direction; see \`./dev bench --help\`. \
+    "Compare with the other libraries that are installed, for every algorithm, length, batch size and direction; see \
+\`./dev bench --help\`. \
 IPSEC_MB=DIR selects a build of Intel's library."
 
 # cargo_tests ARGUMENT...: runs `cargo test` on the workspace. Every step that needs a command or test of the workspace
@@ -36,6 +37,7 @@ check_lints() {
     cargo clippy --quiet --workspace --all-targets --all-features -- -D warnings
     cargo clippy --quiet -p sealcomb --no-default-features -- -D warnings
     cargo clippy --quiet -p sealcomb -- -D warnings
+    cargo clippy --quiet -p sealcomb-peers --no-default-features --bench matrix -- -D warnings
 }
 
 check_repository() {
@@ -214,6 +216,12 @@ fuzz() {
     fi
 }
 
+# bench ARGUMENT...: compares with those of the other libraries that are installed.
 bench() {
-    cargo bench --quiet -p sealcomb-peers --bench matrix -- "$@" || or_name_missing $? cc openssl ipsec-mb
+    local need features=native
+    or_name_missing 0 cc openssl ipsec-mb
+    for need in openssl ipsec-mb; do
+        if ${FOUND_BY[$need]} 2>"$NOTES/missing.log"; then features+=,$need; fi
+    done
+    cargo bench --quiet -p sealcomb-peers --no-default-features --features "$features" --bench matrix -- "$@"
 }

@@ -35,12 +35,14 @@ has_venv() { cmp -s <(cat "${REQUIREMENTS[@]}") .venv/installed.txt; }
 has_ensurepip() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 # Debian has cryptsetup in /sbin, which the PATH of a user may lack.
 has_disk_tools() { has_all nbdcopy nbdkit qemu-img && PATH=$PATH:/sbin:/usr/sbin has_all cryptsetup; }
+# Where the compiler looks for headers, or in the folder IPSEC_MB.
+has_ipsec_mb() { [[ -n ${IPSEC_MB:-} ]] || cc -E - <<<'#include <intel-ipsec-mb.h>' >/dev/null 2>&1; }
 has_namespaces() { ((EUID == 0)) && has_all ip ping faketime && unshare --net true 2>/dev/null; }
 
 prerequisite cc "binutils gcc g++ libc6-dev make pkg-config" "has_all cc c++ make objdump pkg-config"
 prerequisite python3 python3 "has_all python3"
 prerequisite openssl "libssl-dev pkg-config" "pkg-config --exists openssl"
-prerequisite ipsec-mb libipsec-mb-dev "test -e /usr/include/intel-ipsec-mb.h"
+prerequisite ipsec-mb libipsec-mb-dev has_ipsec_mb
 prerequisite valgrind valgrind "has_all valgrind"
 prerequisite bochs "bochs bochs-term" "has_all bochs"
 prerequisite tshark tshark "has_all tshark"

@@ -382,6 +382,36 @@ class Skips(unittest.TestCase):
             self.assertEqual(answer.returncode, 127)
             self.assertRegex(answer.stderr, r"missing: cc openssl.*; `\./dev setup` installs")
 
+    def test_the_comparison_builds_with_the_libraries_that_are_installed(self):
+        """Otherwise `./dev bench --help` fails without Intel's library."""
+        for openssl, intel, folder, missing in (
+            (0, 0, "", None),
+            (0, 1, "", "ipsec-mb"),
+            (1, 0, "", "openssl"),
+            (1, 1, "", "openssl ipsec-mb"),
+            (1, 1, "/somewhere", "openssl"),
+        ):
+            with self.subTest(missing=missing), tempfile.TemporaryDirectory() as name:
+                commands = Path(name)
+                link_commands(commands)
+                for command, script in (
+                    ("cargo", 'echo "$*"'),
+                    ("cc", f"exit {intel}"),
+                    ("pkg-config", f"exit {openssl}"),
+                    *((command, "exit 0") for command in ("c++", "make", "objdump", "rustc")),
+                ):
+                    (commands / command).write_text(f"#!/usr/bin/env bash\n{script}\n")
+                    (commands / command).chmod(0o755)
+                answer = run(ROOT, "bench", "--help", PATH=name, IPSEC_MB=folder)
+                self.assertEqual(answer.returncode, 0, answer.stderr)
+                self.assertRegex(answer.stdout, r"^bench .* --no-default-features .* -- --help\n$")
+                built = re.search(r"--features (\S+)", answer.stdout)[1].split(",")
+                absent = (missing or "").split()
+                expected = [library for library in ("openssl", "ipsec-mb") if library not in absent]
+                self.assertEqual(built, ["native", *expected])
+                hint = f"./dev: missing: {missing}; `./dev setup` installs them\n" if missing else ""
+                self.assertEqual(answer.stderr, hint)
+
     def test_skipped_steps_are_listed_before_the_last_line(self):
         answer = self.run_bare("test", "--only", "emulated x86")
         self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
