@@ -196,8 +196,7 @@ impl Findings {
                  (NoNewPrivileges)"
             ));
         }
-        let hidden = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"];
-        if let Some(folder) = hidden.iter().find(|folder| config.path.starts_with(folder)) {
+        if let Some(folder) = folder_hidden_by_unit(&config.path) {
             self.warn(format!(
                 "[keys.command] `program`: the shipped unit hides the files in {folder}; install {shown} elsewhere, \
                  such as in /usr/local/lib"
@@ -253,6 +252,15 @@ impl Findings {
             self.warn(format!("{field} is not valid before {}; check the clock", validity.not_before));
         }
     }
+}
+
+/// Returns the folder of this file that the shipped unit hides: by ProtectHome or PrivateTmp.
+fn folder_hidden_by_unit(path: &Path) -> Option<&'static str> {
+    // A symbolic link that the unit shows may lead to a file that it hides.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    ["/home", "/root", "/run/user", "/tmp", "/var/tmp"]
+        .into_iter()
+        .find(|folder| path.starts_with(folder) || target.starts_with(folder))
 }
 
 /// Returns the first block of a PEM file.
@@ -495,14 +503,14 @@ mod tests {
     #[test]
     fn a_program_that_the_link_cannot_run_is_found() {
         let folder = folder();
-        // Folders for temporary files are hidden by the unit.
-        let program = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        fs::set_permissions(program.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let path = program.path().join("keys");
+        let path = folder.path().join("keys");
+        let command = |path: &Path| {
+            with_keys(&folder, &format!("[keys.command]\nprogram = [\"{}\"]\n", path.display()))
+        };
         let found = |mode: u32| {
             fs::write(&path, "#!/bin/sh\n").unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            with_keys(&folder, &format!("[keys.command]\nprogram = [\"{}\"]\n", path.display()))
+            command(&path)
         };
         for (mode, error, warning) in [
             (0o755, None, None),
@@ -510,7 +518,9 @@ mod tests {
             (0o757, None, Some("users other than its owner can write")),
             (0o4755, None, Some("NoNewPrivileges")),
         ] {
-            let Findings { errors, warnings } = found(mode);
+            let Findings { errors, mut warnings } = found(mode);
+            // The folder for temporary files may be one of those that the unit hides.
+            warnings.retain(|text| !text.contains("the shipped unit hides"));
             let is_one = |lines: &[String], expected: Option<&str>| match expected {
                 Some(text) => lines.len() == 1 && lines[0].contains(text),
                 None => lines.is_empty(),
@@ -520,16 +530,43 @@ mod tests {
                 "{mode:o}: {errors:?} {warnings:?}"
             );
         }
-        let missing = with_keys(&folder, "[keys.command]\nprogram = [\"/no/such/program\"]\n");
+        let missing = command(Path::new("/no/such/program"));
         assert!(missing.errors[0].contains("cannot find the file"), "{:?}", missing.errors);
-        let copy = folder.path().join("keys");
-        fs::copy(&path, &copy).unwrap();
-        let hidden = with_keys(&folder, &format!("[keys.command]\nprogram = [\"{}\"]\n", copy.display()));
-        assert!(
-            hidden.warnings.iter().any(|text| text.contains("hides the files in /tmp")),
-            "{:?}",
-            hidden.warnings
-        );
+    }
+
+    #[test]
+    fn a_program_that_the_shipped_unit_hides_is_warned_of() {
+        for (path, hidden) in [
+            ("/home/alice/sealcomb/keys", Some("/home")),
+            ("/root/keys", Some("/root")),
+            ("/run/user/1000/keys", Some("/run/user")),
+            ("/tmp/keys", Some("/tmp")),
+            ("/var/tmp/keys", Some("/var/tmp")),
+            ("/homes/keys", None),
+            ("/usr/local/lib/keys", None),
+            ("/opt/tmp/keys", None),
+            ("/run/keys", None),
+            ("/var/lib/keys", None),
+        ] {
+            assert_eq!(folder_hidden_by_unit(Path::new(path)), hidden, "{path}");
+        }
+        let folder = folder();
+        let warnings = |path: &Path| {
+            with_keys(&folder, &format!("[keys.command]\nprogram = [\"{}\"]\n", path.display())).warnings
+        };
+        assert_eq!(warnings(Path::new("/bin/sh")), [""; 0]);
+        let hidden = tempfile::tempdir_in("/tmp").unwrap();
+        let hidden = hidden.path().join("keys");
+        fs::write(&hidden, "#!/bin/sh\n").unwrap();
+        fs::set_permissions(&hidden, fs::Permissions::from_mode(0o755)).unwrap();
+        let link = Path::new("/proc/self/root").join(hidden.strip_prefix("/").unwrap());
+        for path in [&hidden, &link] {
+            let warnings = warnings(path);
+            assert!(
+                warnings.len() == 1 && warnings[0].contains("the shipped unit hides the files in /tmp"),
+                "{warnings:?}"
+            );
+        }
     }
 
     #[test]
