@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod campaign;
+mod columns;
 mod control;
 pub mod differential;
 mod mutate;
@@ -27,8 +28,19 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 9] =
-    [CAPTURE, PACKETS, ASSOCIATIONS, FRAMES, MACSEC_ASSOCIATIONS, ANSWERS, DIFFERENTIAL, STREAMS, CONTROL];
+pub const TARGETS: [Target; 11] = [
+    CAPTURE,
+    PACKETS,
+    ASSOCIATIONS,
+    FRAMES,
+    MACSEC_ASSOCIATIONS,
+    ANSWERS,
+    DIFFERENTIAL,
+    STREAMS,
+    CONTROL,
+    TYPES,
+    KEYSETS,
+];
 
 /// Parses a capture, pcap or pcapng.
 pub const CAPTURE: Target = Target {
@@ -194,6 +206,71 @@ pub const DIFFERENTIAL: Target =
 /// Compares messages in pieces with the reference models, after any sequence of calls.
 pub const STREAMS: Target =
     Target { name: "streams", run: differential::streams::run, max_bytes: 160, text: false, dictionary: &[] };
+
+/// Reads the name of a column's type.
+pub const TYPES: Target = Target {
+    name: "types",
+    run: columns::types,
+    max_bytes: 4_000,
+    text: true,
+    dictionary: &[
+        b"int64",
+        b"string",
+        b"decimal(10, 2)",
+        b"decimal256(76, -3)",
+        b"timestamp[us, tz=UTC]",
+        b"time32[ms]",
+        b"fixed_size_binary[5]",
+        b"dictionary<values=",
+        b", indices=int32, ordered=0>",
+        b"run_end_encoded<run_ends: int32, values: ",
+        b"list<item: ",
+        b"fixed_size_list<item: ",
+        b"array<",
+        b"struct<a: ",
+        b"STRUCT(a ",
+        b"MAP(VARCHAR, ",
+        b"map<string, ",
+        b"dense_union<a: int64=0, b: ",
+        b"=1>",
+        b" not null",
+        b" ('entries')",
+        b"[]",
+        b"[3]",
+        b"[-1]",
+        b">",
+        b"<",
+        b"\"",
+        b"`",
+    ],
+};
+
+/// Reads the keyset of a column.
+pub const KEYSETS: Target = Target {
+    name: "keysets",
+    run: columns::keysets,
+    max_bytes: 2_000,
+    text: true,
+    dictionary: &[
+        b"{\"primaryKeyId\": 7, \"key\": [",
+        b"{\"keyData\": {\"typeUrl\": \"type.googleapis.com/google.crypto.tink.AesGcmSivKey\", \"value\": \"",
+        b"\", \"keyMaterialType\": \"SYMMETRIC\"}, ",
+        b"\"status\": \"ENABLED\", \"keyId\": 7, \"outputPrefixType\": \"TINK\"}",
+        b"\"outputPrefixType\": \"RAW\"",
+        b"\"status\": \"DESTROYED\"",
+        b"GiAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        b"AesSivKey",
+        b"XAesGcmKey",
+        b"AesGcmKey",
+        b"{\"unknown\": ",
+        b"[[[[[[[[[[[[[[[[",
+        b"]]]]]]]]]]]]]]]]",
+        b"null",
+        b"1e3",
+        b"-1",
+        b"4294967296",
+    ],
+};
 
 /// Runs the link's key exchange with an attacker on the wire, who may have the control key.
 pub const CONTROL: Target = Target {

@@ -82,7 +82,7 @@ def disable(options: Namespace) -> int:
     keyset = read_keyset(options.keyset)
     if options.key == keyset.primary:
         raise CommandError(f"{options.keyset}: key {options.key} is the primary; rotate the keyset first")
-    content = json.loads(keyset.secret_tink_json())
+    content = content_of(keyset, options.keyset)
     found = [key for key in content["key"] if key["keyId"] == options.key]
     if not found:
         ids = ", ".join(str(key["keyId"]) for key in content["key"])
@@ -99,9 +99,16 @@ def disable(options: Namespace) -> int:
 def show(options: Namespace) -> int:
     """Prints the ids, types and status of the keys, but no key."""
     keyset = read_keyset(options.keyset)
-    keys = json.loads(keyset.secret_tink_json())["key"]
+    keys = content_of(keyset, options.keyset)["key"]
     print_lines([f"policy: {keyset.policy}", *(about_key(key, keyset.primary) for key in keys)])
     return 0
+
+
+def content_of(keyset: Keyset, path: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(keyset.secret_tink_json()))
+    except RecursionError:
+        raise CommandError(f"{path}: the keyset's unknown fields are nested too deep") from None
 
 
 def about_key(key: dict[str, Any], primary: int) -> str:

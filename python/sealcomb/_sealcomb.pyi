@@ -48,6 +48,8 @@ class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 _Arrow: TypeAlias = _ArrowArray | _ArrowStream
+# A type of pyarrow, of Polars, or of another library that exports it with `__arrow_c_schema__`.
+_ArrowType: TypeAlias = Any
 
 class _Aead:
     """The common methods of the AEADs with nonces. Keys are zeroized on drop."""
@@ -816,7 +818,8 @@ def open_column(
     context: Buffer | str = b"",
     row_ids: _Arrow | None = None,
     forged: Literal["raise", "null"] = "raise",
-    as_type: str | None = None,
+    as_type: str | _ArrowType | None = None,
+    plain: Sequence[str] = (),
     threads: int | None = None,
 ) -> Any:
     """Opens every value of a sealed column under the key that the value names.
@@ -831,7 +834,11 @@ def open_column(
             them by nulls; `open_column_counted` also counts them.
         as_type: The type that was sealed, as pyarrow, Spark or SQL name it: `"int64"`, `"string"`,
             `"decimal(10, 2)"`, `"timestamp[us, tz=UTC]"`, .... `None` means the type in the field's metadata,
-            or `"binary"` without metadata. In a nested column, it is the type of every leaf.
+            or `"binary"` without metadata. In a nested column, it is the type of every leaf, or a type that
+            is nested like the column: `"struct<name: string, zip: int32>"`, `"STRUCT(name VARCHAR, zip INT)"`,
+            or a type of pyarrow or Polars.
+        plain: The paths of the leaves of a nested column that were never sealed, such as `"zip"` or
+            `"tags.element"`. They are returned as they are, without any check. All other leaves must open.
         threads: Number of threads. `None` uses all processors.
 
     Returns:
@@ -843,9 +850,10 @@ def open_column(
         UnknownKey: The keyset has no usable key with the id in a value. A subclass of `KeysetError`.
         NotSealed: A value was truncated or never sealed. A subclass of `ValueError`.
         WrongType: An opened value is not of the type. A subclass of `ValueError`.
-        TypeError: `array` is not an Arrow array, or has an unsupported type.
-        ValueError: `array` or `row_ids` is not valid Arrow, `row_ids` has another length or nulls, or the
-            type is unknown.
+        TypeError: `array` is not an Arrow array, or has an unsupported type; or a leaf is not binary, and not
+            named in `plain`, whatever `forged` is.
+        ValueError: `array` or `row_ids` is not valid Arrow, `row_ids` has another length or nulls, the type
+            is unknown, or `plain` names a leaf that does not exist or is sealed.
         KeyboardInterrupt: Ctrl-C was pressed during the call.
     """
 
@@ -855,7 +863,8 @@ def open_column_counted(
     *,
     context: Buffer | str = b"",
     row_ids: _Arrow | None = None,
-    as_type: str | None = None,
+    as_type: str | _ArrowType | None = None,
+    plain: Sequence[str] = (),
     threads: int | None = None,
 ) -> tuple[Any, int]:
     """Opens a column like `open_column(forged="null")`, and also counts the values that did not open.
@@ -879,6 +888,7 @@ def reseal_column(
     new_context: Buffer | str | None = None,
     new_row_ids: _Arrow | None = None,
     forged: Literal["raise", "null"] = "raise",
+    plain: Sequence[str] = (),
     threads: int | None = None,
 ) -> Any:
     """Opens a column and seals it again under the primary key, in one pass.
@@ -893,6 +903,7 @@ def reseal_column(
         new_context: The context to seal with. `None` means `context`.
         new_row_ids: The row ids to seal with. `None` means `row_ids`.
         forged: How to handle values that do not open; see `open_column`.
+        plain: The paths of the leaves that were never sealed, and stay as they are; see `open_column`.
         threads: Number of threads. `None` uses all processors.
 
     Returns:
@@ -903,8 +914,10 @@ def reseal_column(
         UnknownKey: The keyset has no usable key with the id in a value. A subclass of `KeysetError`.
         NotSealed: A value was truncated or never sealed. A subclass of `ValueError`.
         LimitReached: The policy is `gcm`, and the key would seal more than 2^32 values in this process.
-        TypeError: `array` is not an Arrow array, or has an unsupported type.
-        ValueError: An array is not valid Arrow, or row ids have another length or nulls.
+        TypeError: `array` is not an Arrow array, or has an unsupported type; or a leaf is not binary, and not
+            named in `plain`.
+        ValueError: An array is not valid Arrow, row ids have another length or nulls, or `plain` names a leaf
+            that does not exist or is sealed.
         KeyboardInterrupt: Ctrl-C was pressed during the call.
     """
 
@@ -918,12 +931,13 @@ def element_ids(row_ids: _Arrow, lengths: list[int]) -> Any:
         ValueError: There is not one id per list, an id is null, or the result exceeds 2 GiB.
     """
 
-def inspect_column(array: _Arrow) -> dict[int, int] | None:
+def inspect_column(array: _Arrow, *, plain: Sequence[str] = ()) -> dict[int, int] | None:
     """Counts the values of a sealed column by key id. Returns `None` if any value is not a sealed value.
 
-    It requires no keys and verifies nothing: the key ids are read from the values.
+    It requires no keys and verifies nothing: the key ids are read from the values. The leaves that `plain`
+    names are left out, as in `open_column`.
 
     Raises:
         TypeError: `array` is not an Arrow array.
-        ValueError: `array` is not valid Arrow.
+        ValueError: `array` is not valid Arrow, or `plain` names a leaf that does not exist or is sealed.
     """

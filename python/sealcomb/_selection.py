@@ -11,8 +11,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from sealcomb._files import BAD_COMMAND, CommandError, Source
 from sealcomb._metadata import TYPE_KEY, origin_of
-from sealcomb._nested import Path, leaves
-from sealcomb._types import is_text, plain_type
+from sealcomb._nested import Path, leaf_at, leaves
+from sealcomb._types import holds_bytes, is_text, plain_type
 
 SEVERAL = (
     "the context must contain {column} if there are several columns, so that values cannot be exchanged: "
@@ -38,7 +38,8 @@ class Target:
 class Selection:
     """The options that select columns.
 
-    ``types`` are pairs of a name or pattern, or ``None`` for all columns, and a type.
+    ``types`` are pairs of a name or pattern, or ``None`` for all columns, and a type. ``plain`` names the
+    columns and leaves that were never sealed.
     """
 
     names: Sequence[str]
@@ -46,13 +47,14 @@ class Selection:
     context: str | None
     row_id: str | None
     types: Sequence[tuple[str | None, pa.DataType]] = ()
+    plain: Sequence[str] = ()
 
     def targets(self, source: Source, verb: str) -> list[Target]:
         """Returns the selected leaves of a file.
 
         Raises:
-            CommandError: A name matches no column, or several, or the columns need different contexts, or a
-                type is for no selected column.
+            CommandError: A name matches no column, or several, or the columns need different contexts, a
+                type is for no selected column, or a leaf to open is not sealed.
         """
         file, schema = str(source.path), source.schema
         if self.row_id is not None:
@@ -68,6 +70,8 @@ class Selection:
                 found.setdefault((column, path), named)
         if self.everything:
             found = {at: named for at, named in self._all(source, verb) if at[0] != self.row_id}
+        plain = self._plain(source)
+        found = {at: named for at, named in found.items() if at not in plain}
         if not found:
             sealed = "" if verb == "seal" else " that are sealed"
             raise CommandError(f"{file}: there are no columns{sealed}; name them with --column")
@@ -82,6 +86,8 @@ class Selection:
         ):
             raise CommandError(SEVERAL, BAD_COMMAND)
         check_distinct(file, schema, found, verb)
+        if verb != "seal":
+            check_sealed(source, found)
         self._check_types(file, found)
         return [self._target(column, path, named) for (column, path), named in found.items()]
 
@@ -129,18 +135,38 @@ class Selection:
                 elif is_pattern(name) and fnmatchcase(full, name) and field.name != self.row_id:
                     yield field.name, path, full
 
+    def _plain(self, source: Source) -> set[tuple[str, Path]]:
+        """Returns the leaves that were never sealed, as the options say.
+
+        Raises:
+            CommandError: A name matches no column, or a leaf that the metadata calls sealed.
+        """
+        file, schema = str(source.path), source.schema
+        found = set()
+        for name in self.plain:
+            matches = [(column, path) for column, path, _ in self._named(schema, name)]
+            if not matches or is_pattern(name):
+                check_name(file, schema, name)
+            for column, path in matches:
+                if is_marked(schema, column, path):
+                    raise CommandError(f"{file}: --plain {name}: {full_name(column, path)!r} is sealed")
+            found.update(matches)
+        return found
+
     def _all(self, source: Source, verb: str) -> Iterable[tuple[tuple[str, Path], str]]:
-        """Yields all leaves of a CSV file, and otherwise those that are sealed or, to seal, that are not."""
+        """Yields all leaves of a file; to seal, those that are not sealed, as the metadata says.
+
+        To open, the metadata does not decide, because whoever can write to the file can change it.
+        """
         schema = source.schema
         # At once, since looking up each name would take quadratic time.
         for name, count in Counter(schema.names).items():
             if count > 1:
                 check_name(str(source.path), schema, name)
         for field in schema:
-            for path, leaf in leaves(field):
-                named = TYPE_KEY in (leaf.metadata or {}) or origin_of(schema, field.name, path) is not None
-                if source.text or named == (verb != "seal"):
-                    yield (field.name, path), ".".join((field.name, *path))
+            for path, _ in leaves(field):
+                if verb != "seal" or not is_marked(schema, field.name, path):
+                    yield (field.name, path), full_name(field.name, path)
 
     def _target(self, column: str, path: Path, named: str) -> Target:
         full = full_name(column, path)
@@ -153,6 +179,26 @@ class Selection:
 
 def full_name(column: str, path: Path) -> str:
     return ".".join((column, *path))
+
+
+def is_marked(schema: pa.Schema, column: str, path: Path) -> bool:
+    """Returns whether the metadata of a file calls a leaf sealed."""
+    metadata = leaf_at(schema.field(column), path).metadata or {}
+    return TYPE_KEY in metadata or origin_of(schema, column, path) is not None
+
+
+def check_sealed(source: Source, selected: Iterable[tuple[str, Path]]) -> None:
+    """Raises ``CommandError`` for leaves to open that are not bytes, as sealed values are."""
+    if source.text:
+        return
+    types = {at: leaf_at(source.schema.field(at[0]), at[1]).type for at in selected}
+    wrong = [(full_name(*at), kind) for at, kind in types.items() if not holds_bytes(kind)]
+    if wrong:
+        (name, kind), more = wrong[0], f", nor are {len(wrong) - 1} others" if wrong[1:] else ""
+        raise CommandError(
+            f"{source.path}: column {name!r} is not sealed{more}: its type is {kind}. Somebody may have replaced "
+            f"it. If it was never sealed, pass --plain {name!r}, or name the sealed columns with --column"
+        )
 
 
 def is_for(name: str | None, full: str, named: str) -> bool:

@@ -65,6 +65,11 @@ def is_bytes(kind: pa.DataType) -> bool:
     return is_text(kind) or any(check(plain) for check in binary)
 
 
+def holds_bytes(kind: pa.DataType) -> bool:
+    """Returns whether a leaf can hold sealed values: it is bytes, or null and thus has no values."""
+    return (is_bytes(kind) and not is_text(kind)) or pa.types.is_null(plain_type(kind))
+
+
 def is_text(kind: pa.DataType) -> bool:
     return plain_type(kind) in (pa.string(), pa.large_string(), pa.string_view())
 

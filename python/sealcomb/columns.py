@@ -15,7 +15,7 @@ import signal
 import stat
 import sys
 from base64 import b64decode
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -23,16 +23,9 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from sealcomb import Keyset, inspect_column
+import pyarrow as pa  # type: ignore[import-untyped]
 
-try:
-    import pyarrow as pa  # type: ignore[import-untyped]
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-except ImportError as missing:
-    raise SystemExit(f"sealcomb-columns requires {missing.name}: pip install 'sealcomb[columns]'") from None
-
-from sealcomb import _keysets
+from sealcomb import Keyset, _keysets, inspect_column
 from sealcomb._convert import convert, csv_to_csv
 from sealcomb._files import (
     BAD_COMMAND,
@@ -75,13 +68,15 @@ examples:
   sealcomb-columns keyset new keys.json
   sealcomb-columns seal people.parquet sealed.parquet --keyset keys.json \\
       --column ssn --column addr.street --context 'people.{column}'
-  sealcomb-columns open sealed.parquet people.parquet --keyset keys.json --all --context 'people.{column}'
+  sealcomb-columns open sealed.parquet people.parquet --keyset keys.json \\
+      --column ssn --column addr.street --context 'people.{column}'
   sealcomb-columns seal sales/ sealed/ --keyset keys.json --column 'customer.*' --context 'sales.{column}'
   sealcomb-columns seal people.csv sealed.csv --keyset keys.json --column ssn --context people.ssn --row-id id
   curl https://example.com/people.csv | sealcomb-columns seal - - --keyset keys.json --column ssn \\
       --context people.ssn > sealed.csv
   sealcomb-columns keyset rotate keys.json rotated.json
-  sealcomb-columns reseal sealed.parquet fresh.parquet --keyset rotated.json --all --context 'people.{column}'
+  sealcomb-columns reseal sealed.parquet fresh.parquet --keyset rotated.json --all --plain id \\
+      --plain addr.zip --context 'people.{column}'
   sealcomb-columns inspect fresh.parquet --keyset rotated.json
 
 exit status:
@@ -146,6 +141,7 @@ def change(options: argparse.Namespace) -> int:
             context=options.context,
             row_id=options.row_id,
             types=[given_type(text, keyset) for text in options.as_type or []],
+            plain=getattr(options, "plain", None) or [],
         ),
         keyset=keyset,
         threads=options.threads,
@@ -440,11 +436,23 @@ def key_note(key: int, keyset: Keyset | None) -> str:
 
 @contextlib.contextmanager
 def progress_bar(verb: str) -> Iterator[Show]:
-    """Displays the progress if standard error is a terminal."""
+    """Displays the progress if standard error is a terminal, and the package ``rich`` is installed."""
+    try:
+        if not sys.stderr.isatty():
+            raise ImportError
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import (  # noqa: PLC0415
+            BarColumn,
+            Progress,
+            TaskProgressColumn,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+    except ImportError:
+        yield lambda steps, _: deque(steps, maxlen=0)
+        return
     columns = (TextColumn(verb), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(
-        *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
-    ) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(verb, total=1.0)
         before = 0.0
 
@@ -482,7 +490,7 @@ def parser() -> argparse.ArgumentParser:
 
 def add_change_options(one: argparse.ArgumentParser, verb: str) -> None:
     binds = "binds every value to" if verb == "seal" else "every value was bound to"
-    every = "all columns" if verb == "seal" else "all columns that were sealed, as the metadata of IN says"
+    every = "all columns" if verb == "seal" else "all columns. Fails if one is not sealed, except for those of --plain"
     typed = (
         "reads the cells of a CSV column as values of this type"
         if verb == "seal"
@@ -507,6 +515,13 @@ def add_change_options(one: argparse.ArgumentParser, verb: str) -> None:
         "can be repeated",
     )
     one.add_argument("--all", action="store_true", help=f"process {every}")
+    if verb != "seal":
+        one.add_argument(
+            "--plain",
+            metavar="NAME",
+            action="append",
+            help="a column, or a leaf of a nested one, that was never sealed, and stays as it is; can be repeated",
+        )
     one.add_argument(
         "--context",
         metavar="TEXT",

@@ -17,6 +17,8 @@ const LONG: usize = 1 << 14;
 
 /// The nonces that a class supports.
 pub(crate) struct NonceRule {
+    /// The name of the argument with a nonce per message.
+    pub(crate) name: &'static str,
     /// The lengths in bytes.
     pub(crate) lengths: RangeInclusive<usize>,
     /// The message for other lengths.

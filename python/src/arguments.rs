@@ -1,13 +1,19 @@
-//! Bytes-like arguments: `bytes` is borrowed, and any other buffer is copied, so no other thread can change it while
-//! it is read.
+//! Arguments: types, and bytes-like ones: `bytes` is borrowed, and any other buffer is copied, so no other thread can
+//! change it while it is read.
 
 use std::ops::Deref;
 
+use arrow_schema::DataType;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyList, PyString};
+use pyo3_arrow::PyDataType;
+use sealcomb_columns::parse_nested_type;
+
+use crate::errors::raise;
+use crate::exchange::library;
 
 /// A bytes-like argument, valid for the duration of the call.
 pub(crate) enum Bytes<'a> {
@@ -51,6 +57,33 @@ impl Deref for Context<'_> {
 
     fn deref(&self) -> &[u8] {
         &self.0
+    }
+}
+
+/// The type to open as: its name, or an object that exports it through Arrow's C data interface, such as a type of pyarrow
+/// or Polars.
+pub(crate) struct AsType(pub(crate) DataType);
+
+impl<'py> FromPyObject<'_, 'py> for AsType {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(name) = object.cast::<PyString>() {
+            return parse_nested_type(&name.to_cow()?).map(Self).map_err(raise);
+        }
+        let py = object.py();
+        let data_type = if library(&object)? == "polars" {
+            let empty = py.import("polars")?.getattr("Series")?.call1(("", PyList::empty(py), &*object))?;
+            empty.call_method0("to_arrow")?.getattr("type")?.extract::<PyDataType>()?
+        } else if object.hasattr("__arrow_c_schema__")? {
+            object.extract::<PyDataType>()?
+        } else {
+            return Err(PyTypeError::new_err(format!(
+                "as_type is the name of a type, or a type of pyarrow or Polars, not {}",
+                object.get_type()
+            )));
+        };
+        Ok(Self(data_type.into_inner()))
     }
 }
 

@@ -7,9 +7,9 @@ use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use sealcomb_columns::{Binding, Column, Error, Forged, Opened, Opening, Threads, parse_type};
+use sealcomb_columns::{Binding, Column, Error, Forged, Opened, Opening, Resealing, Threads};
 
-use crate::arguments::Context;
+use crate::arguments::{AsType, Context};
 use crate::errors::raise;
 use crate::exchange::{Imported, import};
 use crate::keyset::Keyset;
@@ -85,8 +85,8 @@ pub(crate) fn seal_column<'py>(
 /// Opens every value of a sealed Arrow column.
 #[pyfunction]
 #[pyo3(
-    signature = (array, keyset, *, context = NO_CONTEXT, row_ids = None, forged = "raise", as_type = None, threads = None),
-    text_signature = "(array, keyset, *, context=b'', row_ids=None, forged='raise', as_type=None, threads=None)"
+    signature = (array, keyset, *, context = NO_CONTEXT, row_ids = None, forged = "raise", as_type = None, plain = Vec::new(), threads = None),
+    text_signature = "(array, keyset, *, context=b'', row_ids=None, forged='raise', as_type=None, plain=(), threads=None)"
 )]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn open_column<'py>(
@@ -95,29 +95,37 @@ pub(crate) fn open_column<'py>(
     context: Context<'_>,
     row_ids: Option<&Bound<'py, PyAny>>,
     forged: &str,
-    as_type: Option<&str>,
+    as_type: Option<AsType>,
+    plain: Vec<String>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let call = Call::new("open_column", array, threads)?;
-    Ok(open(&call, keyset, &context, row_ids, parse_forged(forged)?, as_type)?.0)
+    let opening = opening(parse_forged(forged)?, as_type, plain);
+    Ok(open(&call, keyset, &context, row_ids, opening)?.0)
 }
 
 /// Opens a column with nulls for values that do not open, and counts them.
 #[pyfunction]
 #[pyo3(
-    signature = (array, keyset, *, context = NO_CONTEXT, row_ids = None, as_type = None, threads = None),
-    text_signature = "(array, keyset, *, context=b'', row_ids=None, as_type=None, threads=None)"
+    signature = (array, keyset, *, context = NO_CONTEXT, row_ids = None, as_type = None, plain = Vec::new(), threads = None),
+    text_signature = "(array, keyset, *, context=b'', row_ids=None, as_type=None, plain=(), threads=None)"
 )]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn open_column_counted<'py>(
     array: &Bound<'py, PyAny>,
     keyset: &Bound<'py, Keyset>,
     context: Context<'_>,
     row_ids: Option<&Bound<'py, PyAny>>,
-    as_type: Option<&str>,
+    as_type: Option<AsType>,
+    plain: Vec<String>,
     threads: Option<usize>,
 ) -> PyResult<(Bound<'py, PyAny>, usize)> {
     let call = Call::new("open_column_counted", array, threads)?;
-    open(&call, keyset, &context, row_ids, Forged::Null, as_type)
+    open(&call, keyset, &context, row_ids, opening(Forged::Null, as_type, plain))
+}
+
+fn opening(forged: Forged, as_type: Option<AsType>, plain: Vec<String>) -> Opening {
+    Opening { forged, as_type: as_type.map(|AsType(data_type)| data_type), plain }
 }
 
 fn open<'py>(
@@ -125,12 +133,10 @@ fn open<'py>(
     keyset: &Bound<'py, Keyset>,
     context: &[u8],
     row_ids: Option<&Bound<'py, PyAny>>,
-    forged: Forged,
-    as_type: Option<&str>,
+    opening: Opening,
 ) -> PyResult<(Bound<'py, PyAny>, usize)> {
     let (keyset, ids) = (&keyset.get().0, ids(row_ids, call.function)?);
     let binding = Binding { context, row_ids: ids.as_deref() };
-    let opening = Opening { forged, as_type: as_type.map(parse_type).transpose().map_err(raise)? };
     let Opened { column, unopened } =
         call.run(|column, threads| sealcomb_columns::open(column, keyset, binding, opening, threads))?;
     Ok((call.export(column)?, unopened))
@@ -139,8 +145,8 @@ fn open<'py>(
 /// Opens a column and seals it again under the keyset's primary key.
 #[pyfunction]
 #[pyo3(
-    signature = (array, keyset, *, context = NO_CONTEXT, row_ids = None, new_context = None, new_row_ids = None, forged = "raise", threads = None),
-    text_signature = "(array, keyset, *, context=b'', row_ids=None, new_context=None, new_row_ids=None, forged='raise', threads=None)"
+    signature = (array, keyset, *, context = NO_CONTEXT, row_ids = None, new_context = None, new_row_ids = None, forged = "raise", plain = Vec::new(), threads = None),
+    text_signature = "(array, keyset, *, context=b'', row_ids=None, new_context=None, new_row_ids=None, forged='raise', plain=(), threads=None)"
 )]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn reseal_column<'py>(
@@ -151,16 +157,17 @@ pub(crate) fn reseal_column<'py>(
     new_context: Option<Context<'_>>,
     new_row_ids: Option<&Bound<'py, PyAny>>,
     forged: &str,
+    plain: Vec<String>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let call = Call::new("reseal_column", array, threads)?;
-    let (keyset, forged) = (&keyset.get().0, parse_forged(forged)?);
+    let (keyset, resealing) = (&keyset.get().0, Resealing { forged: parse_forged(forged)?, plain });
     let (ids, new_ids) = (ids(row_ids, call.function)?, ids(new_row_ids.or(row_ids), call.function)?);
     let old = Binding { context: &context, row_ids: ids.as_deref() };
     let new_context = new_context.as_deref().unwrap_or(&context);
     let new = Binding { context: new_context, row_ids: new_ids.as_deref() };
     let resealed =
-        call.run(|column, threads| sealcomb_columns::reseal(column, keyset, [old, new], forged, threads))?;
+        call.run(|column, threads| sealcomb_columns::reseal(column, keyset, [old, new], resealing, threads))?;
     call.export(resealed.column)
 }
 
@@ -178,7 +185,11 @@ pub(crate) fn element_ids<'py>(
 
 /// Counts the values of a sealed column by key id. Returns `None` if any value is not a sealed value.
 #[pyfunction]
-pub(crate) fn inspect_column(array: &Bound<'_, PyAny>) -> PyResult<Option<BTreeMap<u32, usize>>> {
+#[pyo3(signature = (array, *, plain = Vec::new()), text_signature = "(array, *, plain=())")]
+pub(crate) fn inspect_column(
+    array: &Bound<'_, PyAny>,
+    plain: Vec<String>,
+) -> PyResult<Option<BTreeMap<u32, usize>>> {
     let imported = import(array, "inspect_column")?;
-    array.py().detach(|| sealcomb_columns::inspect(&imported.column)).map_err(raise)
+    array.py().detach(|| sealcomb_columns::inspect(&imported.column, &plain)).map_err(raise)
 }

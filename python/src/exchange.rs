@@ -103,7 +103,7 @@ fn invalid(function: &str, problem: impl Display) -> PyErr {
     PyValueError::new_err(format!("{function}: the array is not valid Arrow: {problem}"))
 }
 
-fn library(object: &Bound<'_, PyAny>) -> PyResult<String> {
+pub(crate) fn library(object: &Bound<'_, PyAny>) -> PyResult<String> {
     let module = object.get_type().module()?;
     Ok(module.to_str()?.split('.').next().unwrap_or_default().to_owned())
 }

@@ -16,7 +16,7 @@ fn split(tweak: &[u8]) -> PyResult<Split<'_>> {
 }
 
 fn split_many<'a, 'py>(tweaks: &'a Bound<'py, PyAny>) -> SplitMany<'a, 'py> {
-    (Nonces::None, Some(tweaks))
+    (Nonces::NoneButTweaks, Some(tweaks))
 }
 
 tweak_class! {

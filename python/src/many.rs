@@ -121,7 +121,8 @@ impl Many {
     }
 
     /// Takes nonces, which may also be a flat buffer of concatenated nonces of equal length.
-    fn nonces(object: &Bound<'_, PyAny>, messages: usize) -> PyResult<Self> {
+    /// `name` is that of the argument.
+    fn nonces(name: &str, object: &Bound<'_, PyAny>, messages: usize) -> PyResult<Self> {
         if let Some(many) = Self::new(object, |item| item.extract())? {
             return Ok(many);
         }
@@ -129,7 +130,7 @@ impl Many {
         // Without messages, there are no nonces.
         if !bytes.len().is_multiple_of(messages) {
             return Err(PyValueError::new_err(format!(
-                "{} bytes of nonces cannot be divided among {messages} messages",
+                "{} bytes of {name} cannot be divided among {messages} messages",
                 bytes.len()
             )));
         }
@@ -291,7 +292,8 @@ enum Associated {
 }
 
 impl Associated {
-    fn new(object: Option<&Bound<'_, PyAny>>, messages: usize) -> PyResult<Self> {
+    /// `name` is that of the argument.
+    fn new(name: &str, object: Option<&Bound<'_, PyAny>>, messages: usize) -> PyResult<Self> {
         let Some(object) = object else { return Ok(Self::Same(Item::Copied(Vec::new()))) };
         // `None` means empty.
         let item = |item: &Bound<'_, PyAny>| {
@@ -299,7 +301,7 @@ impl Associated {
         };
         match Many::new(object, item)? {
             Some(many) => {
-                same_number("associated_data", many.rows().len(), messages)?;
+                same_number(name, many.rows().len(), messages)?;
                 Ok(Self::Each(many))
             }
             None => Ok(Self::Same(object.extract()?)),
@@ -540,8 +542,8 @@ impl Call<'_> {
 pub(crate) enum Nonces<'a, 'py> {
     /// One per message, as the rule says.
     Each(&'a NonceRule, &'a Bound<'py, PyAny>),
-    /// None.
-    None,
+    /// None, and the associated data of a message is its tweak.
+    NoneButTweaks,
     /// None, and the associated data of a message is a list of strings.
     NoneButStrings,
 }
@@ -568,12 +570,12 @@ impl<'py> Arguments<'py> {
         let number = messages.len();
         let (nonces, associated) = match nonces {
             Nonces::NoneButStrings => (None, Associated::strings(associated_data, number)?),
-            Nonces::None => (None, Associated::new(associated_data, number)?),
+            Nonces::NoneButTweaks => (None, Associated::new("tweaks", associated_data, number)?),
             Nonces::Each(rule, nonces) => {
-                let nonces = Many::nonces(nonces, number)?;
-                same_number("nonces", nonces.rows().len(), number)?;
+                let nonces = Many::nonces(rule.name, nonces, number)?;
+                same_number(rule.name, nonces.rows().len(), number)?;
                 check_nonces(py, rule, nonces.rows(), sealing && !rule.repeats)?;
-                (Some(nonces), Associated::new(associated_data, number)?)
+                (Some(nonces), Associated::new("associated_data", associated_data, number)?)
             }
         };
         Ok(Self { nonces, messages, associated, threads })

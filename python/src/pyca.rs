@@ -31,7 +31,8 @@ macro_rules! nonce_class {
         pub(crate) struct $Class(Aead);
 
         impl $Class {
-            const NONCE: NonceRule = NonceRule { lengths: $lengths, text: $nonce_text, repeats: false };
+            const NONCE: NonceRule =
+                NonceRule { name: "nonces", lengths: $lengths, text: $nonce_text, repeats: false };
         }
 
         #[pymethods]

@@ -1,5 +1,8 @@
 //! AES-XTS, which pyca's `cryptography` has as a mode of `Cipher`, for one data unit per object.
 
+use std::ops::RangeInclusive;
+
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sealcomb::{Aad, Error, Sectors};
@@ -14,7 +17,10 @@ use crate::tweaked::{Split, SplitMany, tweak_class};
 const KEY_SIZES: &str =
     "The XTS specification requires a 256-bit key for AES-128-XTS and 512-bit key for AES-256-XTS";
 const TWEAK: NonceRule =
-    NonceRule { lengths: 16..=16, text: "tweak must be 128-bits (16 bytes)", repeats: true };
+    NonceRule { name: "tweaks", lengths: 16..=16, text: "tweak must be 128-bits (16 bytes)", repeats: true };
+
+/// The sizes in bytes of sectors.
+const SECTOR_SIZES: RangeInclusive<usize> = 16..=1 << 24;
 
 /// The library takes the tweak as the nonce.
 fn split(tweak: &[u8]) -> PyResult<Split<'_>> {
@@ -36,6 +42,13 @@ impl AesXts {
         step: u64,
         process: impl Fn(Sectors<'_>, &mut [u8]) -> Result<(), Error> + Sync,
     ) -> PyResult<Bound<'py, PyBytes>> {
+        if !SECTOR_SIZES.contains(&sector_size) {
+            return Err(PyValueError::new_err(format!(
+                "sector_size is {sector_size}; expected {} to {} bytes, such as 512 or 4096",
+                SECTOR_SIZES.start(),
+                SECTOR_SIZES.end()
+            )));
+        }
         let sectors = Sectors::new(&self.0.key, sector_size).map_err(misuse)?.step(step);
         PyBytes::new_with(py, data.len(), |out| {
             aead::unlocked(py, data.len(), || {

@@ -11,16 +11,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use arrow_array::builder::BooleanBufferBuilder;
-use arrow_array::{Array, ArrayRef, OffsetSizeTrait, new_empty_array};
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, FieldRef};
 use sealcomb::BatchError;
 use zeroize::Zeroizing;
 
 use crate::binding::{Binding, Context, Ids};
+use crate::domain::first_outside;
 use crate::envelope::{self, SealError};
 use crate::error::{Error, Reason, UnopenedRow, place};
 use crate::keyset::{Keyset, NamedKey};
+use crate::leaves::{self, sealed_leaves};
 use crate::nested;
 use crate::slots::{Slots, fill, large, slot};
 use crate::threads::Threads;
@@ -51,9 +53,22 @@ pub enum Forged {
 pub struct Opening {
     /// What to do with values that do not open.
     pub forged: Forged,
-    /// The type of the result (of each leaf, if the column is nested). If `None`, it is the type in the field's metadata,
-    /// or `Binary` without metadata.
+    /// The type of the result. If the column is nested, it is that of each leaf, or a type that is nested like the column;
+    /// the kinds of its lists then stay those of the column. If `None`, it is the type in the field's metadata, or `Binary`
+    /// without metadata.
     pub as_type: Option<DataType>,
+    /// The paths of the leaves of a nested column that were never sealed ([`leaf_paths`](crate::leaf_paths)). They are
+    /// returned as they are, and nothing about them is verified. Every other leaf must open.
+    pub plain: Vec<String>,
+}
+
+/// How to reseal a column.
+#[derive(Clone, Debug, Default)]
+pub struct Resealing {
+    /// What to do with values that do not open.
+    pub forged: Forged,
+    /// The paths of the leaves that were never sealed, as in [`Opening`]. They stay as they are.
+    pub plain: Vec<String>,
 }
 
 /// An opened column.
@@ -119,22 +134,35 @@ impl Leaf {
     /// The values of a sealed leaf.
     ///
     /// # Errors
-    /// [`Error::Type`] if it is not binary.
+    /// [`Error::Type`] if a chunk is not binary, unlike the leaf's field.
     fn sealed(&self) -> Result<Vec<Values>, Error> {
-        let wrong = || {
-            Error::Type(format!(
-                "a sealed column is binary, not {}: seal it first, or decode it if it is base64 or hex",
-                self.field.data_type()
-            ))
-        };
-        let text = |array: &ArrayRef| {
-            matches!(array.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
-        };
         let values = |array: &ArrayRef| {
-            if text(array) { Err(wrong()) } else { Values::new(array).ok_or_else(wrong) }
+            Values::new(array)
+                .ok_or_else(|| Error::Type(format!("a sealed column is binary, not {}", array.data_type())))
         };
-        values(&nested::plain(&new_empty_array(self.field.data_type()))?)?;
         self.chunks.iter().map(values).collect()
+    }
+
+    /// Checks that a leaf that stays as it is has the type that the caller expects.
+    fn check_type(&self, expected: Option<&DataType>) -> Result<(), Error> {
+        match expected {
+            Some(expected) if expected != self.field.data_type() => Err(Error::Type(format!(
+                "as_type gives the leaf {:?} the type {expected}, but plain names it, and it has type {}",
+                self.path,
+                self.field.data_type()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The field and chunks of a leaf that stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it holds sealed values.
+    fn unchanged(&self, keyset: &Keyset) -> Result<(Field, Vec<ArrayRef>), Error> {
+        let chunks: Option<Vec<_>> = self.chunks.iter().map(Values::new).collect();
+        chunks.map_or(Ok(()), |chunks| leaves::check_plain(&self.path, &chunks, keyset))?;
+        Ok((self.field.clone(), self.chunks.clone()))
     }
 }
 
@@ -145,7 +173,7 @@ struct Parts {
 }
 
 /// Returns the leaves of plain chunks.
-fn leaves(field: &Field, chunks: &[ArrayRef], row_ids: Option<&[ArrayRef]>) -> Result<Vec<Leaf>, Error> {
+fn take_apart(field: &Field, chunks: &[ArrayRef], row_ids: Option<&[ArrayRef]>) -> Result<Vec<Leaf>, Error> {
     let ids = ids_of(row_ids, chunks)?;
     let leaf = |(index, (path, field))| Leaf {
         path,
@@ -173,7 +201,7 @@ impl Parts {
     fn new(column: &Column, row_ids: Option<&[ArrayRef]>) -> Result<Self, Error> {
         nested::check_leaves(&column.field)?;
         let chunks = column.chunks.iter().map(nested::plain).collect::<Result<Vec<_>, _>>()?;
-        let leaves = leaves(&column.field, &chunks, row_ids)?;
+        let leaves = take_apart(&column.field, &chunks, row_ids)?;
         Ok(Self { chunks, leaves })
     }
 
@@ -257,6 +285,14 @@ fn seal_leaf(
     context: &[u8],
     threads: Threads<'_>,
 ) -> Result<(Field, Vec<ArrayRef>), Error> {
+    for (chunk, array) in leaf.chunks.iter().enumerate() {
+        if let Some((value, what)) = first_outside(array) {
+            let place = leaf.place(chunk, value);
+            return Err(Error::Invalid(format!(
+                "{place}: the value is not {what}, so it would not open as one; cast the column to integers first"
+            )));
+        }
+    }
     let chunks = leaf.chunks.iter().map(types::encode).collect::<Result<Vec<_>, _>>()?;
     let context = leaf.context(context, leaf.ids.clone());
     let overhead = key.kind.overhead();
@@ -296,10 +332,12 @@ fn sealed<O: OffsetSizeTrait>(
 
 /// Opens every sealed value of a column.
 ///
-/// In a nested column, the leaves with a type in their metadata are opened, or all binary leaves, if none has one.
+/// In a nested column, every leaf is opened, except for those that [`Opening::plain`] names
+/// ([`sealed_leaves`](crate::sealed_leaves)).
 ///
 /// # Errors
-/// [`Error::Type`] if the column is not binary; [`Error::Unopened`] for the first value that does not open, unless
+/// Those of [`sealed_leaves`](crate::sealed_leaves), whatever [`Forged`] says; [`Error::Type`] if [`Opening::as_type`] is
+/// nested otherwise than the column; [`Error::Unopened`] for the first value that does not open, unless
 /// [`Forged::Null`] is given; [`Error::Invalid`] if a value does not have the type, or the row ids do not fit the column;
 /// [`Error::Memory`] or [`Error::Interrupted`].
 pub fn open(
@@ -309,18 +347,20 @@ pub fn open(
     opening: Opening,
     threads: Threads<'_>,
 ) -> Result<Opened, Error> {
-    let Opening { forged, as_type } = opening;
-    if let Some(data_type) = &as_type {
-        Storage::of(data_type)?;
-    }
+    let Opening { forged, as_type, plain } = opening;
+    let is_sealed = sealed_leaves(&column.field, &plain)?;
+    let types =
+        as_type.as_ref().map(|as_type| nested::types_of_leaves(&column.field, as_type)).transpose()?;
+    let is_nested = as_type.is_some_and(|as_type| as_type.is_nested());
     let parts = Parts::new(column, binding.row_ids)?;
-    let is_sealed = sealed_leaves(&parts.leaves)?;
     let mut count = 0;
     let open = |leaf: &Leaf| {
-        if !is_sealed(leaf) {
-            return Ok((leaf.field.clone(), leaf.chunks.clone()));
+        let as_type = types.as_ref().map(|types| &types[leaf.index]);
+        if !is_sealed[leaf.index] {
+            leaf.check_type(as_type.filter(|_| is_nested))?;
+            return leaf.unchanged(keyset);
         }
-        let data_type = match &as_type {
+        let data_type = match as_type {
             Some(data_type) => data_type.clone(),
             None => types::sealed_type(&leaf.field)?.unwrap_or(DataType::Binary),
         };
@@ -338,17 +378,6 @@ pub fn open(
     };
     let results = parts.leaves.iter().map(open).collect::<Result<_, Error>>()?;
     Ok(Opened { column: parts.column(column, results)?, unopened: count })
-}
-
-/// Returns which leaves are sealed: those with a type in their metadata. Without any, it is the binary ones.
-fn sealed_leaves(leaves: &[Leaf]) -> Result<impl Fn(&Leaf) -> bool + use<>, Error> {
-    let typed = |leaf: &Leaf| leaf.field.metadata().contains_key(types::TYPE_KEY);
-    let any_typed = leaves.iter().any(typed);
-    let nested = leaves.iter().any(|leaf| !leaf.path.is_empty());
-    if nested && !any_typed && !leaves.iter().any(|leaf| leaf.sealed().is_ok()) {
-        return Err(Error::Type("a sealed column is binary; none of the column's values are".into()));
-    }
-    Ok(move |leaf: &Leaf| if any_typed { typed(leaf) } else { !nested || leaf.sealed().is_ok() })
 }
 
 /// A leaf to open.
@@ -509,18 +538,19 @@ pub fn reseal(
     column: &Column,
     keyset: &Keyset,
     [old, new]: [Binding<'_>; 2],
-    forged: Forged,
+    Resealing { forged, plain }: Resealing,
     threads: Threads<'_>,
 ) -> Result<Opened, Error> {
+    let is_sealed = sealed_leaves(&column.field, &plain)?;
     let parts = Parts::new(column, old.row_ids)?;
-    let new_leaves = leaves(&column.field, &parts.chunks, new.row_ids)?;
-    let is_sealed = sealed_leaves(&parts.leaves)?;
+    let new_leaves = take_apart(&column.field, &parts.chunks, new.row_ids)?;
     let key = keyset.primary_key();
-    key.count(parts.leaves.iter().filter(|leaf| is_sealed(leaf)).map(|leaf| values(&leaf.chunks)).sum())?;
+    let sealed = parts.leaves.iter().filter(|leaf| is_sealed[leaf.index]);
+    key.count(sealed.map(|leaf| values(&leaf.chunks)).sum())?;
     let mut count = 0;
     let reseal = |(leaf, new_leaf): (&Leaf, &Leaf)| {
-        if !is_sealed(leaf) {
-            return Ok((leaf.field.clone(), leaf.chunks.clone()));
+        if !is_sealed[leaf.index] {
+            return leaf.unchanged(keyset);
         }
         let resealed = ResealedLeaf {
             keyset,
@@ -604,19 +634,20 @@ impl ResealedLeaf<'_> {
     }
 }
 
-/// Counts the values of a sealed column by key id. Returns `None` if any value is not a sealed value, or the column is
-/// not binary.
+/// Counts the values of a sealed column by key id. Returns `None` if any value is not a sealed value, or a leaf is not
+/// binary. `plain` names leaves that were never sealed, which are left out.
 ///
 /// # Errors
-/// [`Error::Invalid`] if the column is not valid Arrow.
-pub fn inspect(column: &Column) -> Result<Option<BTreeMap<u32, usize>>, Error> {
-    let parts = match Parts::new(column, None) {
+/// [`Error::Invalid`] if the column is not valid Arrow, or a path in `plain` is wrong
+/// ([`sealed_leaves`](crate::sealed_leaves)).
+pub fn inspect(column: &Column, plain: &[String]) -> Result<Option<BTreeMap<u32, usize>>, Error> {
+    let is_sealed = match sealed_leaves(&column.field, plain) {
         Err(Error::Type(_)) => return Ok(None),
-        parts => parts?,
+        is_sealed => is_sealed?,
     };
-    let Ok(is_sealed) = sealed_leaves(&parts.leaves) else { return Ok(None) };
+    let parts = Parts::new(column, None)?;
     let mut counts = BTreeMap::new();
-    for leaf in parts.leaves.iter().filter(|leaf| is_sealed(leaf)) {
+    for leaf in parts.leaves.iter().filter(|leaf| is_sealed[leaf.index]) {
         let Ok(chunks) = leaf.sealed() else { return Ok(None) };
         for values in chunks {
             for value in (0..values.len()).filter_map(|row| values.get(row)) {

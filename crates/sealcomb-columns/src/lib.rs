@@ -27,14 +27,19 @@
 //! # Ok::<(), sealcomb_columns::Error>(())
 //! ```
 #![forbid(unsafe_code)]
+// A length that is cut would be that of other data.
+#![warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)]
 
 mod binding;
 mod column;
+mod domain;
 mod envelope;
 mod error;
 mod keyset;
 mod kind;
+mod leaves;
 mod memory;
+mod names;
 mod nested;
 mod protojson;
 mod slots;
@@ -44,10 +49,13 @@ mod types;
 mod values;
 
 pub use binding::{Binding, element_ids};
-pub use column::{Column, Forged, Opened, Opening, inspect, open, reseal, seal, seal_leaves};
+pub use column::{Column, Forged, Opened, Opening, Resealing, inspect, open, reseal, seal, seal_leaves};
+pub use domain::first_outside;
 pub use error::{Error, Reason, UnopenedRow};
 pub use keyset::Keyset;
+pub use leaves::sealed_leaves;
+pub use names::{parse_nested_type, parse_type, type_name};
 pub use nested::leaf_paths;
 pub use threads::{Interrupted, Threads};
 pub use tink::encrypted_keyset;
-pub use types::{TYPE_KEY, VERSION_KEY, parse_type, sealed_field, sealed_type, type_name};
+pub use types::{TYPE_KEY, VERSION_KEY, sealed_field, sealed_type};

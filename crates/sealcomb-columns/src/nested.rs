@@ -48,20 +48,112 @@ fn visit<'a>(field: &'a Field, path: &mut Vec<&'a str>, found: &mut Vec<(String,
                 fields.iter().zip(["key", "value"]).for_each(|(field, name)| child(name, field));
             }
         }
+        other => match element(other) {
+            Some(field) => child("element", field),
+            None => found.push((path.join("."), field.clone())),
+        },
+    }
+}
+
+/// Returns the types in `as_type` of a field's leaves, in order. A type that is not nested is that of every leaf. Lists
+/// of all kinds are alike.
+///
+/// # Errors
+/// [`Error::Type`] if `as_type` is nested otherwise than the field.
+pub(crate) fn types_of_leaves(field: &Field, as_type: &DataType) -> Result<Vec<DataType>, Error> {
+    let mut found = Vec::new();
+    if !as_type.is_nested() {
+        found.resize(leaves(field).len(), as_type.clone());
+        return Ok(found);
+    }
+    if !pair(field.data_type(), as_type, &mut found) {
+        return Err(Error::Type(format!(
+            "as_type is {as_type}, and the column has type {}; they differ in lists, structs, maps or unions, or in the \
+             names of fields",
+            field.data_type()
+        )));
+    }
+    Ok(found)
+}
+
+/// Appends the types of the leaves, and returns whether both types are nested alike.
+fn pair(data_type: &DataType, as_type: &DataType, found: &mut Vec<DataType>) -> bool {
+    let mut child = |field: &FieldRef, other: &FieldRef| pair(field.data_type(), other.data_type(), found);
+    match (data_type, as_type) {
+        (DataType::Struct(fields), DataType::Struct(others)) => {
+            fields.len() == others.len()
+                && fields
+                    .iter()
+                    .zip(others)
+                    .all(|(field, other)| field.name() == other.name() && child(field, other))
+        }
+        (DataType::Union(fields, _), DataType::Union(others, _)) => {
+            fields.len() == others.len()
+                && fields
+                    .iter()
+                    .zip(others.iter())
+                    .all(|((_, field), (_, other))| field.name() == other.name() && child(field, other))
+        }
+        (DataType::Map(field, _), DataType::Map(other, _)) => {
+            let pairs = (entries(field), entries(other));
+            let (Some(fields), Some(others)) = pairs else { return false };
+            fields.iter().zip(others).all(|(field, other)| child(field, other))
+        }
+        (DataType::FixedSizeList(_, size), DataType::FixedSizeList(_, other)) if size != other => false,
+        _ => match (element(data_type), element(as_type)) {
+            (Some(field), Some(other)) => child(field, other),
+            (None, None) if !data_type.is_nested() && !as_type.is_nested() => {
+                found.push(as_type.clone());
+                true
+            }
+            _ => false,
+        },
+    }
+}
+
+/// The key and the value of a map.
+fn entries(field: &FieldRef) -> Option<&Fields> {
+    match field.data_type() {
+        DataType::Struct(fields) if fields.len() == 2 => Some(fields),
+        _ => None,
+    }
+}
+
+/// The elements of a list.
+fn element(data_type: &DataType) -> Option<&FieldRef> {
+    match data_type {
         DataType::List(field)
         | DataType::LargeList(field)
         | DataType::ListView(field)
         | DataType::LargeListView(field)
-        | DataType::FixedSizeList(field, _) => child("element", field),
-        _ => found.push((path.join("."), field.clone())),
+        | DataType::FixedSizeList(field, _) => Some(field),
+        _ => None,
     }
 }
 
-/// Checks that the leaves of a field are single values, also in dictionaries and runs.
+/// The most levels of nesting in a column.
+const MAX_DEPTH: usize = 64;
+
+/// Whether a type has at most so many levels.
+fn is_within(data_type: &DataType, levels: usize) -> bool {
+    let below = |field: &FieldRef| levels > 0 && is_within(field.data_type(), levels - 1);
+    match data_type {
+        DataType::Struct(fields) => fields.iter().all(below),
+        DataType::Union(fields, _) => fields.iter().all(|(_, field)| below(field)),
+        DataType::Map(field, _) | DataType::RunEndEncoded(_, field) => below(field),
+        DataType::Dictionary(_, values) => levels > 0 && is_within(values, levels - 1),
+        other => element(other).is_none_or(below),
+    }
+}
+
+/// Checks that a field is not nested too deep, and that its leaves are single values, also in dictionaries and runs.
 ///
 /// # Errors
-/// [`Error::Type`] if they are not.
+/// [`Error::Type`] if this is not the case.
 pub(crate) fn check_leaves(field: &Field) -> Result<(), Error> {
+    if !is_within(field.data_type(), MAX_DEPTH) {
+        return Err(Error::Type(format!("the column is nested more than {MAX_DEPTH} levels deep")));
+    }
     let is_nested = |(_, leaf): &(String, Field)| leaf.data_type().is_nested();
     match leaves(field).iter().find(|leaf| is_nested(leaf)) {
         None => Ok(()),

@@ -8,6 +8,7 @@ use std::fmt;
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use hashbrown::HashSet;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
@@ -35,9 +36,9 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut fields: Vec<(String, &'de RawValue)> = Vec::new();
+        let (mut fields, mut names) = (Vec::new(), HashSet::new());
         while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
-            if fields.iter().any(|(other, _)| *other == name) {
+            if !names.insert(name.clone()) {
                 return Err(de::Error::custom(format!("{DUPLICATE} `{name}`")));
             }
             fields.push((name, value));
@@ -104,7 +105,7 @@ pub(crate) fn uint32(value: &RawValue) -> Option<u32> {
 fn integral(number: f64) -> Option<u32> {
     let fits = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
     // The range was checked above.
-    #[allow(clippy::cast_sign_loss)]
+    #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation)]
     fits.then_some(number as u32)
 }
 
@@ -117,6 +118,7 @@ pub(crate) fn enumeration(value: &RawValue, names: &[&str]) -> Option<i32> {
         },
         Scalar::Integer(number) => number.try_into().ok(),
         // The cast truncates as Python's int() does, and saturates out of the range of an i32.
+        #[allow(clippy::cast_possible_truncation)]
         Scalar::Number(number) => (number as i128).try_into().ok(),
         Scalar::Bool(truth) => Some(truth.into()),
     }

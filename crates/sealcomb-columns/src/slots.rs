@@ -31,18 +31,18 @@ pub(crate) struct Slots<O> {
 }
 
 impl<O: OffsetSizeTrait> Slots<O> {
-    /// Creates zeroed slots of these lengths. Their sum must fit the offset type.
+    /// Creates zeroed slots of these lengths.
     ///
     /// # Errors
-    /// [`Error::Memory`] if the values cannot be allocated.
+    /// [`Error::Memory`] if the values cannot be allocated, or their sum does not fit the offset type.
     fn new(lengths: impl Iterator<Item = usize>, rows: usize) -> Result<Self, Error> {
         let mut offsets = Vec::with_capacity(rows + 1);
-        let mut end = 0;
+        let mut end = 0_usize;
         offsets.push(O::usize_as(0));
-        offsets.extend(lengths.map(|length| {
-            end += length;
-            O::usize_as(end)
-        }));
+        for length in lengths {
+            end = end.checked_add(length).ok_or_else(too_large::<O>)?;
+            offsets.push(O::from_usize(end).ok_or_else(too_large::<O>)?);
+        }
         Ok(Self { offsets, values: Memory::zeroed(end)? })
     }
 
@@ -91,6 +91,11 @@ impl<O: OffsetSizeTrait> Slots<O> {
     }
 }
 
+fn too_large<O: OffsetSizeTrait>() -> Error {
+    let bits = 8 * size_of::<O>();
+    Error::Memory(format!("the results of a chunk do not fit offsets of {bits} bits; use shorter chunks"))
+}
+
 /// Returns whether the results need 64-bit offsets. `length` is the length of a result, at most `added` bytes more
 /// than its value.
 pub(crate) fn large(chunks: &[Values], added: usize, length: impl Fn(Option<&[u8]>) -> usize) -> bool {
@@ -137,4 +142,22 @@ pub(crate) fn fill<O: OffsetSizeTrait>(
 #[inline]
 pub(crate) fn slot<O: OffsetSizeTrait>(offsets: &[O], row: usize) -> usize {
     offsets[row + 1].as_usize() - offsets[row].as_usize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_end_at_the_largest_offset_and_no_later() {
+        const MAX: usize = i32::MAX as usize;
+        // Nothing touches the memory.
+        let ends = |lengths: [usize; 2]| Slots::<i32>::new(lengths.into_iter(), 2).map(|slots| slots.offsets);
+        assert_eq!(ends([MAX - 1, 1]).unwrap(), [0, i32::MAX - 1, i32::MAX]);
+        for lengths in [[MAX, 1], [1 << 32, 0], [(1 << 32) - MAX, MAX], [usize::MAX, 1]] {
+            assert!(matches!(ends(lengths), Err(Error::Memory(_))), "{lengths:?}");
+        }
+        let wide = Slots::<i64>::new([usize::MAX, 1].into_iter(), 2);
+        assert!(matches!(wide, Err(Error::Memory(_))));
+    }
 }

@@ -1,4 +1,4 @@
-//! The types of sealed values: their names, and their encoding as bytes.
+//! The types of sealed values, and their encoding as bytes.
 //!
 //! A value of a fixed width is sealed as its little-endian bytes in Arrow's memory format. A boolean is one byte, 0 or 1.
 //! A decimal of up to 38 digits has 16 bytes, a longer one 32. Text and bytes are sealed as they are, so under a
@@ -10,14 +10,15 @@ use std::sync::Arc;
 
 use arrow_array::builder::BooleanBufferBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Decimal256Type, DecimalType};
 use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, NullArray, make_array};
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_cast::{CastOptions, cast, cast_with_options};
 use arrow_data::ArrayData;
-use arrow_schema::{ArrowError, DataType, Field, IntervalUnit, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Field, IntervalUnit};
 
+use crate::domain::first_outside;
 use crate::error::Error;
+use crate::names::{parse_type, type_name};
 use crate::values::Values;
 
 /// The key of the field metadata that contains the type of a sealed field, as [`type_name`] writes it.
@@ -84,226 +85,6 @@ pub(crate) fn opened_field(field: &Field, opened: DataType) -> Field {
     metadata.remove(TYPE_KEY);
     metadata.remove(VERSION_KEY);
     Field::new(field.name(), opened, field.is_nullable()).with_metadata(metadata)
-}
-
-fn unit_name(unit: TimeUnit) -> &'static str {
-    match unit {
-        TimeUnit::Second => "s",
-        TimeUnit::Millisecond => "ms",
-        TimeUnit::Microsecond => "us",
-        TimeUnit::Nanosecond => "ns",
-    }
-}
-
-fn parse_unit(name: &str) -> Option<TimeUnit> {
-    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
-    [Second, Millisecond, Microsecond, Nanosecond].into_iter().find(|unit| unit_name(*unit) == name)
-}
-
-/// Returns the name of a type that is not nested, as pyarrow writes it.
-///
-/// # Panics
-/// If the type is nested.
-pub fn type_name(data_type: &DataType) -> String {
-    match data_type {
-        DataType::Timestamp(unit, None) => format!("timestamp[{}]", unit_name(*unit)),
-        DataType::Timestamp(unit, Some(zone)) => format!("timestamp[{}, tz={zone}]", unit_name(*unit)),
-        DataType::Time32(unit) => format!("time32[{}]", unit_name(*unit)),
-        DataType::Time64(unit) => format!("time64[{}]", unit_name(*unit)),
-        DataType::Duration(unit) => format!("duration[{}]", unit_name(*unit)),
-        DataType::FixedSizeBinary(size) => format!("fixed_size_binary[{size}]"),
-        DataType::Decimal32(precision, scale) => format!("decimal32({precision}, {scale})"),
-        DataType::Decimal64(precision, scale) => format!("decimal64({precision}, {scale})"),
-        DataType::Decimal128(precision, scale) => format!("decimal128({precision}, {scale})"),
-        DataType::Decimal256(precision, scale) => format!("decimal256({precision}, {scale})"),
-        DataType::Dictionary(indices, values) => {
-            format!("dictionary<values={}, indices={}, ordered=0>", type_name(values), type_name(indices))
-        }
-        DataType::RunEndEncoded(ends, values) => format!(
-            "run_end_encoded<run_ends: {}, values: {}>",
-            type_name(ends.data_type()),
-            type_name(values.data_type())
-        ),
-        other => {
-            let known = SIMPLE.iter().find(|(_, data_type)| data_type == other);
-            known.unwrap_or_else(|| panic!("{other} is nested")).0.to_owned()
-        }
-    }
-}
-
-/// The types without parameters. The first name of a type is pyarrow's; the others are those of Arrow, Spark and SQL.
-const SIMPLE: &[(&str, DataType)] = &[
-    ("null", DataType::Null),
-    ("bool", DataType::Boolean),
-    ("int8", DataType::Int8),
-    ("int16", DataType::Int16),
-    ("int32", DataType::Int32),
-    ("int64", DataType::Int64),
-    ("uint8", DataType::UInt8),
-    ("uint16", DataType::UInt16),
-    ("uint32", DataType::UInt32),
-    ("uint64", DataType::UInt64),
-    ("halffloat", DataType::Float16),
-    ("float", DataType::Float32),
-    ("double", DataType::Float64),
-    ("string", DataType::Utf8),
-    ("large_string", DataType::LargeUtf8),
-    ("string_view", DataType::Utf8View),
-    ("binary", DataType::Binary),
-    ("large_binary", DataType::LargeBinary),
-    ("binary_view", DataType::BinaryView),
-    ("date32[day]", DataType::Date32),
-    ("date64[ms]", DataType::Date64),
-    ("month_interval", DataType::Interval(IntervalUnit::YearMonth)),
-    ("day_time_interval", DataType::Interval(IntervalUnit::DayTime)),
-    ("month_day_nano_interval", DataType::Interval(IntervalUnit::MonthDayNano)),
-    ("boolean", DataType::Boolean),
-    ("byte", DataType::Int8),
-    ("tinyint", DataType::Int8),
-    ("short", DataType::Int16),
-    ("smallint", DataType::Int16),
-    ("int", DataType::Int32),
-    ("integer", DataType::Int32),
-    ("long", DataType::Int64),
-    ("bigint", DataType::Int64),
-    ("utinyint", DataType::UInt8),
-    ("usmallint", DataType::UInt16),
-    ("uinteger", DataType::UInt32),
-    ("ubigint", DataType::UInt64),
-    ("float16", DataType::Float16),
-    ("float32", DataType::Float32),
-    ("real", DataType::Float32),
-    ("float64", DataType::Float64),
-    ("double precision", DataType::Float64),
-    ("utf8", DataType::Utf8),
-    ("large_utf8", DataType::LargeUtf8),
-    ("utf8_view", DataType::Utf8View),
-    ("str", DataType::Utf8),
-    ("text", DataType::Utf8),
-    ("varchar", DataType::Utf8),
-    ("bytes", DataType::Binary),
-    ("blob", DataType::Binary),
-    ("bytea", DataType::Binary),
-    ("varbinary", DataType::Binary),
-    ("uuid", DataType::FixedSizeBinary(16)),
-    ("date", DataType::Date32),
-    ("date32", DataType::Date32),
-    ("date64", DataType::Date64),
-    ("time", DataType::Time64(TimeUnit::Microsecond)),
-    ("timestamp", DataType::Timestamp(TimeUnit::Microsecond, None)),
-    ("timestamp_ntz", DataType::Timestamp(TimeUnit::Microsecond, None)),
-    ("datetime", DataType::Timestamp(TimeUnit::Microsecond, None)),
-    ("timestamp_s", DataType::Timestamp(TimeUnit::Second, None)),
-    ("timestamp_ms", DataType::Timestamp(TimeUnit::Millisecond, None)),
-    ("timestamp_us", DataType::Timestamp(TimeUnit::Microsecond, None)),
-    ("timestamp_ns", DataType::Timestamp(TimeUnit::Nanosecond, None)),
-];
-
-/// The zone of SQL's and Spark's timestamps with time zone.
-fn utc() -> DataType {
-    DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
-}
-
-/// Reads the name of a type that is not nested. The names of pyarrow, Spark and SQL are known, in any case.
-///
-/// # Errors
-/// [`Error::Invalid`] if the name is unknown.
-pub fn parse_type(name: &str) -> Result<DataType, Error> {
-    let name = name.trim();
-    let lower = name.to_ascii_lowercase();
-    if let Some((_, data_type)) = SIMPLE.iter().find(|(known, _)| *known == lower) {
-        return Ok(data_type.clone());
-    }
-    if matches!(&*lower, "timestamptz" | "timestamp_tz" | "timestamp_ltz" | "timestamp with time zone") {
-        return Ok(utc());
-    }
-    with_parameters(name, &lower).ok_or_else(|| {
-        Error::Invalid(format!(
-            "unknown type {name:?}; use a name of pyarrow, Spark or SQL that is not nested, such as int64, double, string, \
-             date, decimal(10, 2) or timestamp[us, tz=UTC]"
-        ))
-    })
-}
-
-fn with_parameters(name: &str, lower: &str) -> Option<DataType> {
-    if lower.starts_with("timestamp[") {
-        return timestamp(name["timestamp[".len()..].strip_suffix(']')?);
-    }
-    if let Some(start) = lower.find('<') {
-        let inner = name[start + 1..].strip_suffix('>')?;
-        return match &lower[..start] {
-            "dictionary" => dictionary(inner),
-            "run_end_encoded" => runs(inner),
-            _ => None,
-        };
-    }
-    let start = lower.find(['[', '('])?;
-    let close = if lower[start..].starts_with('[') { ']' } else { ')' };
-    let inner = name[start + 1..].strip_suffix(close)?;
-    let mut parameters = inner.split(',').map(str::trim);
-    let first = parameters.next()?;
-    let second = parameters.next();
-    if parameters.next().is_some() {
-        return None;
-    }
-    let unit = parse_unit(first);
-    let kind = &lower[..start];
-    Some(match (kind, second) {
-        ("time32", None) => match unit? {
-            unit @ (TimeUnit::Second | TimeUnit::Millisecond) => DataType::Time32(unit),
-            _ => return None,
-        },
-        ("time64", None) => match unit? {
-            unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond) => DataType::Time64(unit),
-            _ => return None,
-        },
-        ("duration", None) => DataType::Duration(unit?),
-        ("fixed_size_binary", None) => {
-            DataType::FixedSizeBinary(first.parse().ok().filter(|size| *size >= 0)?)
-        }
-        ("varchar" | "char" | "string", None) if first.parse::<u32>().is_ok() => DataType::Utf8,
-        _ => decimal(kind, first.parse().ok()?, second.map_or(Some(0), |scale| scale.parse().ok())?)?,
-    })
-}
-
-/// The parameters of a timestamp: `us`, or `us, tz=UTC`. A zone can be any text.
-fn timestamp(inner: &str) -> Option<DataType> {
-    let (unit, zone) = match inner.split_once(',') {
-        Some((unit, zone)) => (unit, Some(zone.trim().strip_prefix("tz=")?.into())),
-        None => (inner, None),
-    };
-    Some(DataType::Timestamp(parse_unit(unit.trim())?, zone))
-}
-
-fn decimal(kind: &str, precision: u8, scale: i8) -> Option<DataType> {
-    let (most, data_type) = match kind {
-        "decimal32" => (9, DataType::Decimal32(precision, scale)),
-        "decimal64" => (18, DataType::Decimal64(precision, scale)),
-        "decimal128" => (38, DataType::Decimal128(precision, scale)),
-        "decimal" | "numeric" if precision <= 38 => (38, DataType::Decimal128(precision, scale)),
-        "decimal" | "numeric" | "decimal256" => (76, DataType::Decimal256(precision, scale)),
-        _ => return None,
-    };
-    ((1..=most).contains(&precision) && i16::from(scale) <= i16::from(most)).then_some(data_type)
-}
-
-/// The parameters of a dictionary: `values=string, indices=int32, ordered=0`.
-fn dictionary(inner: &str) -> Option<DataType> {
-    let (values, rest) = inner.strip_prefix("values=")?.rsplit_once(", indices=")?;
-    let (indices, ordered) = rest.split_once(", ordered=")?;
-    let (indices, values) = (parse_type(indices).ok()?, parse_type(values).ok()?);
-    (matches!(ordered, "0" | "1") && indices.is_dictionary_key_type())
-        .then(|| DataType::Dictionary(Box::new(indices), Box::new(values)))
-}
-
-/// The parameters of a run-end encoding: `run_ends: int32, values: string`.
-fn runs(inner: &str) -> Option<DataType> {
-    let (ends, values) = inner.strip_prefix("run_ends: ")?.split_once(", values: ")?;
-    let (ends, values) = (parse_type(ends).ok()?, parse_type(values).ok()?);
-    ends.is_run_ends_type().then(|| {
-        let field = |name, data_type, nullable| Arc::new(Field::new(name, data_type, nullable));
-        DataType::RunEndEncoded(field("run_ends", ends, false), field("values", values, true))
-    })
 }
 
 /// How the bytes of opened values become an array.
@@ -398,19 +179,7 @@ pub(crate) fn fixed(
     }
     let data = ArrayData::builder(stored.clone()).len(rows).add_buffer(bytes).nulls(nulls);
     let array = make_array(data.build().expect("the buffer is aligned and has the size of the rows"));
-    let too_long = match stored {
-        DataType::Decimal128(precision, _) => too_long::<Decimal128Type>(&array, *precision),
-        DataType::Decimal256(precision, _) => too_long::<Decimal256Type>(&array, *precision),
-        _ => None,
-    };
-    too_long.map_or(Ok(array), |row| Err((row, "a decimal of the type's precision")))
-}
-
-/// Returns the first row of an array of decimals that has more digits than the precision.
-fn too_long<T: DecimalType>(array: &ArrayRef, precision: u8) -> Option<usize> {
-    let array = array.as_primitive::<T>();
-    let fits = |row| array.is_null(row) || T::is_valid_decimal_precision(array.value(row), precision);
-    (0..array.len()).find(|row| !fits(*row))
+    first_outside(&array).map_or(Ok(array), Err)
 }
 
 /// Converts opened values to the type that was asked for.

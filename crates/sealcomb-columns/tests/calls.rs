@@ -11,8 +11,8 @@ use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, StringArray, UInt64A
 use arrow_schema::{DataType, Field, Fields};
 use proptest::prelude::*;
 use sealcomb_columns::{
-    Binding, Column, Error, Forged, Interrupted, Keyset, Opening, Reason, Threads, UnopenedRow, inspect,
-    open, reseal, seal,
+    Binding, Column, Error, Forged, Interrupted, Keyset, Opening, Reason, Resealing, Threads, UnopenedRow,
+    inspect, open, reseal, seal,
 };
 
 fn column(chunks: Vec<ArrayRef>) -> Column {
@@ -134,13 +134,13 @@ fn values_that_do_not_open_become_nulls_and_are_counted() {
     let keyset = keyset("random");
     let bad = [0, 511, 512, 19_999];
     let column = damaged(&keyset, &bad);
-    let opening = Opening { forged: Forged::Null, as_type: Some(DataType::Utf8) };
+    let opening = Opening { forged: Forged::Null, as_type: Some(DataType::Utf8), ..Opening::default() };
     let opened = open(&column, &keyset, Binding::default(), opening, Threads::default()).unwrap();
     assert_eq!(opened.unopened, bad.len());
     let array = &opened.column.chunks[0];
     assert!((0..array.len()).all(|row| array.is_null(row) == bad.contains(&row)));
-    let resealed =
-        reseal(&column, &keyset, [Binding::default(); 2], Forged::Null, Threads::default()).unwrap();
+    let resealing = Resealing { forged: Forged::Null, ..Resealing::default() };
+    let resealed = reseal(&column, &keyset, [Binding::default(); 2], resealing, Threads::default()).unwrap();
     assert_eq!((resealed.unopened, resealed.column.chunks[0].null_count()), (bad.len(), bad.len()));
 }
 
@@ -152,8 +152,8 @@ fn inspecting_counts_values_by_key_and_refuses_others() {
     let first = seal(&column(vec![values.clone()]), &old, Binding::default(), Threads::default()).unwrap();
     let second = seal(&column(vec![values.clone()]), &new, Binding::default(), Threads::default()).unwrap();
     let both = Column { field: first.field, chunks: vec![first.chunks[0].clone(), second.chunks[0].clone()] };
-    assert_eq!(inspect(&both).unwrap().unwrap(), [(7, 2), (new.primary(), 2)].into());
-    assert_eq!(inspect(&column(vec![values])).unwrap(), None);
+    assert_eq!(inspect(&both, &[]).unwrap().unwrap(), [(7, 2), (new.primary(), 2)].into());
+    assert_eq!(inspect(&column(vec![values]), &[]).unwrap(), None);
 }
 
 #[test]

@@ -53,7 +53,6 @@ fn flat() -> Vec<ArrayRef> {
         DataType::Duration(TimeUnit::Nanosecond),
         DataType::Timestamp(TimeUnit::Second, None),
         DataType::Timestamp(TimeUnit::Microsecond, Some("Europe/Berlin".into())),
-        DataType::Date64,
     ]
     .iter()
     .map(|data_type| cast(&integers, data_type).unwrap())
@@ -69,6 +68,7 @@ fn flat() -> Vec<ArrayRef> {
             .iter()
             .map(|data_type| cast(&narrow, data_type).unwrap()),
     );
+    arrays.push(cast(&cast(&narrow, &DataType::Date32).unwrap(), &DataType::Date64).unwrap());
     arrays.push(cast(&integers.slice(1, 3), &DataType::Time64(TimeUnit::Nanosecond)).unwrap());
     arrays.extend(
         [DataType::Utf8, DataType::LargeUtf8, DataType::Utf8View]
@@ -219,13 +219,15 @@ fn a_leaf_has_the_context_of_its_path() {
     let leaf = whole.chunks[0].as_any().downcast_ref::<StructArray>().unwrap().column(0);
     assert_eq!(leaf, &alone.chunks[0]);
 
-    // Only a selected leaf is sealed, and opened.
+    // Only a selected leaf is sealed, and opened if the other is named.
     let only =
         seal_leaves(&column(address.clone()), &keyset, CONTEXT, &|path| path == "street", Threads::default());
     let only = only.unwrap();
     let parts = only.chunks[0].as_any().downcast_ref::<StructArray>().unwrap();
     assert_eq!((parts.column(0), parts.column(1).data_type()), (leaf, &DataType::Int32));
-    assert_eq!(&opened(&only, &keyset, None).unwrap().chunks[0], &address);
+    let opening = Opening { plain: vec!["zip".to_owned()], ..Opening::default() };
+    let opened = open(&only, &keyset, CONTEXT, opening, Threads::default()).unwrap();
+    assert_eq!(&opened.column.chunks[0], &address);
 }
 
 #[test]
@@ -301,7 +303,7 @@ fn a_value_of_another_width_is_an_error_or_a_null() {
         matches!(error, Error::Unopened(UnopenedRow { row: 2, reason: Reason::Mistyped(3), .. })),
         "{error}"
     );
-    let opening = Opening { forged: Forged::Null, as_type: Some(DataType::Int64) };
+    let opening = Opening { forged: Forged::Null, as_type: Some(DataType::Int64), ..Opening::default() };
     let opened = open(&sealed, &keyset, CONTEXT, opening, Threads::default()).unwrap();
     let expected: ArrayRef =
         Arc::new(Int64Array::from(vec![Some(i64::from_le_bytes(*b"12345678")), None, None]));
@@ -395,12 +397,12 @@ fn resealing_keeps_types() {
     for array in flat().into_iter().chain(nested()) {
         let column = column(array.clone());
         let sealed = sealed(&column, &old);
-        let resealed = reseal(&sealed, &new, [CONTEXT; 2], Forged::Raise, Threads::default()).unwrap();
+        let resealed = reseal(&sealed, &new, [CONTEXT; 2], Resealing::default(), Threads::default()).unwrap();
         assert_eq!(resealed.column.field.data_type(), sealed.field.data_type());
         let first = opened(&sealed, &old, None).unwrap();
         let again = opened(&resealed.column, &new, None).unwrap();
         assert_eq!((&again.chunks[0], &again.field), (&first.chunks[0], &first.field));
-        let ids = inspect(&resealed.column).unwrap().unwrap();
+        let ids = inspect(&resealed.column, &[]).unwrap().unwrap();
         assert!(ids.keys().all(|id| *id == new.primary()));
     }
 }
@@ -462,7 +464,7 @@ fn a_nested_value_that_does_not_open_is_reported_with_its_row() {
     for array in nested() {
         let sealed = sealed(&column(array.clone()), &keyset);
         let foreign = Binding { context: b"other", row_ids: None };
-        let opening = |forged| Opening { forged, as_type: None };
+        let opening = |forged| Opening { forged, ..Opening::default() };
         for start in 0..array.len() {
             // The first value that does not open is in the first row that has one.
             let rest =
@@ -470,7 +472,7 @@ fn a_nested_value_that_does_not_open_is_reported_with_its_row() {
             let error = open(&rest, &keyset, foreign, opening(Forged::Raise), Threads::default());
             let has_values = |row: usize| {
                 let row = Column { chunks: vec![sealed.chunks[0].slice(row, 1)], ..sealed.clone() };
-                inspect(&row).unwrap().is_some_and(|keys| !keys.is_empty())
+                inspect(&row, &[]).unwrap().is_some_and(|keys| !keys.is_empty())
             };
             let expected = (start..array.len()).find(|row| has_values(*row)).map(|row| row - start);
             match error {

@@ -18,7 +18,9 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_schema::{DataType, FieldRef};
 use libduckdb_sys::v2 as duckdb;
-use sealcomb_columns::{Binding, Column, Error, Forged, Keyset, Opening, Reason, Threads, UnopenedRow};
+use sealcomb_columns::{
+    Binding, Column, Error, Forged, Keyset, Opening, Reason, Resealing, Threads, UnopenedRow,
+};
 
 use crate::ffi::{Arguments, Context, Failure, Result, Slot, call};
 use crate::keys;
@@ -299,7 +301,7 @@ impl Call {
         // DuckDB calls from several threads.
         let threads = Threads::new(NonZero::<usize>::MIN);
         let open = |forged| {
-            let opening = Opening { forged, as_type: None };
+            let opening = Opening { forged, as_type: None, plain: self.plain() };
             sealcomb_columns::open(&column, &self.keyset, binding, opening, threads)
                 .map(|opened| opened.column)
         };
@@ -313,10 +315,20 @@ impl Call {
             Operation::TryUnseal => open(Forged::Null)?,
             Operation::Reseal => {
                 let bindings = [binding, binding];
-                sealcomb_columns::reseal(&column, &self.keyset, bindings, Forged::Raise, threads)?.column
+                let resealing = Resealing { forged: Forged::Raise, plain: self.plain() };
+                sealcomb_columns::reseal(&column, &self.keyset, bindings, resealing, threads)?.column
             }
         };
         Ok(result.chunks.remove(0))
+    }
+
+    /// The paths of the leaves of a nested value that are not sealed.
+    fn plain(&self) -> Vec<String> {
+        if !self.field.data_type().is_nested() {
+            return Vec::new();
+        }
+        let leaves = sealcomb_columns::leaf_paths(&self.field).into_iter().zip(self.value.leaves());
+        leaves.filter(|(_, leaf)| **leaf != SqlType::Blob).map(|(path, _)| path).collect()
     }
 
     fn explain(error: Error, ids: Option<&ArrayRef>) -> Failure {

@@ -21,7 +21,7 @@ use jni::objects::{JByteArray, JClass, JLongArray, JObjectArray, JString};
 use jni::refs::Reference;
 use jni::sys::{jboolean, jint, jlong};
 use jni::{Env, EnvUnowned, jni_mangle};
-use sealcomb_columns::{Binding, Column, Forged, Keyset, Opening, Threads};
+use sealcomb_columns::{Binding, Column, Forged, Keyset, Opening, Resealing, Threads};
 use zeroize::Zeroizing;
 
 use crate::failure::{Failure, Throw};
@@ -149,6 +149,8 @@ impl Verb {
 /// What every call takes.
 struct Call {
     column: Column,
+    /// The paths of the leaves that Java says are not sealed.
+    plain: Vec<String>,
     context: Vec<u8>,
     ids: Option<[ArrayRef; 1]>,
 }
@@ -165,8 +167,10 @@ impl Call {
         context: &JByteArray<'_>,
         ids: &JLongArray<'_>,
     ) -> Result<Self, Failure> {
+        let nodes = memory::nodes(env, column, Some(fields))?;
         // SAFETY: the caller vouches for the memory.
-        let (field, values) = unsafe { memory::column(&memory::nodes(env, column, Some(fields))?)? };
+        let (field, values) = unsafe { memory::column(&nodes)? };
+        let plain = memory::plain(&field, &nodes);
         let ids = if ids.is_null() {
             None
         } else {
@@ -175,6 +179,7 @@ impl Call {
         };
         Ok(Self {
             column: Column { field: Arc::new(field), chunks: vec![values] },
+            plain,
             context: env.convert_byte_array(context)?,
             ids,
         })
@@ -184,13 +189,16 @@ impl Call {
     fn run(&self, verb: Verb, keyset: &Keyset) -> Result<(Column, usize), Failure> {
         // Spark runs a task per processor.
         let threads = Threads::new(NonZero::<usize>::MIN);
-        let (column, binding) = (&self.column, self.binding());
+        let (column, binding, plain) = (&self.column, self.binding(), self.plain.clone());
         let opened = match verb {
             Verb::Seal => return Ok((sealcomb_columns::seal(column, keyset, binding, threads)?, 0)),
-            Verb::Reseal => sealcomb_columns::reseal(column, keyset, [binding; 2], Forged::Raise, threads)?,
+            Verb::Reseal => {
+                let resealing = Resealing { forged: Forged::Raise, plain };
+                sealcomb_columns::reseal(column, keyset, [binding; 2], resealing, threads)?
+            }
             Verb::Unseal | Verb::TryUnseal | Verb::OpenAesEncrypt => {
                 let forged = if verb == Verb::TryUnseal { Forged::Null } else { Forged::Raise };
-                let opening = Opening { forged, as_type: None };
+                let opening = Opening { forged, as_type: None, plain };
                 sealcomb_columns::open(column, keyset, binding, opening, threads)?
             }
         };

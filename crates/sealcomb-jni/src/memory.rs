@@ -115,6 +115,16 @@ impl Node {
     }
 }
 
+/// Returns the paths of the leaves of a nested column that are not sealed.
+pub(crate) fn plain(field: &Field, nodes: &[Node]) -> Vec<String> {
+    if !field.data_type().is_nested() {
+        return Vec::new();
+    }
+    let leaves = nodes.iter().filter(|node| node.children == 0);
+    let paths = sealcomb_columns::leaf_paths(field).into_iter().zip(leaves);
+    paths.filter(|(_, leaf)| leaf.opens_as.is_none()).map(|(path, _)| path).collect()
+}
+
 /// Returns the field of a column, and a copy of it, in which every offset and size is valid.
 ///
 /// # Errors
