@@ -138,7 +138,7 @@ mod tests {
             let bytes = 1_u64 << shift;
             for (bytes, expected) in [(bytes - 1, (1_u128 << (shift + 3)) - 8), (bytes, 1 << (shift + 3))] {
                 assert_eq!(bit_lengths(bytes, 5), 40 << 64 | expected);
-                assert_eq!(bit_lengths(7, bytes), expected << 64 | 56);
+                assert_eq!(bit_lengths(7, bytes), expected << 64 | 8 * 7);
             }
         }
     }
