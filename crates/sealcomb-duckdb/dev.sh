@@ -24,5 +24,6 @@ lint_duckdb() {
 }
 
 test_duckdb() {
-    SEALCOMB_DUCKDB=$DUCKDB/sealcomb.duckdb_extension pytest_wheel python/tests/test_duckdb.py
+    SEALCOMB_DUCKDB=$DUCKDB/sealcomb.duckdb_extension pytest_wheel --numprocesses "$(nproc)" --maxprocesses 4 \
+        --dist loadfile python/tests/test_duckdb*.py
 }

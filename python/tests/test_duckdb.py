@@ -1,7 +1,4 @@
-"""The DuckDB extension seals and opens the same bytes as the Python package and Tink.
-
-The variable SEALCOMB_DUCKDB names the extension's file.
-"""
+"""The DuckDB extension seals and opens the same bytes as the Python package and Tink."""
 
 from __future__ import annotations
 
@@ -12,21 +9,21 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import duckdb_sessions
 import pyarrow as pa
 import pytest
 import tink
+from duckdb_sessions import EXTENSION, POLICIES, column, connect, message
 from tink import aead, daead, secret_key_access
 
 from sealcomb import Keyset, keys_from_file, open_column, seal_column
 
-EXTENSION = Path(os.environ.get("SEALCOMB_DUCKDB", "target/duckdb/sealcomb.duckdb_extension")).resolve()
 PAGE = Path(__file__).parents[2] / "docs" / "columns-duckdb.md"
-POLICIES = ("random", "xaes", "gcm", "deterministic")
+folder, db = duckdb_sessions.folder, duckdb_sessions.db
 VECTOR = 2048
 
 # A type of SQL, with expressions of some of its values. NULL is always among the values.
@@ -47,9 +44,9 @@ VALUES = {
     "DECIMAL(18, 3)": ["-999999999999999.999"],
     "DECIMAL(38, 10)": ["-1234567890123456789012345678.0123456789"],
     "DATE": ["'1969-12-31'", "'9999-12-31'", "'infinity'"],
-    "TIME": ["'00:00:00'", "'23:59:59.999999'"],
-    "TIME_NS": ["'23:59:59.999999999'"],
-    "TIMESTAMP": ["'1969-12-31 23:59:59.999999'", "'2026-11-27 12:00:00'"],
+    "TIME": ["'00:00:00'", "'23:59:59.999999'", "'24:00:00'"],
+    "TIME_NS": ["'23:59:59.999999999'", "'24:00:00'"],
+    "TIMESTAMP": ["'1969-12-31 23:59:59.999999'", "'2026-11-27 12:00:00'", "'-infinity'"],
     "TIMESTAMP_S": ["'2026-11-27 12:00:00'"],
     "TIMESTAMP_MS": ["'2026-11-27 12:00:00.123'"],
     "TIMESTAMP_NS": ["'2026-11-27 12:00:00.123456789'"],
@@ -90,34 +87,6 @@ class Tink:
             self.open = handle.primitive(aead.Aead).decrypt
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a keyset for each policy, of the policy's name."""
-    aead.register()
-    daead.register()
-    folder = tmp_path_factory.mktemp("keysets")
-    for policy in POLICIES:
-        (folder / f"{policy}.json").write_text(Keyset.generate(policy).secret_tink_json())
-    return folder
-
-
-@pytest.fixture
-def db(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with connect(folder) as db:
-        yield db
-
-
-def connect(folder: Path, database: str = ":memory:") -> duckdb.DuckDBPyConnection:
-    db = duckdb.connect(database, config={"allow_unsigned_extensions": "true"})
-    db.load_extension(str(EXTENSION))
-    db.execute(f"SET sealcomb_keys = '{folder}'")
-    return db
-
-
-def column(db: duckdb.DuckDBPyConnection, query: str) -> list[Any]:
-    return [row[0] for row in db.sql(query).fetchall()]
-
-
 def table(db: duckdb.DuckDBPyConnection, sql: str, rows: int = 0) -> None:
     """Creates the table t with a column v of the type and a column id, of at least as many rows."""
     values = [*VALUES[sql], "NULL"]
@@ -125,12 +94,6 @@ def table(db: duckdb.DuckDBPyConnection, sql: str, rows: int = 0) -> None:
     tuples = ", ".join(f"({number}, {value})" for number, value in enumerate(values))
     db.execute(f"CREATE OR REPLACE TABLE t (id BIGINT, v {sql})")
     db.execute(f"INSERT INTO t VALUES {tuples}")
-
-
-def message(db: duckdb.DuckDBPyConnection, query: str) -> str:
-    with pytest.raises(duckdb.Error) as raised:
-        db.sql(query).fetchall()
-    return str(raised.value)
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -4,6 +4,7 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 
 use libduckdb_sys::v2 as duckdb;
+use libduckdb_sys::v2::DUCKDB_V2_ERROR as Code;
 
 /// Why a callback failed.
 #[derive(Debug)]
@@ -18,6 +19,11 @@ impl From<String> for Failure {
     fn from(message: String) -> Self {
         Self::Message(message)
     }
+}
+
+/// The size of something in memory, which therefore fits.
+pub(crate) fn size(size: u64) -> usize {
+    usize::try_from(size).expect("memory has addresses for all of its bytes")
 }
 
 /// The result of a call.
@@ -48,7 +54,8 @@ impl Slot {
     pub(crate) fn run(self, body: impl FnOnce() -> Result<()>) {
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body));
         match outcome {
-            Ok(Ok(()) | Err(Failure::Reported)) => {}
+            Ok(Ok(())) => {}
+            Ok(Err(Failure::Reported)) => self.spare_database(),
             Ok(Err(Failure::Message(message))) => self.set(&message),
             Err(_) => self.set("sealcomb panicked; please report this"),
         }
@@ -56,13 +63,24 @@ impl Slot {
 
     fn set(self, message: &str) {
         let text = duckdb::duckdb_v2_str::from(message);
-        // SAFETY: in a callback, the slot points to a live error, and the text outlives both calls.
-        unsafe {
-            duckdb::duckdb_v2_error_info_set_code(
-                *self.0,
-                duckdb::DUCKDB_V2_ERROR::DUCKDB_V2_ERROR_INPUT_INVALID,
-            );
-            duckdb::duckdb_v2_error_info_set_text(*self.0, &raw const text);
+        self.set_code(Code::DUCKDB_V2_ERROR_INPUT_INVALID);
+        // SAFETY: in a callback, the slot points to a live error, and the text outlives the call.
+        unsafe { duckdb::duckdb_v2_error_info_set_text(*self.0, &raw const text) };
+    }
+
+    fn set_code(self, code: Code) {
+        // SAFETY: in a callback, the slot points to a live error.
+        unsafe { duckdb::duckdb_v2_error_info_set_code(*self.0, code) };
+    }
+
+    /// Makes an error that DuckDB has reported one of the query. DuckDB shuts down a database after an internal or a fatal
+    /// error, but a call that failed has changed nothing.
+    fn spare_database(self) {
+        let mut code = Code::DUCKDB_V2_ERROR_NONE;
+        // SAFETY: in a callback, the slot points to a live error.
+        unsafe { duckdb::duckdb_v2_error_info_get_code(*self.0, &raw mut code) };
+        if matches!(code, Code::DUCKDB_V2_ERROR_RUNTIME_INTERNAL | Code::DUCKDB_V2_ERROR_RUNTIME_FATAL) {
+            self.set_code(Code::DUCKDB_V2_ERROR_INPUT_INVALID);
         }
     }
 }
@@ -76,7 +94,7 @@ unsafe fn bytes<'a>(view: duckdb::duckdb_v2_str) -> &'a [u8] {
         return &[];
     }
     // SAFETY: a view that is not empty points to `len` bytes; the caller guarantees its lifetime.
-    unsafe { std::slice::from_raw_parts(view.ptr.cast(), view.len as usize) }
+    unsafe { std::slice::from_raw_parts(view.ptr.cast(), size(view.len)) }
 }
 
 /// What a callback may use of its session.
@@ -178,7 +196,7 @@ impl LogicalType {
     pub(crate) fn text(&self) -> Result<String> {
         let mut length = 0;
         call!(self.slot, duckdb_v2_logical_type_to_text(self.raw, null_mut(), 0, &raw mut length))?;
-        let mut text = vec![0_u8; length as usize + 1];
+        let mut text = vec![0_u8; size(length) + 1];
         call!(
             self.slot,
             duckdb_v2_logical_type_to_text(
@@ -188,7 +206,7 @@ impl LogicalType {
                 &raw mut length
             )
         )?;
-        text.truncate(length as usize);
+        text.truncate(size(length));
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 

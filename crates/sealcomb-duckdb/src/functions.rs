@@ -15,14 +15,14 @@ use std::num::NonZero;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, new_null_array};
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, FieldRef};
 use libduckdb_sys::v2 as duckdb;
 use sealcomb_columns::{
     Binding, Column, Error, Forged, Keyset, Opening, Reason, Resealing, Threads, UnopenedRow,
 };
 
-use crate::ffi::{Arguments, Context, Failure, Result, Slot, call};
+use crate::ffi::{Arguments, Context, Failure, Result, Slot, call, size};
 use crate::keys;
 use crate::read::{self, Rows};
 use crate::types::{SqlType, TAG};
@@ -93,7 +93,7 @@ const AS_TYPE: u64 = 4;
 
 impl Function {
     pub(crate) fn parameters(&self) -> &'static [&'static str] {
-        if self.opens() { &PARAMETERS } else { &PARAMETERS[..AS_TYPE as usize] }
+        if self.opens() { &PARAMETERS } else { &PARAMETERS[..size(AS_TYPE)] }
     }
 
     fn opens(&self) -> bool {
@@ -278,11 +278,10 @@ impl Call {
             && self.row_ids == other.row_ids
     }
 
-    fn execute(&self, batch: &Batch) -> Result<()> {
+    fn execute(&self, batch: &Batch, context: Context) -> Result<()> {
         let rows = batch.rows()?;
         if self.value == SqlType::Null {
-            let nulls = new_null_array(&self.result.arrow(), rows);
-            return write::array(&self.result, &nulls, batch.result()?, &|_| String::new());
+            return batch.result()?.set_null(context.factory()?, rows);
         }
         let values = read::array(&self.value, batch.argument(VALUE)?, &Rows::First(rows))?;
         let ids = self.row_ids.as_ref();
@@ -407,7 +406,7 @@ impl Batch {
     fn rows(&self) -> Result<usize> {
         let mut rows = 0;
         call!(self.slot, duckdb_v2_scalar_function_exec_get_row_count(self.raw, &raw mut rows))?;
-        Ok(rows as usize)
+        Ok(size(rows))
     }
 
     fn argument(&self, index: u64) -> Result<Vector<'_>> {
@@ -460,6 +459,11 @@ pub(crate) unsafe extern "C" fn resolve_types(
     });
 }
 
+/// Runs the body of a callback that cannot report an error. If it panics, its result is `otherwise`.
+fn quietly<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_or(otherwise)
+}
+
 /// Binds a call.
 pub(crate) unsafe extern "C" fn bind(
     arguments: duckdb::duckdb_v2_function_bind_info_handle,
@@ -469,11 +473,13 @@ pub(crate) unsafe extern "C" fn bind(
 ) {
     unsafe extern "C" fn destroy(call: *mut c_void) {
         // SAFETY: the pointer comes from `Box::into_raw` below, and DuckDB drops it once.
-        drop(unsafe { Box::from_raw(call.cast::<Call>()) });
+        let call = unsafe { Box::from_raw(call.cast::<Call>()) };
+        quietly((), || drop(call));
     }
     unsafe extern "C" fn equals(a: *mut c_void, b: *mut c_void) -> bool {
         // SAFETY: all bind data of the extension are calls, and both are alive.
-        unsafe { (*a.cast::<Call>()).equals(&*b.cast::<Call>()) }
+        let (a, b) = unsafe { (&*a.cast::<Call>(), &*b.cast::<Call>()) };
+        quietly(false, || a.equals(b))
     }
     let slot = Slot(slot);
     slot.run(|| {
@@ -492,15 +498,15 @@ pub(crate) unsafe extern "C" fn bind(
 /// Seals or opens a batch.
 pub(crate) unsafe extern "C" fn execute(
     batch: duckdb::duckdb_v2_scalar_function_exec_info_handle,
-    _context: duckdb::duckdb_v2_context_handle,
+    context: duckdb::duckdb_v2_context_handle,
     slot: *mut duckdb::duckdb_v2_error_info_handle,
 ) {
     let slot = Slot(slot);
     slot.run(|| {
-        let batch = Batch { raw: batch, slot };
+        let (batch, context) = (Batch { raw: batch, slot }, Context { raw: context, slot });
         let call = batch.call()?.cast::<Call>();
         // SAFETY: `bind` has set the data, which DuckDB keeps as long as the call.
         let call = unsafe { &*call };
-        call.function.named(call.execute(&batch))
+        call.function.named(call.execute(&batch, context))
     });
 }

@@ -15,6 +15,9 @@ const VARIABLE: &str = "SEALCOMB_KEYS";
 /// The setting that names the folder.
 pub(crate) const SETTING: &str = "sealcomb_keys";
 
+/// The size of the largest file that is read as a keyset.
+const MAX_BYTES: usize = 1 << 24;
+
 /// Keysets by path, each with the version of the file that it was read from.
 type Cache = HashMap<PathBuf, (Version, Arc<Keyset>)>;
 
@@ -64,7 +67,7 @@ pub(crate) fn keyset(folder: &Path, name: &str) -> Result<Arc<Keyset>, String> {
     let unreadable = |error: std::io::Error| {
         format!("keyset {name:?}: cannot read {} ({error}); store its Tink JSON there", path.display())
     };
-    let mut file = File::open(&path).map_err(unreadable)?;
+    let file = File::open(&path).map_err(unreadable)?;
     let version = Version::of(&file.metadata().map_err(unreadable)?);
     let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((cached, keyset)) = cache.get(&path)
@@ -73,8 +76,15 @@ pub(crate) fn keyset(folder: &Path, name: &str) -> Result<Arc<Keyset>, String> {
         return Ok(keyset.clone());
     }
     // Growing the buffer would leave copies of the key in freed memory.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(version.bytes as usize + 1));
-    file.read_to_end(&mut bytes).map_err(unreadable)?;
+    let size = usize::try_from(version.bytes).ok().filter(|size| *size <= MAX_BYTES);
+    let size = size.ok_or_else(|| {
+        format!(
+            "keyset {name:?}: {} has more than {MAX_BYTES} bytes; store its Tink JSON there",
+            path.display()
+        )
+    })?;
+    let mut bytes = Zeroizing::new(Vec::with_capacity(size + 1));
+    file.take(version.bytes + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     let text = std::str::from_utf8(&bytes).map_err(|_| {
         format!("keyset {name:?}: {} is not UTF-8 text; store its Tink JSON there", path.display())
     })?;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
     ArrayRef, BooleanArray, Decimal128Array, FixedSizeBinaryArray, FixedSizeListArray, GenericByteArray,
@@ -16,7 +16,7 @@ use arrow_buffer::{
 };
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 
-use crate::ffi::{Failure, Result};
+use crate::ffi::{Failure, Result, size};
 use crate::types::{SqlType, TimeTz};
 use crate::vector::{Plain, Vector, View};
 
@@ -36,6 +36,18 @@ impl Rows<'_> {
         }
     }
 
+    /// The elements of arrays of this size. Those of single rows are listed in `at`.
+    fn elements<'a>(&self, size: usize, at: &'a mut Vec<usize>) -> Result<Rows<'a>> {
+        match self {
+            Self::First(rows) => Ok(Rows::First(rows * size)),
+            Self::At(rows) => {
+                reserve(at, rows.len() * size)?;
+                at.extend(rows.iter().flat_map(|row| row * size..(row + 1) * size));
+                Ok(Rows::At(at))
+            }
+        }
+    }
+
     /// The number of the row at this position.
     #[inline]
     fn row(&self, position: usize) -> usize {
@@ -44,6 +56,13 @@ impl Rows<'_> {
             Self::At(rows) => rows[position],
         }
     }
+}
+
+/// Makes room for more values. A query that needs too much memory fails, and the process goes on.
+fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
+    let reserved = values.try_reserve(more);
+    reserved
+        .map_err(|_| format!("cannot allocate memory for {more} values; pass fewer or smaller ones").into())
 }
 
 /// The rows of a vector.
@@ -99,7 +118,7 @@ impl<'a> Source<'a> {
 
     /// # Safety
     /// The vector's values are bytes or text.
-    unsafe fn bytes(self) -> (OffsetBuffer<i64>, Buffer, Option<NullBuffer>) {
+    unsafe fn bytes(self) -> Result<(OffsetBuffer<i64>, Buffer, Option<NullBuffer>)> {
         let count = self.rows.len();
         let value = |position| {
             let index = self.index(position);
@@ -108,13 +127,14 @@ impl<'a> Source<'a> {
         };
         let total = (0..count).map(|position| value(position).len()).sum();
         let mut offsets = OffsetBufferBuilder::new(count);
-        let mut bytes = Vec::with_capacity(total);
+        let mut bytes = Vec::new();
+        reserve(&mut bytes, total)?;
         for position in 0..count {
             let value = value(position);
             bytes.extend_from_slice(value);
             offsets.push_length(value.len());
         }
-        (offsets.finish(), Buffer::from_vec(bytes), self.nulls)
+        Ok((offsets.finish(), Buffer::from_vec(bytes), self.nulls))
     }
 
     /// Returns the values of rows that are not null, converted, and zeros for nulls.
@@ -183,8 +203,7 @@ pub(crate) fn array(sql: &SqlType, vector: Vector<'_>, rows: &Rows<'_>) -> Resul
             }
             SqlType::Tag => Arc::new(source.primitive::<UInt8Type>()),
             SqlType::Date => Arc::new(source.primitive::<Date32Type>()),
-            SqlType::Time(TimeUnit::Nanosecond) => Arc::new(source.primitive::<Time64NanosecondType>()),
-            SqlType::Time(_) => Arc::new(source.primitive::<Time64MicrosecondType>()),
+            SqlType::Time(_) => Arc::new(source.primitive::<Int64Type>()),
             SqlType::Timestamp(unit) => timestamps(*unit, source, None),
             SqlType::TimestampTz(unit) => timestamps(*unit, source, Some("UTC")),
             SqlType::Interval => {
@@ -192,12 +211,12 @@ pub(crate) fn array(sql: &SqlType, vector: Vector<'_>, rows: &Rows<'_>) -> Resul
                 Arc::new(IntervalMonthDayNanoArray::new(ScalarBuffer::from(values), source.nulls))
             }
             SqlType::Text => {
-                let (offsets, bytes, nulls) = source.bytes();
+                let (offsets, bytes, nulls) = source.bytes()?;
                 // DuckDB's text is valid UTF-8.
                 Arc::new(arrow_array::LargeStringArray::new_unchecked(offsets, bytes, nulls))
             }
             SqlType::Blob | SqlType::Bit => {
-                let (offsets, bytes, nulls) = source.bytes();
+                let (offsets, bytes, nulls) = source.bytes()?;
                 Arc::new(arrow_array::LargeBinaryArray::new(offsets, bytes, nulls))
             }
             SqlType::Enum(texts) => enums(texts, &source),
@@ -219,13 +238,9 @@ unsafe fn nested(sql: &SqlType, vector: Vector<'_>, source: Source<'_>) -> Resul
             }
             SqlType::Array(element, size) => {
                 let width = usize::try_from(*size).expect("a size is not negative");
-                let at: Vec<usize> = (0..rows.len())
-                    .flat_map(|position| {
-                        let start = rows.row(position) * width;
-                        start..start + width
-                    })
-                    .collect();
-                let values = array(element, vector.child(0)?, &Rows::At(&at))?;
+                let mut at = Vec::new();
+                let rows = rows.elements(width, &mut at)?;
+                let values = array(element, vector.child(0)?, &rows)?;
                 let field = element.field("element");
                 Arc::new(FixedSizeListArray::new(field, *size, values, source.nulls))
             }
@@ -233,10 +248,9 @@ unsafe fn nested(sql: &SqlType, vector: Vector<'_>, source: Source<'_>) -> Resul
                 return nested(&SqlType::Struct(SqlType::with_tag(members)), vector, source);
             }
             SqlType::Struct(fields) => {
-                let child = |(index, (_, child)): (usize, &(String, SqlType))| {
-                    array(child, vector.child(index as u64)?, rows)
-                };
-                let children = fields.iter().enumerate().map(child).collect::<Result<Vec<_>>>()?;
+                let child =
+                    |(index, (_, child)): (u64, &(String, SqlType))| array(child, vector.child(index)?, rows);
+                let children = (0..).zip(fields).map(child).collect::<Result<Vec<_>>>()?;
                 let (fields, count) = (SqlType::fields(fields), rows.len());
                 let array = StructArray::try_new_with_length(fields, children, source.nulls, count);
                 Arc::new(array.map_err(|error| error.to_string())?)
@@ -300,9 +314,15 @@ fn fixed<const N: usize>(values: Vec<[u8; N]>, nulls: Option<NullBuffer>) -> Res
     Ok(Arc::new(array))
 }
 
+/// The lower and the upper half.
+fn halves(word: u64) -> [u32; 2] {
+    let half = |word: u64| u32::try_from(word & 0xffff_ffff).expect("only 32 bits are left");
+    [half(word), half(word >> 32)]
+}
+
 /// DuckDB's interval has two 32-bit numbers, months and days, and a 64-bit number of microseconds.
 fn interval([months_and_days, microseconds]: [u64; 2]) -> std::result::Result<IntervalMonthDayNano, String> {
-    let (months, days) = (months_and_days as u32, (months_and_days >> 32) as u32);
+    let [months, days] = halves(months_and_days);
     let nanoseconds = microseconds.cast_signed().checked_mul(1000);
     let nanoseconds =
         nanoseconds.ok_or("the interval has more than 2^63 nanoseconds in addition to months and days")?;
@@ -324,7 +344,7 @@ unsafe fn enums(texts: &[String], source: &Source<'_>) -> ArrayRef {
     };
     let nulls = source.nulls.as_ref();
     let text = |(row, index): (usize, u32)| {
-        nulls.is_none_or(|nulls| nulls.is_valid(row)).then(|| texts[index as usize].as_str())
+        nulls.is_none_or(|nulls| nulls.is_valid(row)).then(|| texts[size(index.into())].as_str())
     };
     let texts: GenericByteArray<_> = indices.into_iter().enumerate().map(text).collect();
     Arc::new(texts) as Arc<arrow_array::LargeStringArray>
@@ -345,7 +365,8 @@ unsafe fn list(
         let index = source.index(position);
         if source.view.is_valid(index) {
             // SAFETY: the entry of a list is the offset and the length of its elements, of 64 bits each.
-            let [start, length] = unsafe { source.view.value::<[u64; 2]>(index) }.map(|word| word as usize);
+            let [start, length] = unsafe { source.view.value::<[u64; 2]>(index) }.map(size);
+            reserve(&mut at, length)?;
             at.extend(start..start + length);
             offsets.push_length(length);
         } else {

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use crate::ffi::{Context, Failure, LogicalType, Result};
+use crate::ffi::{Context, Failure, LogicalType, Result, Value};
 use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, TimeUnit};
 
 /// The numbers of the kinds of types, to match the one of a type, which may be none that the API declares.
@@ -79,7 +79,7 @@ impl TimeTz {
 
     /// DuckDB stores the offset in the lower 24 bits, so that later times in UTC are larger.
     pub(crate) fn from_duckdb(bits: u64) -> Self {
-        let offset = (bits & 0xff_ffff) as i32;
+        let offset = i32::try_from(bits & 0xff_ffff).expect("24 bits fit");
         Self { microseconds: (bits >> 24).cast_signed(), offset_seconds: Self::MAX_OFFSET - offset }
     }
 
@@ -109,6 +109,33 @@ impl TimeTz {
             offset_seconds: i32::from_le_bytes(offset.try_into().expect("4 bytes remain")),
         }
     }
+}
+
+/// The most levels of lists, arrays, structs, maps and unions within each other.
+const MAX_DEPTH: usize = 100;
+/// The most values in an array, which has memory for all of them in every row. It is DuckDB's limit for one level.
+const MAX_ELEMENTS: usize = 100_000;
+/// The most bytes of the name of a type.
+const MAX_NAME: usize = 1 << 16;
+
+fn too_deep() -> Failure {
+    format!("the type has more than {MAX_DEPTH} levels of lists, structs or maps; seal its parts").into()
+}
+
+/// Whether the name of a type has too many levels to be read by recursion: parentheses within each other, or brackets
+/// after each other.
+fn is_deep(name: &str) -> bool {
+    let (mut depth, mut lists) = (0_usize, 0);
+    name.chars().any(|c| {
+        (depth, lists) = match c {
+            '(' | '<' => (depth + 1, 0),
+            ')' | '>' => (depth.saturating_sub(1), 0),
+            '[' => (depth, lists + 1),
+            ']' | '0'..='9' | ' ' => (depth, lists),
+            _ => (depth, 0),
+        };
+        depth + lists > MAX_DEPTH
+    })
 }
 
 /// A type that can be sealed.
@@ -155,6 +182,14 @@ impl SqlType {
     /// # Errors
     /// The type cannot be sealed.
     pub(crate) fn of(logical: &LogicalType) -> Result<Self> {
+        Self::at(logical, 0)
+    }
+
+    /// Converts a type at this level within others.
+    fn at(logical: &LogicalType, depth: usize) -> Result<Self> {
+        if depth > MAX_DEPTH {
+            return Err(too_deep());
+        }
         Ok(match logical.id()? {
             kind::SQLNULL => Self::Null,
             kind::BOOLEAN => Self::Boolean,
@@ -191,12 +226,12 @@ impl SqlType {
                 let texts = texts.iter().map(|(_, text)| text.text()).collect::<Result<Vec<_>>>()?;
                 Self::Enum(Arc::new(texts))
             }
-            kind::LIST => Self::List(Box::new(Self::children(logical)?.remove(0).1)),
-            kind::ARRAY => Self::array(logical)?,
-            kind::STRUCT => Self::Struct(Self::children(logical)?),
-            kind::UNION => Self::Union(Self::children(logical)?),
+            kind::LIST => Self::List(Box::new(Self::children(logical, depth)?.remove(0).1)),
+            kind::ARRAY => Self::array(logical, depth)?,
+            kind::STRUCT => Self::Struct(Self::children(logical, depth)?),
+            kind::UNION => Self::Union(Self::children(logical, depth)?),
             kind::MAP => {
-                let children = Self::children(logical)?.into_iter().map(|(_, child)| child);
+                let children = Self::children(logical, depth)?.into_iter().map(|(_, child)| child);
                 let children: Vec<_> = children.collect();
                 Self::Map(Box::new(
                     children.try_into().map_err(|_| Failure::from("a map has keys and values".to_owned()))?,
@@ -217,21 +252,47 @@ impl SqlType {
         Ok(Self::Decimal { width: parameters[0].1.utinyint()?, scale: parameters[1].1.utinyint()? })
     }
 
-    fn array(logical: &LogicalType) -> Result<Self> {
+    fn array(logical: &LogicalType, depth: usize) -> Result<Self> {
         let parameters = logical.parameters()?;
-        let element = Self::of(&parameters[0].1.logical_type()?)?;
+        let element = Self::at(&parameters[0].1.logical_type()?, depth + 1)?;
         let size = i32::try_from(parameters[1].1.bigint()?);
         let size = size.map_err(|_| Failure::from("the array has more than 2^31 - 1 elements".to_owned()))?;
-        Ok(Self::Array(Box::new(element), size))
+        let array = Self::Array(Box::new(element), size);
+        if array.elements() > MAX_ELEMENTS {
+            return Err(format!(
+                "arrays within arrays have at most {MAX_ELEMENTS} elements in total; use lists"
+            )
+            .into());
+        }
+        Ok(array)
     }
 
-    fn children(logical: &LogicalType) -> Result<Vec<(String, Self)>> {
-        let parameters = logical.parameters()?;
-        parameters.into_iter().map(|(name, child)| Ok((name, Self::of(&child.logical_type()?)?))).collect()
+    /// The number of values in a value of a type, unless they are in lists.
+    fn elements(&self) -> usize {
+        match self {
+            Self::Array(element, size) => {
+                usize::try_from(*size).unwrap_or(0).saturating_mul(element.elements())
+            }
+            Self::Struct(fields) | Self::Union(fields) => {
+                fields.iter().fold(0, |sum, (_, child)| child.elements().saturating_add(sum))
+            }
+            _ => 1,
+        }
+    }
+
+    fn children(logical: &LogicalType, depth: usize) -> Result<Vec<(String, Self)>> {
+        let child = |(name, child): (String, Value)| Ok((name, Self::at(&child.logical_type()?, depth + 1)?));
+        logical.parameters()?.into_iter().map(child).collect()
     }
 
     /// Reads the name of a type: SQL's, or, if SQL does not know it, pyarrow's or Spark's.
     pub(crate) fn parse(context: Context, name: &str) -> Result<Self> {
+        if name.len() > MAX_NAME {
+            return Err(format!("as_type has {} bytes; a type has at most {MAX_NAME}", name.len()).into());
+        }
+        if is_deep(name) {
+            return Err(too_deep());
+        }
         if let Some(logical) = context.try_parse_type(name) {
             return Self::of(&logical);
         }
@@ -279,7 +340,8 @@ impl SqlType {
             Self::TimeTz => DataType::FixedSizeBinary(12),
             Self::Tag => DataType::UInt8,
             Self::Date => DataType::Date32,
-            Self::Time(unit) => DataType::Time64(*unit),
+            // Arrow's times are less than 24 hours, and DuckDB's at most.
+            Self::Time(_) => DataType::Int64,
             Self::Timestamp(unit) => DataType::Timestamp(*unit, None),
             Self::TimestampTz(unit) => DataType::Timestamp(*unit, Some("UTC".into())),
             Self::Interval => DataType::Interval(IntervalUnit::MonthDayNano),

@@ -6,10 +6,11 @@ use std::slice;
 
 use libduckdb_sys::v2 as duckdb;
 
-use crate::ffi::{Result, Slot, call};
+use crate::ffi::{Failure, LogicalType, Result, Slot, Value, call, size};
 
 /// The largest value in bytes that lies in the vector itself.
-const INLINE: usize = duckdb::DUCKDB_V2_BYTES_INLINE_LENGTH as usize;
+const INLINE: usize = 12;
+const _: () = assert!(INLINE as u64 == duckdb::DUCKDB_V2_BYTES_INLINE_LENGTH as u64);
 
 /// Types whose values lie in a vector as in Rust.
 ///
@@ -25,6 +26,11 @@ macro_rules! plain {
 }
 // Not i128: DuckDB aligns numbers of 16 bytes to 8.
 plain!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, [u8; 16], [u64; 2]);
+
+/// The length that is stored for a value of this number of bytes, or `None` if DuckDB has no such values.
+fn length(bytes: usize) -> Option<u32> {
+    u32::try_from(bytes).ok()
+}
 
 /// A vector that DuckDB lends for a call.
 #[derive(Clone, Copy)]
@@ -83,6 +89,15 @@ impl Vector<'_> {
         Ok(())
     }
 
+    /// Makes every row null, without memory for each. `factory` is that of the call.
+    pub(crate) fn set_null(self, factory: duckdb::duckdb_v2_factory_handle, rows: usize) -> Result<()> {
+        let mut logical = LogicalType { raw: null_mut(), slot: self.slot };
+        call!(self.slot, duckdb_v2_vector_get_logical_type(self.raw, &raw mut logical.raw))?;
+        let mut null = Value { raw: null_mut(), slot: self.slot };
+        call!(self.slot, duckdb_v2_value_create_null(factory, logical.raw, &raw mut null.raw))?;
+        call!(self.slot, duckdb_v2_vector_make_constant(self.raw, null.raw, rows as u64))
+    }
+
     fn data(self) -> Result<*mut u8> {
         let mut data = null_mut();
         call!(self.slot, duckdb_v2_vector_get_data_mutable(self.raw, &raw mut data))?;
@@ -114,9 +129,16 @@ impl Vector<'_> {
             // SAFETY: the arena has allocated this number of bytes, which nothing else refers to.
             unsafe { memory.copy_from_nonoverlapping(values[start..end].as_ptr(), end - start) };
         }
+        if let Some(bytes) =
+            (0..rows).map(|row| offset(row + 1) - offset(row)).find(|bytes| length(*bytes).is_none())
+        {
+            return Err(Failure::from(format!(
+                "a result has {bytes} bytes; values of DuckDB have less than 2^32"
+            )));
+        }
         let value = |row| {
             let bytes = &values[offset(row)..offset(row + 1)];
-            let length = bytes.len() as u32;
+            let length = length(bytes.len()).expect("checked above");
             let mut value = [0_u8; 16];
             value[..4].copy_from_slice(&length.to_ne_bytes());
             if bytes.len() <= INLINE {
@@ -152,20 +174,20 @@ impl<V> View<V> {
     /// The index of the value of a row.
     #[inline]
     pub(crate) fn index(&self, row: usize) -> usize {
-        assert!(row < self.raw.count as usize, "row {row} of a vector of {}", self.raw.count);
+        assert!(row < size(self.raw.count), "row {row} of a vector of {}", self.raw.count);
         if self.constant {
             0
         } else if self.raw.sel.is_null() {
             row
         } else {
             // SAFETY: the selection has an index for each row.
-            unsafe { *self.raw.sel.add(row) as usize }
+            size(unsafe { *self.raw.sel.add(row) }.into())
         }
     }
 
     /// The bitmap of the values that are not null, or `None` if none is. Of a flat view only.
     pub(crate) fn validity(&self, rows: usize) -> Option<&[u64]> {
-        assert!(self.is_flat() && rows <= self.raw.count as usize, "a bit for each row");
+        assert!(self.is_flat() && rows <= size(self.raw.count), "a bit for each row");
         if self.raw.validity.is_null() {
             return None;
         }
@@ -185,7 +207,7 @@ impl<V> View<V> {
     /// # Safety
     /// The vector's values have this type.
     pub(crate) unsafe fn values<T: Plain>(&self, rows: usize) -> &[T] {
-        assert!(self.is_flat() && rows <= self.raw.count as usize, "a value for each row");
+        assert!(self.is_flat() && rows <= size(self.raw.count), "a value for each row");
         // SAFETY: a flat vector has a value for each row; the caller guarantees the type.
         unsafe { slice::from_raw_parts(self.raw.data.cast(), rows) }
     }
@@ -209,7 +231,7 @@ impl<V> View<V> {
         // SAFETY: the value has its length first, and its bytes behind that or where its pointer says.
         unsafe {
             let value = &*self.raw.data.cast::<duckdb::duckdb_v2_bytes>().add(index);
-            let length = value.value.inlined.length as usize;
+            let length = size(value.value.inlined.length.into());
             if length <= INLINE {
                 slice::from_raw_parts((&raw const value.value.inlined.inlined).cast(), length)
             } else {

@@ -1,15 +1,22 @@
 //! Converts Arrow arrays to DuckDB's vectors.
+//!
+//! Every value is checked against its type first: DuckDB relies on the ranges of its types, so that a value outside of them
+//! fails later as an internal error, which shuts down the database. Nulls of structs and arrays are also nulls of what is
+//! in them, as DuckDB requires.
+
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, ByteArrayType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type,
-    Int16Type, Int32Type, Int64Type, IntervalMonthDayNanoType, Time64MicrosecondType, Time64NanosecondType,
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
-    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Int16Type, Int32Type, Int64Type, IntervalMonthDayNanoType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, GenericByteArray, OffsetSizeTrait};
+use arrow_array::{Array, ArrayRef, GenericByteArray, MapArray, OffsetSizeTrait};
 use arrow_buffer::{ArrowNativeType, IntervalMonthDayNano, NullBuffer, OffsetBuffer};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_ord::ord::make_comparator;
+use arrow_schema::{DataType, SortOptions, TimeUnit};
 
 use crate::ffi::{Failure, Result};
 use crate::types::{SqlType, TimeTz};
@@ -25,62 +32,7 @@ pub(crate) fn array(
     vector: Vector<'_>,
     place: &dyn Fn(usize) -> String,
 ) -> Result<()> {
-    vector.set_rows(array.len())?;
-    write_nulls(array.logical_nulls().as_ref(), vector)?;
-    match sql {
-        SqlType::Null => Ok(()),
-        SqlType::Boolean => vector.write(array.as_boolean().values().iter().map(u8::from)),
-        SqlType::Number(number) => numbers(number, array, vector),
-        SqlType::Decimal { width, .. } => {
-            let values = array.as_primitive::<Decimal128Type>().values().iter();
-            match width {
-                ..=4 => vector.write(values.map(|value| *value as i16)),
-                5..=9 => vector.write(values.map(|value| *value as i32)),
-                10..=18 => vector.write(values.map(|value| *value as i64)),
-                _ => vector.write(values.map(|value| value.to_ne_bytes())),
-            }
-        }
-        SqlType::HugeInt | SqlType::UHugeInt => sixteen_bytes(array, vector, |bytes| bytes),
-        SqlType::Uuid => sixteen_bytes(array, vector, |bytes| {
-            // DuckDB inverts the first bit, so that UUIDs sort like their text.
-            (i128::from_be_bytes(bytes) ^ i128::MIN).to_ne_bytes()
-        }),
-        SqlType::Date => primitive::<Date32Type>(array, vector),
-        SqlType::Time(unit) => times(*unit, array, vector, place),
-        SqlType::TimeTz => times_with_offset(array, vector, place),
-        SqlType::Tag => primitive::<UInt8Type>(array, vector),
-        SqlType::Timestamp(unit) | SqlType::TimestampTz(unit) => match unit {
-            TimeUnit::Second => primitive::<TimestampSecondType>(array, vector),
-            TimeUnit::Millisecond => primitive::<TimestampMillisecondType>(array, vector),
-            TimeUnit::Microsecond => primitive::<TimestampMicrosecondType>(array, vector),
-            TimeUnit::Nanosecond => primitive::<TimestampNanosecondType>(array, vector),
-        },
-        SqlType::Interval => intervals(array, vector, place),
-        SqlType::Text | SqlType::Enum(_) | SqlType::Blob => bytes(array, vector),
-        SqlType::Bit => bits(array, vector, place),
-        SqlType::List(element) => {
-            let list = array.as_list::<i64>();
-            entries(list.offsets(), vector)?;
-            let (start, length) = span(list.offsets());
-            self::array(element, &list.values().slice(start, length), vector.child(0)?, &element_place)
-        }
-        SqlType::Array(element, _) => {
-            self::array(element, array.as_fixed_size_list().values(), vector.child(0)?, &element_place)
-        }
-        SqlType::Struct(fields) => children(fields.iter().map(|(_, child)| child), array, vector, place),
-        SqlType::Union(members) => {
-            let types = std::iter::once(&SqlType::Tag).chain(members.iter().map(|(_, member)| member));
-            children(types, array, vector, place)
-        }
-        SqlType::Map(types) => {
-            let map = array.as_map();
-            entries(map.offsets(), vector)?;
-            let (entries, child): (ArrayRef, _) =
-                (std::sync::Arc::new(map.entries().clone()), vector.child(0)?);
-            child.set_rows(entries.len())?;
-            children(types.iter(), &entries, child, &element_place)
-        }
-    }
+    Source { array, nulls: array.logical_nulls(), vector, place }.write(sql)
 }
 
 /// Describes an element of lists by its index among those of all rows.
@@ -88,34 +40,269 @@ fn element_place(index: usize) -> String {
     format!("value {index} of this batch's lists")
 }
 
-/// DuckDB's bitmap of the rows that are not null is Arrow's.
-fn write_nulls(nulls: Option<&NullBuffer>, vector: Vector<'_>) -> Result<()> {
-    let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else { return Ok(()) };
-    let bits = nulls.inner().bit_chunks();
-    let words: Vec<u64> = bits.iter_padded().take(nulls.len().div_ceil(64)).collect();
-    vector.set_validity(words.into_iter())
+/// An array to write to a vector.
+struct Source<'a> {
+    array: &'a ArrayRef,
+    /// The rows that are null, or belong to a struct or an array that is.
+    nulls: Option<NullBuffer>,
+    vector: Vector<'a>,
+    place: &'a dyn Fn(usize) -> String,
 }
 
-fn children<'a>(
-    types: impl Iterator<Item = &'a SqlType>,
-    array: &ArrayRef,
-    vector: Vector<'_>,
-    place: &dyn Fn(usize) -> String,
-) -> Result<()> {
-    for ((index, sql), child) in types.enumerate().zip(array.as_struct().columns()) {
-        self::array(sql, child, vector.child(index as u64)?, place)?;
+impl Source<'_> {
+    fn write(&self, sql: &SqlType) -> Result<()> {
+        let (array, vector) = (self.array, self.vector);
+        vector.set_rows(array.len())?;
+        self.write_nulls()?;
+        match sql {
+            SqlType::Null => Ok(()),
+            SqlType::Boolean => vector.write(array.as_boolean().values().iter().map(u8::from)),
+            SqlType::Number(number) => self.numbers(number),
+            SqlType::Decimal { width, .. } => match width {
+                ..=4 => self.decimals::<i16>(),
+                5..=9 => self.decimals::<i32>(),
+                10..=18 => self.decimals::<i64>(),
+                _ => {
+                    let values = array.as_primitive::<Decimal128Type>().values().iter();
+                    vector.write(values.map(|value| value.to_ne_bytes()))
+                }
+            },
+            SqlType::HugeInt | SqlType::UHugeInt => self.sixteen_bytes(|bytes| bytes),
+            SqlType::Uuid => self.sixteen_bytes(|bytes| {
+                // DuckDB inverts the first bit, so that UUIDs sort like their text.
+                (i128::from_be_bytes(bytes) ^ i128::MIN).to_ne_bytes()
+            }),
+            SqlType::Date => {
+                // The smallest and the largest date are infinities.
+                let what = || "is not a date of DuckDB's range".to_owned();
+                self.checked::<Date32Type>(|days| days >= -i32::MAX, what)
+            }
+            SqlType::Time(unit) => self.times(*unit),
+            SqlType::TimeTz => self.times_with_offset(),
+            SqlType::Tag => self.primitive::<UInt8Type>(),
+            SqlType::Timestamp(unit) | SqlType::TimestampTz(unit) => self.timestamps(*unit),
+            SqlType::Interval => self.intervals(),
+            SqlType::Text | SqlType::Enum(_) | SqlType::Blob => self.bytes(),
+            SqlType::Bit => self.bits(),
+            SqlType::List(element) => {
+                let list = array.as_list::<i64>();
+                self.entries(list.offsets())?;
+                let (start, length) = span(list.offsets());
+                self::array(element, &list.values().slice(start, length), vector.child(0)?, &element_place)
+            }
+            SqlType::Array(element, size) => {
+                let width = usize::try_from(*size).expect("a size is not negative");
+                let (array, nulls) = (array.as_fixed_size_list().values(), self.nulls.as_ref());
+                let nulls = nulls.map(|nulls| nulls.expand(width));
+                self.child(element, array, 0, nulls.as_ref(), &element_place)
+            }
+            SqlType::Struct(fields) => self.children(fields.iter().map(|(_, child)| child)),
+            SqlType::Union(members) => {
+                self.children(std::iter::once(&SqlType::Tag).chain(members.iter().map(|(_, member)| member)))
+            }
+            SqlType::Map(types) => {
+                let map = array.as_map();
+                self.entries(map.offsets())?;
+                self.check_keys(map)?;
+                let (start, length) = span(map.offsets());
+                let array: ArrayRef = Arc::new(map.entries().slice(start, length));
+                let (nulls, vector) = (None, vector.child(0)?);
+                vector.set_rows(length)?;
+                Source { array: &array, nulls, vector, place: &element_place }.children(types.iter())
+            }
+        }
     }
-    Ok(())
-}
 
-/// Writes the offset and the length of each list.
-fn entries<O: OffsetSizeTrait>(offsets: &OffsetBuffer<O>, vector: Vector<'_>) -> Result<()> {
-    let first = offsets[0].as_usize();
-    let entry = |ends: &[O]| {
-        let [start, end] = [ends[0], ends[1]].map(O::as_usize);
-        [(start - first) as u64, (end - start) as u64]
-    };
-    vector.write(offsets.windows(2).map(entry))
+    /// DuckDB's bitmap of the rows that are not null is Arrow's.
+    fn write_nulls(&self) -> Result<()> {
+        let Some(nulls) = self.nulls.as_ref().filter(|nulls| nulls.null_count() > 0) else { return Ok(()) };
+        let bits = nulls.inner().bit_chunks();
+        let words: Vec<u64> = bits.iter_padded().take(nulls.len().div_ceil(64)).collect();
+        self.vector.set_validity(words.into_iter())
+    }
+
+    /// Writes the vector's child with this index. `above` has its nulls because of this array's.
+    fn child(
+        &self,
+        sql: &SqlType,
+        array: &ArrayRef,
+        index: u64,
+        above: Option<&NullBuffer>,
+        place: &dyn Fn(usize) -> String,
+    ) -> Result<()> {
+        let nulls = NullBuffer::union(array.logical_nulls().as_ref(), above);
+        Source { array, nulls, vector: self.vector.child(index)?, place }.write(sql)
+    }
+
+    fn children<'a>(&self, types: impl Iterator<Item = &'a SqlType>) -> Result<()> {
+        for ((index, sql), child) in (0..).zip(types).zip(self.array.as_struct().columns()) {
+            self.child(sql, child, index, self.nulls.as_ref(), self.place)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the offset and the length of each list.
+    fn entries<O: OffsetSizeTrait>(&self, offsets: &OffsetBuffer<O>) -> Result<()> {
+        let (first, word) = (offsets[0].as_usize(), |size: usize| size as u64);
+        let entry = |ends: &[O]| {
+            let [start, end] = [ends[0], ends[1]].map(O::as_usize);
+            [word(start - first), word(end - start)]
+        };
+        self.vector.write(offsets.windows(2).map(entry))
+    }
+
+    /// Returns an error for the first value that is not null and does not fit.
+    fn check<T: Copy>(
+        &self,
+        values: &[T],
+        fits: impl Fn(T) -> bool,
+        what: impl Fn() -> String,
+    ) -> Result<()> {
+        let is_valid = |index| self.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(index));
+        match values.iter().enumerate().position(|(index, value)| !fits(*value) && is_valid(index)) {
+            None => Ok(()),
+            Some(index) => Err(self.unfit(index, &what())),
+        }
+    }
+
+    fn unfit(&self, index: usize, what: &str) -> Failure {
+        let place = (self.place)(index);
+        format!("{place}: the opened value {what}; pass the type that was sealed as as_type").into()
+    }
+
+    /// Maps have no key twice. (Keys that are null have not been put together.)
+    fn check_keys(&self, map: &MapArray) -> Result<()> {
+        let keys = map.keys();
+        let compare =
+            make_comparator(keys, keys, SortOptions::default()).map_err(|error| error.to_string())?;
+        for row in 0..map.len() {
+            let [start, end] = [row, row + 1].map(|row| map.offsets()[row].as_usize());
+            let mut order: Vec<usize> = (start..end).collect();
+            order.sort_unstable_by(|a, b| compare(*a, *b));
+            if order.windows(2).any(|pair| compare(pair[0], pair[1]).is_eq()) {
+                return Err(self.unfit(row, "is not a map, because it has a key twice"));
+            }
+        }
+        Ok(())
+    }
+
+    fn primitive<T: ArrowPrimitiveType<Native: Plain>>(&self) -> Result<()> {
+        self.vector.write(self.array.as_primitive::<T>().values().iter().copied())
+    }
+
+    /// Writes numbers, all of which must fit.
+    fn checked<T: ArrowPrimitiveType<Native: Plain>>(
+        &self,
+        fits: impl Fn(T::Native) -> bool,
+        what: impl Fn() -> String,
+    ) -> Result<()> {
+        self.check(self.array.as_primitive::<T>().values(), fits, what)?;
+        self.primitive::<T>()
+    }
+
+    fn numbers(&self, number: &DataType) -> Result<()> {
+        match number {
+            DataType::Int8 => self.primitive::<Int8Type>(),
+            DataType::Int16 => self.primitive::<Int16Type>(),
+            DataType::Int32 => self.primitive::<Int32Type>(),
+            DataType::Int64 => self.primitive::<Int64Type>(),
+            DataType::UInt8 => self.primitive::<UInt8Type>(),
+            DataType::UInt16 => self.primitive::<UInt16Type>(),
+            DataType::UInt32 => self.primitive::<UInt32Type>(),
+            DataType::UInt64 => self.primitive::<UInt64Type>(),
+            DataType::Float32 => self.primitive::<Float32Type>(),
+            DataType::Float64 => self.primitive::<Float64Type>(),
+            other => unreachable!("{other} is not a number of SQL"),
+        }
+    }
+
+    /// Writes decimals of at most 18 digits, which the core has checked.
+    fn decimals<T: Plain + Default + TryFrom<i128>>(&self) -> Result<()> {
+        let values = self.array.as_primitive::<Decimal128Type>().values().iter();
+        // The values of nulls are arbitrary.
+        self.vector.write(values.map(|value| T::try_from(*value).unwrap_or_default()))
+    }
+
+    /// DuckDB's times are at most 24 hours.
+    fn times(&self, unit: TimeUnit) -> Result<()> {
+        const DAY: i64 = 24 * 60 * 60;
+        let day = DAY * if unit == TimeUnit::Nanosecond { 1_000_000_000 } else { 1_000_000 };
+        let what = || "is not a time of a day".to_owned();
+        self.checked::<Int64Type>(|time| (0..=day).contains(&time), what)
+    }
+
+    fn times_with_offset(&self) -> Result<()> {
+        let values = self.array.as_fixed_size_binary();
+        let time = |row| TimeTz::from_bytes(values.value(row).try_into().expect("12 bytes"));
+        let times: Vec<TimeTz> = (0..values.len()).map(time).collect();
+        let what = || "is not a time of a day with an offset of less than 16 hours".to_owned();
+        self.check(&times, TimeTz::is_valid, what)?;
+        self.vector.write(times.into_iter().map(TimeTz::to_duckdb))
+    }
+
+    fn timestamps(&self, unit: TimeUnit) -> Result<()> {
+        let what = || "is not a timestamp of DuckDB's range".to_owned();
+        let fits = |time| is_timestamp(unit, time);
+        match unit {
+            TimeUnit::Second => self.checked::<TimestampSecondType>(fits, what),
+            TimeUnit::Millisecond => self.checked::<TimestampMillisecondType>(fits, what),
+            TimeUnit::Microsecond => self.checked::<TimestampMicrosecondType>(fits, what),
+            TimeUnit::Nanosecond => self.checked::<TimestampNanosecondType>(fits, what),
+        }
+    }
+
+    /// DuckDB's bits are the number of padding bits in a byte, and the bits, after that many ones.
+    fn bits(&self) -> Result<()> {
+        let is_valid = |value: &[u8]| {
+            let [padding @ 0..8, first, ..] = *value else { return false };
+            first.leading_ones() >= u32::from(padding)
+        };
+        let values: Vec<&[u8]> = match self.array.data_type() {
+            DataType::LargeBinary => {
+                self.array.as_binary::<i64>().iter().map(Option::unwrap_or_default).collect()
+            }
+            DataType::Binary => self.array.as_binary::<i32>().iter().map(Option::unwrap_or_default).collect(),
+            _ => Vec::new(),
+        };
+        self.check(&values, is_valid, || "is not a bit string".to_owned())?;
+        self.bytes()
+    }
+
+    /// DuckDB's interval has two 32-bit numbers, months and days, and a 64-bit number of microseconds.
+    fn intervals(&self) -> Result<()> {
+        let values = self.array.as_primitive::<IntervalMonthDayNanoType>().values();
+        let whole = |interval: IntervalMonthDayNano| interval.nanoseconds % 1000 == 0;
+        let what = || "is not an interval of whole microseconds, as DuckDB's are".to_owned();
+        self.check(values, whole, what)?;
+        let value = |interval: &IntervalMonthDayNano| {
+            let (months, days) = (interval.months.cast_unsigned(), interval.days.cast_unsigned());
+            let microseconds = (interval.nanoseconds / 1000).cast_unsigned();
+            [u64::from(months) | u64::from(days) << 32, microseconds]
+        };
+        self.vector.write(values.iter().map(value))
+    }
+
+    fn sixteen_bytes(&self, convert: impl Fn([u8; 16]) -> [u8; 16]) -> Result<()> {
+        let array = self.array.as_fixed_size_binary();
+        let value = |row| convert(array.value(row).try_into().expect("16 bytes"));
+        self.vector.write((0..array.len()).map(value))
+    }
+
+    fn bytes(&self) -> Result<()> {
+        match self.array.data_type() {
+            DataType::Binary => self.write_bytes(self.array.as_binary::<i32>()),
+            DataType::LargeBinary => self.write_bytes(self.array.as_binary::<i64>()),
+            DataType::Utf8 => self.write_bytes(self.array.as_string::<i32>()),
+            DataType::LargeUtf8 => self.write_bytes(self.array.as_string::<i64>()),
+            DataType::Null => Ok(()),
+            other => unreachable!("{other} is neither text nor bytes"),
+        }
+    }
+
+    fn write_bytes<T: ByteArrayType>(&self, array: &GenericByteArray<T>) -> Result<()> {
+        let offsets = array.value_offsets();
+        self.vector.write_bytes(array.len(), array.value_data(), |row| offsets[row].as_usize())
+    }
 }
 
 /// The start and the number of the values that some lists refer to.
@@ -124,117 +311,15 @@ fn span<O: OffsetSizeTrait>(offsets: &OffsetBuffer<O>) -> (usize, usize) {
     (start, end - start)
 }
 
-/// Returns an error for the first value that is not null and does not fit.
-fn check<T: Copy>(
-    values: &[T],
-    array: &ArrayRef,
-    fits: impl Fn(T) -> bool,
-    what: impl Fn() -> String,
-    place: &dyn Fn(usize) -> String,
-) -> Result<()> {
-    match values.iter().enumerate().position(|(index, value)| !fits(*value) && array.is_valid(index)) {
-        None => Ok(()),
-        Some(index) => Err(Failure::Message(format!(
-            "{}: the opened value {}; pass the type that was sealed as as_type",
-            place(index),
-            what()
-        ))),
-    }
-}
-
-fn primitive<T: ArrowPrimitiveType<Native: Plain>>(array: &ArrayRef, vector: Vector<'_>) -> Result<()> {
-    vector.write(array.as_primitive::<T>().values().iter().copied())
-}
-
-fn numbers(number: &DataType, array: &ArrayRef, vector: Vector<'_>) -> Result<()> {
-    match number {
-        DataType::Int8 => primitive::<Int8Type>(array, vector),
-        DataType::Int16 => primitive::<Int16Type>(array, vector),
-        DataType::Int32 => primitive::<Int32Type>(array, vector),
-        DataType::Int64 => primitive::<Int64Type>(array, vector),
-        DataType::UInt8 => primitive::<UInt8Type>(array, vector),
-        DataType::UInt16 => primitive::<UInt16Type>(array, vector),
-        DataType::UInt32 => primitive::<UInt32Type>(array, vector),
-        DataType::UInt64 => primitive::<UInt64Type>(array, vector),
-        DataType::Float32 => primitive::<Float32Type>(array, vector),
-        DataType::Float64 => primitive::<Float64Type>(array, vector),
-        other => unreachable!("{other} is not a number of SQL"),
-    }
-}
-
-/// DuckDB's times are at most 24 hours.
-fn times(
-    unit: TimeUnit,
-    array: &ArrayRef,
-    vector: Vector<'_>,
-    place: &dyn Fn(usize) -> String,
-) -> Result<()> {
-    const DAY: i64 = 24 * 60 * 60;
-    let (values, day) = match unit {
-        TimeUnit::Nanosecond => (array.as_primitive::<Time64NanosecondType>().values(), DAY * 1_000_000_000),
-        _ => (array.as_primitive::<Time64MicrosecondType>().values(), DAY * 1_000_000),
+/// Whether DuckDB has this timestamp. Timestamps must be representable in microseconds, and begin at the first midnight
+/// that is; those in nanoseconds have no such limits. The largest number and its negative are infinities.
+fn is_timestamp(unit: TimeUnit, time: i64) -> bool {
+    const FIRST_SECOND: i64 = -106_751_991 * 24 * 60 * 60;
+    let range = match unit {
+        TimeUnit::Second => FIRST_SECOND..=i64::MAX / 1_000_000,
+        TimeUnit::Millisecond => FIRST_SECOND * 1000..=i64::MAX / 1000,
+        TimeUnit::Microsecond => FIRST_SECOND * 1_000_000..=i64::MAX,
+        TimeUnit::Nanosecond => i64::MIN..=i64::MAX,
     };
-    let what = || "is not a time of a day".to_owned();
-    check(values, array, |time| (0..=day).contains(&time), what, place)?;
-    vector.write(values.iter().copied())
-}
-
-fn times_with_offset(array: &ArrayRef, vector: Vector<'_>, place: &dyn Fn(usize) -> String) -> Result<()> {
-    let values = array.as_fixed_size_binary();
-    let time = |row| TimeTz::from_bytes(values.value(row).try_into().expect("12 bytes"));
-    let times: Vec<TimeTz> = (0..values.len()).map(time).collect();
-    let what = || "is not a time of a day with an offset of less than 16 hours".to_owned();
-    check(&times, array, TimeTz::is_valid, what, place)?;
-    vector.write(times.into_iter().map(TimeTz::to_duckdb))
-}
-
-/// DuckDB's bits are the number of padding bits in a byte, and the bits, after that many ones.
-fn bits(array: &ArrayRef, vector: Vector<'_>, place: &dyn Fn(usize) -> String) -> Result<()> {
-    let is_valid = |value: &[u8]| {
-        let [padding @ 0..8, first, ..] = *value else { return false };
-        first.leading_ones() >= u32::from(padding)
-    };
-    let values: Vec<&[u8]> = match array.data_type() {
-        DataType::LargeBinary => array.as_binary::<i64>().iter().map(Option::unwrap_or_default).collect(),
-        DataType::Binary => array.as_binary::<i32>().iter().map(Option::unwrap_or_default).collect(),
-        _ => Vec::new(),
-    };
-    check(&values, array, is_valid, || "is not a bit string".to_owned(), place)?;
-    bytes(array, vector)
-}
-
-/// DuckDB's interval has two 32-bit numbers, months and days, and a 64-bit number of microseconds.
-fn intervals(array: &ArrayRef, vector: Vector<'_>, place: &dyn Fn(usize) -> String) -> Result<()> {
-    let values = array.as_primitive::<IntervalMonthDayNanoType>().values();
-    let whole = |interval: IntervalMonthDayNano| interval.nanoseconds % 1000 == 0;
-    let what = || "is not an interval of whole microseconds, as DuckDB's are".to_owned();
-    check(values, array, whole, what, place)?;
-    let value = |interval: &IntervalMonthDayNano| {
-        let (months, days) = (interval.months.cast_unsigned(), interval.days.cast_unsigned());
-        let microseconds = (interval.nanoseconds / 1000).cast_unsigned();
-        [u64::from(months) | u64::from(days) << 32, microseconds]
-    };
-    vector.write(values.iter().map(value))
-}
-
-fn sixteen_bytes(array: &ArrayRef, vector: Vector<'_>, convert: impl Fn([u8; 16]) -> [u8; 16]) -> Result<()> {
-    let array = array.as_fixed_size_binary();
-    let value = |row| convert(array.value(row).try_into().expect("16 bytes"));
-    vector.write((0..array.len()).map(value))
-}
-
-fn bytes(array: &ArrayRef, vector: Vector<'_>) -> Result<()> {
-    match array.data_type() {
-        DataType::Binary => write_bytes(array.as_binary::<i32>(), vector),
-        DataType::LargeBinary => write_bytes(array.as_binary::<i64>(), vector),
-        DataType::Utf8 => write_bytes(array.as_string::<i32>(), vector),
-        DataType::LargeUtf8 => write_bytes(array.as_string::<i64>(), vector),
-        DataType::Null => Ok(()),
-        other => unreachable!("{other} is neither text nor bytes"),
-    }
-}
-
-fn write_bytes<T: ByteArrayType>(array: &GenericByteArray<T>, vector: Vector<'_>) -> Result<()> {
-    let offsets = array.value_offsets();
-    vector.write_bytes(array.len(), array.value_data(), |row| offsets[row].as_usize())
+    range.contains(&time) || [-i64::MAX, i64::MAX].contains(&time)
 }

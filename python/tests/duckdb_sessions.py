@@ -1,0 +1,56 @@
+"""Sessions of DuckDB with the extension, for its tests.
+
+The variable SEALCOMB_DUCKDB names the extension's file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from tink import aead, daead
+
+from sealcomb import Keyset
+
+EXTENSION = Path(os.environ.get("SEALCOMB_DUCKDB", "target/duckdb/sealcomb.duckdb_extension")).resolve()
+POLICIES = ("random", "xaes", "gcm", "deterministic")
+
+
+def connect(folder: Path, database: str = ":memory:") -> duckdb.DuckDBPyConnection:
+    db = duckdb.connect(database, config={"allow_unsigned_extensions": "true"})
+    db.load_extension(str(EXTENSION))
+    db.execute(f"SET sealcomb_keys = '{folder}'")
+    return db
+
+
+def column(db: duckdb.DuckDBPyConnection, query: str) -> list[Any]:
+    return [row[0] for row in db.sql(query).fetchall()]
+
+
+def message(db: duckdb.DuckDBPyConnection, query: str) -> str:
+    """Returns the message of a query's error, which must not shut down the database."""
+    with pytest.raises(duckdb.Error) as raised:
+        db.sql(query).fetchall()
+    assert not isinstance(raised.value, (duckdb.InternalException, duckdb.FatalException)), raised.value
+    return str(raised.value)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a keyset for each policy, of the policy's name."""
+    aead.register()
+    daead.register()
+    folder = tmp_path_factory.mktemp("keysets")
+    for policy in POLICIES:
+        (folder / f"{policy}.json").write_text(Keyset.generate(policy).secret_tink_json())
+    return folder
+
+
+@pytest.fixture
+def db(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with connect(folder) as db:
+        yield db
