@@ -27,3 +27,12 @@ test_duckdb() {
     SEALCOMB_DUCKDB=$DUCKDB/sealcomb.duckdb_extension pytest_wheel --numprocesses "$(nproc)" --maxprocesses 4 \
         --dist loadfile python/tests/test_duckdb*.py
 }
+
+# The suite `long` can run without `./dev python`.
+test_duckdb_long() {
+    setup_python
+    build_wheel
+    build_duckdb
+    SEALCOMB_QUERIES=1000 SEALCOMB_DUCKDB=$DUCKDB/sealcomb.duckdb_extension pytest_wheel \
+        python/tests/test_duckdb_queries.py -k drawn
+}

@@ -58,7 +58,7 @@ impl Rows<'_> {
     }
 }
 
-/// Makes room for more values. A query that needs too much memory fails, and the process goes on.
+/// Makes room for more values. A query that needs too much memory fails, and the process continues.
 fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     let reserved = values.try_reserve(more);
     reserved

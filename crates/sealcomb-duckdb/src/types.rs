@@ -111,11 +111,11 @@ impl TimeTz {
     }
 }
 
-/// The most levels of lists, arrays, structs, maps and unions within each other.
+/// The maximum number of levels of lists, arrays, structs, maps and unions within each other.
 const MAX_DEPTH: usize = 100;
-/// The most values in an array, which has memory for all of them in every row. It is DuckDB's limit for one level.
+/// The maximum number of values in an array, which has memory for all of them in every row. It is DuckDB's limit for one level.
 const MAX_ELEMENTS: usize = 100_000;
-/// The most bytes of the name of a type.
+/// The maximum size in bytes of the name of a type.
 const MAX_NAME: usize = 1 << 16;
 
 fn too_deep() -> Failure {
