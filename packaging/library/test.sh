@@ -52,20 +52,28 @@ encrypt() {
         -propquery "$1" "${@:2}" | sha256sum
 }
 
-# The provider encrypts what OpenSSL encrypts.
+# check_encryption OPTION...: the provider encrypts what OpenSSL encrypts.
 check_encryption() {
-    [[ $(encrypt provider=sealcomb -provider sealcomb -provider default) == "$(encrypt provider=default)" ]] ||
+    [[ $(encrypt provider=sealcomb "$@") == "$(encrypt provider=default)" ]] ||
         fail "the provider encrypts something else"
 }
 
-# check_provider FOLDER: uses the provider with the configuration in the folder, which is usr in the packages.
+# check_provider FOLDER [MODULE]: uses the provider with the configuration in the folder, which is usr in the packages.
+# MODULE is its file, unless that is in OpenSSL's folder of modules.
 check_provider() {
-    local configuration=$1/share/doc/sealcomb-provider/examples/sealcomb.cnf
+    local configuration=/tmp/sealcomb.cnf
+    cp "$1/share/doc/sealcomb-provider/examples/sealcomb.cnf" "$configuration"
+    if (($# == 2)); then
+        sed -i "s,^# module = .*,module = $2," "$configuration"
+    else
+        check_encryption -provider sealcomb -provider default
+    fi
     OPENSSL_CONF=$configuration openssl list -providers >/tmp/providers
     grep -q '^  sealcomb$' /tmp/providers || fail "OpenSSL does not load the provider: $(</tmp/providers)"
-    check_encryption
+    OPENSSL_CONF=$configuration check_encryption
     encrypt provider=sealcomb >/tmp/absent 2>&1 && fail "OpenSSL encrypts with a provider that is not loaded"
-    return 0
+    OPENSSL_CONF=$configuration openssl list -providers -provider legacy >/tmp/providers 2>&1 ||
+        fail "OpenSSL does not find its own modules: $(</tmp/providers)"
 }
 
 check_removed() {
@@ -87,8 +95,7 @@ check_tarball() {
     rm shared static
     PKG_CONFIG_PATH=/tmp/unpacked/lib/pkgconfig compile_program -Wl,-rpath,/tmp/unpacked/lib
     prints '/tmp/unpacked/lib/libsealcomb' ldd shared || fail "the program has another library: $(ldd shared)"
-    export OPENSSL_MODULES=/tmp/unpacked/lib/ossl-modules
-    check_provider /tmp/unpacked
+    check_provider /tmp/unpacked /tmp/unpacked/lib/ossl-modules/sealcomb.so
     [[ -s /tmp/unpacked/share/doc/libsealcomb-dev/examples/esp-ring.c ]] || fail "the tarball has no examples"
     MANPATH=/tmp/unpacked/share/man man --where sealcomb_burst_seal >/tmp/manual || [[ ! -x $(command -v man) ]] ||
         fail "the tarball has no manual pages"

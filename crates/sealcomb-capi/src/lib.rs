@@ -7,6 +7,8 @@
 #![allow(non_camel_case_types, clippy::missing_safety_doc)]
 // The comments are Doxygen, not Markdown.
 #![allow(clippy::doc_markdown)]
+// No size loses a bit: C passes sizes of any number of bits.
+#![deny(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)]
 
 mod algorithm;
 mod backend;

@@ -19,8 +19,9 @@ use zeroize::Zeroizing;
 
 use crate::cipher::{self, Cipher};
 use crate::columns::Columns;
+use crate::errors::{Outcome, Refused};
 use crate::iv::TAG_BYTES;
-use crate::openssl::{Param, bytes};
+use crate::openssl::Param;
 use crate::pipeline::{Ivs, Messages, Pipes};
 
 /// Maximum size of an IV in bytes; GCM takes longer ones for single messages.
@@ -184,19 +185,21 @@ fn copy(from: &[u8], to: &mut [u8]) {
 
 impl Sealed {
     /// Expands the key for a tag size, unless it already is.
-    fn set_tag_bytes<C: Mode>(&mut self, tag_bytes: usize) -> Option<()> {
+    fn set_tag_bytes<C: Mode>(&mut self, tag_bytes: usize) -> Outcome {
         if self.key.as_ref().is_none_or(|key| key.tag_bytes() != tag_bytes) {
-            let key = cipher::key(C::id(tag_bytes)?, &self.secret, self.secret.len())?;
-            self.key = Some(Arc::new(Arc::into_inner(key)?.with_tag_bytes(tag_bytes).ok()?));
+            let id = C::id(tag_bytes).ok_or(Refused::INVALID_TAG_LENGTH)?;
+            let key = cipher::key(id, &self.secret, self.secret.len())?;
+            let key = Arc::into_inner(key).ok_or(Refused::INTERNAL_ERROR)?.with_tag_bytes(tag_bytes);
+            self.key = Some(Arc::new(key.map_err(|_| Refused::INVALID_TAG_LENGTH)?));
         }
-        Some(())
+        Ok(())
     }
 
     /// Appends to the additional data.
     ///
     /// # Safety
     /// There are an input and its size for each message, and the inputs are valid for reads, with no concurrent writes.
-    unsafe fn add_aads(&mut self, columns: Columns) -> Option<()> {
+    unsafe fn add_aads(&mut self, columns: Columns) -> Outcome {
         let Columns { count, inputs, input_bytes, .. } = columns;
         // SAFETY: guaranteed by the caller.
         let (inputs, sizes) =
@@ -206,7 +209,7 @@ impl Sealed {
             all &= count == 0 || (!input.is_null() && isize::try_from(count).is_ok());
         }
         if !all {
-            return None;
+            return Err(Refused::CIPHER_OPERATION_FAILED);
         }
         for ((aad, &input), &count) in self.aads.iter_mut().zip(inputs).zip(sizes) {
             if count > 0 {
@@ -214,24 +217,27 @@ impl Sealed {
                 aad.append(unsafe { slice::from_raw_parts(input, count) });
             }
         }
-        Some(())
+        Ok(())
     }
 
     /// Seals or opens all messages, and writes their sizes, which are 0 for forged messages.
     ///
     /// # Safety
     /// See [`Columns::fill`].
-    unsafe fn process(&mut self, columns: Columns, sizes: &mut [usize]) -> Option<()> {
-        if self.state != State::Ready || (!self.encrypts && self.tags.is_empty()) {
-            return None;
+    unsafe fn process(&mut self, columns: Columns, sizes: &mut [usize]) -> Outcome {
+        if self.state != State::Ready {
+            return Err(Refused::CIPHER_OPERATION_FAILED);
         }
-        let key = self.key.clone()?;
+        if !self.encrypts && self.tags.is_empty() {
+            return Err(Refused::TAG_NOT_SET);
+        }
+        let key = self.key.clone().ok_or(Refused::NO_KEY_SET)?;
         let mut messages = ArrayVec::new();
         // SAFETY: guaranteed by the caller.
         unsafe {
             // Before the inputs are in the outputs, where a plaintext would stay if the library refused its size.
             if !self.takes_sizes(&key, columns) {
-                return None;
+                return Err(Refused::CIPHER_OPERATION_FAILED);
             }
             columns.fill(&mut messages)
         }?;
@@ -251,13 +257,13 @@ impl Sealed {
             let burst = Burst::new(&key, &self.ivs).aads(&self.aads);
             run(&burst, self.encrypts, &mut messages, &mut self.tags, &mut self.verdicts)
         };
-        self.state = if processed.is_some() { State::Processed } else { State::Ready };
+        self.state = if processed.is_ok() { State::Processed } else { State::Ready };
         processed?;
         for (index, (message, size)) in messages.iter().zip(sizes).enumerate() {
             let is_forged = self.verdicts.get(index) == Some(&Verdict::Forged);
             *size = if is_forged { 0 } else { message.len() };
         }
-        Some(())
+        Ok(())
     }
 
     /// Returns whether the mode supports messages of these sizes.
@@ -283,46 +289,54 @@ impl Sealed {
     ///
     /// # Safety
     /// Each buffer has the parameter's size.
-    unsafe fn write_tags(&self, param: &Param, truncates: bool) -> Option<()> {
+    unsafe fn write_tags(&self, param: &Param, truncates: bool) -> Outcome {
         // SAFETY: guaranteed by the caller.
-        let (buffers, size) = unsafe { param.buffers(self.tags.len()) }?;
+        let buffers = unsafe { param.buffers(self.tags.len()) };
+        let (buffers, size) = buffers.ok_or(Refused::FAILED_TO_SET_PARAMETER)?;
         let fits = |tag: &Part| size == tag.count || (truncates && (1..tag.count).contains(&size));
-        if !self.encrypts || self.state != State::Finished || !self.tags.iter().all(fits) {
-            return None;
+        if !self.encrypts || self.state != State::Finished {
+            return Err(Refused::TAG_NOT_SET);
+        }
+        if !self.tags.iter().all(fits) {
+            return Err(Refused::INVALID_TAG_LENGTH);
         }
         if buffers.iter().any(|buffer| buffer.is_null()) {
-            return None;
+            return Err(Refused::FAILED_TO_SET_PARAMETER);
         }
         for (tag, buffer) in self.tags.iter().zip(buffers) {
             // SAFETY: guaranteed by the caller.
             copy(&tag.bytes[..size], unsafe { slice::from_raw_parts_mut(*buffer, size) });
         }
-        Some(())
+        Ok(())
     }
 
     /// Copies the expected tags from the caller's buffers.
     ///
     /// # Safety
     /// Each buffer has the parameter's size.
-    unsafe fn read_tags<C: Mode>(&mut self, param: &Param) -> Option<()> {
-        if self.encrypts || self.state != State::Ready {
-            return None;
+    unsafe fn read_tags<C: Mode>(&mut self, param: &Param) -> Outcome {
+        if self.encrypts {
+            return Err(Refused::TAG_NOT_NEEDED);
+        }
+        if self.state != State::Ready {
+            return Err(Refused::INVALID_TAG);
         }
         // SAFETY: guaranteed by the caller.
-        let (buffers, size) = unsafe { param.buffers(self.ivs.len()) }?;
+        let buffers = unsafe { param.buffers(self.ivs.len()) };
+        let (buffers, size) = buffers.ok_or(Refused::FAILED_TO_GET_PARAMETER)?;
         if !(1..=TAG_BYTES).contains(&size) {
-            return None;
+            return Err(Refused::INVALID_TAG_LENGTH);
         }
         if buffers.iter().any(|buffer| buffer.is_null()) {
-            return None;
+            return Err(Refused::FAILED_TO_GET_PARAMETER);
         }
         self.set_tag_bytes::<C>(size)?;
         self.tags.resize(buffers.len(), Part::EMPTY);
         for (tag, buffer) in self.tags.iter_mut().zip(buffers) {
             // SAFETY: guaranteed by the caller.
-            tag.set(unsafe { bytes(*buffer, size) }?);
+            tag.set(unsafe { slice::from_raw_parts(*buffer, size) });
         }
-        Some(())
+        Ok(())
     }
 }
 
@@ -333,12 +347,10 @@ fn run<N: AsRef<[u8]>, T: AsRef<[u8]> + AsMut<[u8]>>(
     messages: &mut [&mut [u8]],
     tags: &mut [T],
     verdicts: &mut [Verdict],
-) -> Option<()> {
-    if encrypts {
-        burst.seal(messages, tags).ok()
-    } else {
-        burst.open(messages, tags, verdicts).ok().map(|_| ())
-    }
+) -> Outcome {
+    let done =
+        if encrypts { burst.seal(messages, tags) } else { burst.open(messages, tags, verdicts).map(drop) };
+    done.map_err(|_| Refused::CIPHER_OPERATION_FAILED)
 }
 
 impl<C: Mode> Pipes for C {
@@ -359,7 +371,7 @@ impl<C: Mode> Messages<C> for Sealed {
         }
     }
 
-    unsafe fn begin(&mut self, single: &C, encrypts: bool, key: Option<&[u8]>, ivs: Ivs) -> Option<()> {
+    unsafe fn begin(&mut self, single: &C, encrypts: bool, key: Option<&[u8]>, ivs: Ivs) -> Outcome {
         self.state = State::Unset;
         self.encrypts = encrypts;
         self.tags.clear();
@@ -370,15 +382,15 @@ impl<C: Mode> Messages<C> for Sealed {
             self.secret = Zeroizing::new(key.to_vec());
         }
         if self.secret.is_empty() {
-            return None;
+            return Err(Refused::NO_KEY_SET);
         }
         self.set_tag_bytes::<C>(single.tag_bytes())?;
         if ivs.are_missing() {
-            return Some(());
+            return Ok(());
         }
-        let nonce = self.key.as_ref()?.algorithm().nonce;
+        let nonce = self.key.as_ref().ok_or(Refused::NO_KEY_SET)?.algorithm().nonce;
         if !(nonce.min..=nonce.max.min(IV_BYTES)).contains(&ivs.bytes) {
-            return None;
+            return Err(Refused::INVALID_IV_LENGTH);
         }
         // In place: moving parts whose bytes were just written would stall the CPU.
         self.ivs.resize(ivs.count, Part::EMPTY);
@@ -389,16 +401,16 @@ impl<C: Mode> Messages<C> for Sealed {
         self.aads.resize(ivs.count, Aad::EMPTY);
         self.aads.iter_mut().for_each(|aad| aad.count = 0);
         self.state = State::Ready;
-        Some(())
+        Ok(())
     }
 
     fn count(&self) -> usize {
         self.ivs.len()
     }
 
-    unsafe fn update(&mut self, _: &C, columns: Columns, sizes: &mut [usize]) -> Option<()> {
+    unsafe fn update(&mut self, _: &C, columns: Columns, sizes: &mut [usize]) -> Outcome {
         if self.state != State::Ready {
-            return None;
+            return Err(Refused::CIPHER_OPERATION_FAILED);
         }
         if !columns.outputs.is_null() {
             // SAFETY: guaranteed by the caller.
@@ -409,42 +421,44 @@ impl<C: Mode> Messages<C> for Sealed {
             self.add_aads(columns)?;
             sizes.copy_from_slice(slice::from_raw_parts(columns.input_bytes, columns.count));
         }
-        Some(())
+        Ok(())
     }
 
     /// Fails if a message is forged.
-    unsafe fn finish(&mut self, _: &C, columns: Columns, sizes: &mut [usize]) -> Option<()> {
+    unsafe fn finish(&mut self, _: &C, columns: Columns, sizes: &mut [usize]) -> Outcome {
         if self.state == State::Ready {
             // SAFETY: empty messages have no buffers.
             unsafe { self.process(Columns::empty(columns.count), sizes) }?;
         }
         if self.state != State::Processed {
-            return None;
+            return Err(Refused::CIPHER_OPERATION_FAILED);
         }
         self.state = State::Finished;
-        (!self.verdicts.contains(&Verdict::Forged)).then_some(())
+        if self.verdicts.contains(&Verdict::Forged) { Err(Refused::SILENTLY) } else { Ok(()) }
     }
 
     fn has(param: &Param) -> bool {
         matches!(param.name(), b"pipeline-tag" | b"pipeline-verdicts")
     }
 
-    fn get(&self, param: &mut Param) -> bool {
+    fn get(&self, param: &mut Param) -> Outcome {
         if param.name() == b"pipeline-tag" {
             // SAFETY: EVP_EncryptInit(3), "pipeline-tag": an array of pointers to buffers of the parameter's size.
-            return unsafe { self.write_tags(param, C::TRUNCATES_TAGS) }.is_some();
+            return unsafe { self.write_tags(param, C::TRUNCATES_TAGS) };
+        }
+        if self.verdicts.is_empty() {
+            return Err(Refused::FAILED_TO_SET_PARAMETER);
         }
         let verified = |verdict: &Verdict| u8::from(*verdict == Verdict::Verified);
-        let verdicts: Vec<u8> = self.verdicts.iter().map(verified).collect();
-        !verdicts.is_empty() && param.set_bytes(&verdicts)
+        param.set_bytes(&self.verdicts.iter().map(verified).collect::<Vec<u8>>())
     }
 
-    fn set_one(&mut self, param: &Param) -> Option<()> {
+    fn set_one(&mut self, param: &Param) -> Outcome {
         if param.name() == b"pipeline-tag" {
             // SAFETY: EVP_EncryptInit(3), "pipeline-tag": an array of pointers to buffers of the parameter's size.
             return unsafe { self.read_tags::<C>(param) };
         }
         // Verdicts are only read.
-        Some(())
+        Ok(())
     }
 }

@@ -8,6 +8,7 @@ use sealcomb::Key;
 
 use crate::cipher::Info;
 use crate::data::{Buffers, Data};
+use crate::errors::{Outcome, Refused};
 use crate::partial::{BLOCK, Partial};
 use crate::plain::{Progress, Taken, Way};
 
@@ -23,10 +24,10 @@ pub(crate) struct Cbc {
 
 impl Cbc {
     /// Returns how many of the buffered bytes and the next `count` bytes can be processed.
-    fn whole(&self, way: Way, count: usize) -> Option<usize> {
-        let all = self.partial.count.checked_add(count)?;
+    fn whole(&self, way: Way, count: usize) -> Outcome<usize> {
+        let all = self.partial.count.checked_add(count).ok_or(Refused::CIPHER_OPERATION_FAILED)?;
         let usable = if way.encrypts || !way.pads { all } else { all.saturating_sub(1) };
-        Some(usable / BLOCK * BLOCK)
+        Ok(usable / BLOCK * BLOCK)
     }
 }
 
@@ -55,11 +56,13 @@ impl Progress for Cbc {
         &self.chain
     }
 
-    fn can_take(&self, way: Way, buffers: &Buffers) -> bool {
-        self.whole(way, buffers.count).is_some_and(|whole| Partial::can_join(buffers, whole))
+    fn check(&self, way: Way, buffers: &Buffers) -> Outcome<usize> {
+        let whole = self.whole(way, buffers.count)?;
+        Partial::check(buffers, whole)?;
+        Ok(whole)
     }
 
-    unsafe fn take<'a>(&mut self, _: &Key, way: Way, buffers: Buffers) -> Option<Taken<'a>> {
+    unsafe fn take<'a>(&mut self, _: &Key, way: Way, buffers: Buffers) -> Outcome<Taken<'a>> {
         let whole = self.whole(way, buffers.count)?;
         let data = if self.partial.count == 0 && whole == buffers.count {
             // SAFETY: guaranteed by the caller.
@@ -68,7 +71,7 @@ impl Progress for Cbc {
             // SAFETY: guaranteed by the caller.
             Data::InPlace(unsafe { self.partial.join(buffers, whole) }?)
         };
-        Some(Taken { written: whole, data })
+        Ok(Taken { written: whole, data })
     }
 
     fn look_ahead(&mut self, encrypts: bool, input: &[u8]) {
@@ -83,27 +86,27 @@ impl Progress for Cbc {
         }
     }
 
-    fn last(&self, way: Way) -> Option<Partial> {
+    fn last(&self, way: Way) -> Outcome<Partial> {
         let mut last = self.partial.clone();
         if way.encrypts && way.pads {
             let missing = BLOCK - last.count;
-            last.block[last.count..].fill(u8::try_from(missing).ok()?);
+            last.block[last.count..].fill(u8::try_from(missing).expect("at most a block"));
             last.count = BLOCK;
         }
         let nothing_is_left = last.count == 0 && !way.pads;
-        (last.count == BLOCK || nothing_is_left).then_some(last)
+        if last.count == BLOCK || nothing_is_left { Ok(last) } else { Err(Refused::WRONG_FINAL_BLOCK_LENGTH) }
     }
 
-    fn end(&mut self, way: Way, last: Partial) -> Option<Partial> {
+    fn end(&mut self, way: Way, last: Partial) -> Outcome<Partial> {
         if !way.pads || way.encrypts {
             self.partial = Partial::default();
-            return Some(last);
+            return Ok(last);
         }
         // After wrong padding, OpenSSL keeps the decrypted block as the buffered bytes.
         self.partial = last;
-        let count = unpadded(&self.partial.block)?;
+        let count = unpadded(&self.partial.block).ok_or(Refused::BAD_DECRYPT)?;
         let block = std::mem::take(&mut self.partial).block;
-        Some(Partial { block, count })
+        Ok(Partial { block, count })
     }
 }
 

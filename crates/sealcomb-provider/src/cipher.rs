@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use sealcomb::{Algorithm, Key};
 
-use crate::context::{
-    Context, Duplicate, Free, List, Params, context, duplicate, free, get_params, set_params,
-};
+use crate::context::{self, Context, Duplicate, Free, List, Params, duplicate, free, get_params, set_params};
 use crate::data::Buffers;
-use crate::iv::{Iv, Tag};
-use crate::openssl::{self, Dispatch, END, Param, bytes, entry, succeeds};
+use crate::errors::{Outcome, Refused};
+use crate::iv::{Iv, TAG_BYTES, Tag};
+use crate::openssl::{self, Dispatch, END, Param, bytes, entry};
 
 /// Constant parameters of a mode.
 pub(crate) struct Info {
@@ -36,26 +35,26 @@ pub(crate) trait Cipher: Context {
     fn new(key_bytes: usize) -> Self;
 
     /// Sets the direction, and the key and the IV if they are given.
-    fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()>;
+    fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Outcome;
 
     /// Processes the next piece of the message, or of the additional data if the output is NULL. Returns the number
     /// of result bytes.
     ///
     /// # Safety
     /// The buffers are valid for their sizes and not used concurrently.
-    unsafe fn update(&mut self, buffers: Buffers) -> Option<usize>;
+    unsafe fn update(&mut self, buffers: Buffers) -> Outcome<usize>;
 
     /// Ends the message. Returns the number of bytes written.
     ///
     /// # Safety
     /// The output is valid for writes of `room` bytes and not used concurrently.
-    unsafe fn finish(&mut self, output: *mut u8, room: usize) -> Option<usize>;
+    unsafe fn finish(&mut self, output: *mut u8, room: usize) -> Outcome<usize>;
 
     /// Processes a piece, or ends the message if the input is NULL. Returns the number of result bytes.
     ///
     /// # Safety
     /// See [`Cipher::update`].
-    unsafe fn update_or_finish(&mut self, buffers: Buffers) -> Option<usize> {
+    unsafe fn update_or_finish(&mut self, buffers: Buffers) -> Outcome<usize> {
         // SAFETY: guaranteed by the caller.
         unsafe {
             if buffers.input.is_null() {
@@ -70,10 +69,10 @@ pub(crate) trait Cipher: Context {
     ///
     /// # Safety
     /// See [`Cipher::update`].
-    unsafe fn cipher(&mut self, buffers: Buffers) -> Option<usize> {
+    unsafe fn cipher(&mut self, buffers: Buffers) -> Outcome<usize> {
         // SAFETY: guaranteed by the caller.
         unsafe { self.update_or_finish(buffers) }?;
-        Some(buffers.count)
+        Ok(buffers.count)
     }
 }
 
@@ -107,65 +106,82 @@ impl<M: Clone, const MAX_IV: usize> Base<M, MAX_IV> {
         }
     }
 
-    /// Sets the IV for the next message, if one is given. Returns `None` if its size is invalid.
-    pub(crate) fn set_iv(&mut self, iv: Option<&[u8]>, sizes: RangeInclusive<usize>) -> Option<()> {
+    /// Sets the IV for the next message, if one is given. Refuses an invalid size.
+    pub(crate) fn set_iv(&mut self, iv: Option<&[u8]>, sizes: RangeInclusive<usize>) -> Outcome {
         if let Some(iv) = iv {
             if !sizes.contains(&iv.len()) {
-                return None;
+                return Err(Refused::INVALID_IV_LENGTH);
             }
             self.iv[..iv.len()].copy_from_slice(iv);
             self.iv_bytes = iv.len();
             self.state = Iv::Buffered;
         }
-        Some(())
+        Ok(())
     }
 
-    /// Sets the size of the IV in bytes to a parameter's value. Returns whether it has changed; `None` if it is
-    /// invalid.
-    pub(crate) fn set_iv_bytes(&mut self, param: &Param, sizes: RangeInclusive<usize>) -> Option<bool> {
+    /// Sets the size of the IV in bytes to a parameter's value. Returns whether it has changed. Refuses an invalid
+    /// size.
+    pub(crate) fn set_iv_bytes(&mut self, param: &Param, sizes: RangeInclusive<usize>) -> Outcome<bool> {
         let bytes = param.get_number()?;
         if !sizes.contains(&bytes) {
-            return None;
+            return Err(Refused::INVALID_IV_LENGTH);
         }
         let is_new = bytes != self.iv_bytes;
         self.iv_bytes = bytes;
-        Some(is_new)
+        Ok(is_new)
     }
 
-    /// Implements [`Context::get`] for a mode with tags of `tag_bytes` bytes.
-    pub(crate) fn get(&self, param: &mut Param, tag_bytes: usize) -> bool {
+    /// Refuses a parameter that is another size of the key than the present one.
+    pub(crate) fn check_key_bytes(&self, param: &Param, refused: Refused) -> Outcome {
+        if param.get_number()? == self.key_bytes { Ok(()) } else { Err(refused) }
+    }
+
+    /// Implements [`Context::get`] for all parameters but the tag, for a mode with tags of `tag_bytes` bytes.
+    pub(crate) fn get(&self, param: &mut Param, tag_bytes: usize) -> Outcome {
         match param.name() {
             b"keylen" => param.set_number(self.key_bytes),
             b"ivlen" => param.set_number(self.iv_bytes),
             b"taglen" => param.set_number(tag_bytes),
+            b"iv" | b"updated-iv" if param.has_data() && param.size() < self.iv_bytes => {
+                Err(Refused::INVALID_IV_LENGTH)
+            }
             b"iv" | b"updated-iv" => param.set_iv(self.iv()),
-            b"tag" => match self.tag.computed() {
-                Some(tag) if self.encrypts => {
-                    param.octet_size() == Some(tag_bytes) && param.set_bytes(&tag[..tag_bytes])
-                }
-                _ => false,
-            },
-            b"tlsivgen" => false,
-            _ => true,
+            b"tlsivgen" => Err(Refused::SILENTLY),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the tag of the last message, if it was encrypted and not read since.
+    pub(crate) fn computed_tag(&self) -> Option<&[u8; TAG_BYTES]> {
+        self.tag.computed().filter(|_| self.encrypts)
+    }
+
+    /// Sets a parameter to the whole tag, for modes whose tags have a fixed size. Ignores parameters of other types.
+    pub(crate) fn get_whole_tag(&self, param: &mut Param) -> Outcome {
+        match self.computed_tag() {
+            _ if !param.is_octets() => Ok(()),
+            Some(tag) if param.size() == TAG_BYTES => param.set_bytes(tag),
+            _ => Err(Refused::FAILED_TO_SET_PARAMETER),
         }
     }
 }
 
 /// Expands an AES key for a mode, given by the mode's part of the library's algorithm id.
-pub(crate) fn key(mode: &str, key: &[u8], key_bytes: usize) -> Option<Arc<Key>> {
+pub(crate) fn key(mode: &str, key: &[u8], key_bytes: usize) -> Outcome<Arc<Key>> {
     if key.len() != key_bytes {
-        return None;
+        return Err(Refused::INVALID_KEY_LENGTH);
     }
     // The keys of SIV and XTS consist of two AES keys.
     let bits = if matches!(mode, "siv" | "xts") { 4 * key_bytes } else { 8 * key_bytes };
-    let algorithm = Algorithm::by_id(&format!("aes{bits}-{mode}")).ok()?;
-    Some(Arc::new(Key::new(algorithm, key).ok()?))
+    let algorithm = Algorithm::by_id(&format!("aes{bits}-{mode}"))?;
+    Ok(Arc::new(Key::new(algorithm, key)?))
 }
 
 // ---- Functions called by OpenSSL.
 
-extern "C" fn new<C: Cipher, const KEY_BYTES: usize>(_provider: *mut c_void) -> *mut c_void {
-    C::new(KEY_BYTES).into_pointer()
+unsafe extern "C" fn new<C: Cipher, const KEY_BYTES: usize>(provider: *mut c_void) -> *mut c_void {
+    // SAFETY: guaranteed by OpenSSL.
+    unsafe { context::new(provider, C::new(KEY_BYTES)) }
 }
 
 type Init = unsafe extern "C" fn(*mut c_void, *const u8, usize, *const u8, usize, *mut Param) -> c_int;
@@ -178,15 +194,13 @@ unsafe extern "C" fn init<C: Cipher, const ENCRYPTS: bool>(
     iv_bytes: usize,
     params: *mut Param,
 ) -> c_int {
-    succeeds(|| {
-        // SAFETY: guaranteed by OpenSSL.
-        let context = unsafe { self::context::<C>(context) }?;
-        // SAFETY: guaranteed by OpenSSL.
-        let (key, iv) = unsafe { (bytes(key, key_bytes), bytes(iv, iv_bytes)) };
-        context.init(ENCRYPTS, key, iv)?;
-        // SAFETY: guaranteed by OpenSSL.
-        context.set(unsafe { openssl::params(params) })
-    })
+    // SAFETY: guaranteed by OpenSSL.
+    unsafe {
+        context::call(context, |context: &mut C| {
+            context.init(ENCRYPTS, bytes(key, key_bytes), bytes(iv, iv_bytes))?;
+            context.set(openssl::params(params))
+        })
+    }
 }
 
 type Update = unsafe extern "C" fn(*mut c_void, *mut u8, *mut usize, usize, *const u8, usize) -> c_int;
@@ -199,14 +213,13 @@ unsafe extern "C" fn update<C: Cipher>(
     input: *const u8,
     count: usize,
 ) -> c_int {
-    succeeds(|| {
-        // SAFETY: guaranteed by OpenSSL.
-        unsafe {
-            let bytes = self::context::<C>(context)?.update(Buffers { input, count, output, room })?;
-            written.write(bytes);
-        }
-        Some(())
-    })
+    // SAFETY: guaranteed by OpenSSL.
+    unsafe {
+        context::call(context, |context: &mut C| {
+            written.write(context.update(Buffers { input, count, output, room })?);
+            Ok(())
+        })
+    }
 }
 
 type Final = unsafe extern "C" fn(*mut c_void, *mut u8, *mut usize, usize) -> c_int;
@@ -217,14 +230,13 @@ unsafe extern "C" fn finish<C: Cipher>(
     written: *mut usize,
     room: usize,
 ) -> c_int {
-    succeeds(|| {
-        // SAFETY: guaranteed by OpenSSL.
-        unsafe {
-            let bytes = self::context::<C>(context)?.finish(output, room)?;
-            written.write(bytes);
-        }
-        Some(())
-    })
+    // SAFETY: guaranteed by OpenSSL.
+    unsafe {
+        context::call(context, |context: &mut C| {
+            written.write(context.finish(output, room)?);
+            Ok(())
+        })
+    }
 }
 
 unsafe extern "C" fn cipher<C: Cipher>(
@@ -235,27 +247,29 @@ unsafe extern "C" fn cipher<C: Cipher>(
     input: *const u8,
     count: usize,
 ) -> c_int {
-    succeeds(|| {
-        // SAFETY: guaranteed by OpenSSL.
-        unsafe {
-            let bytes = self::context::<C>(context)?.cipher(Buffers { input, count, output, room })?;
-            written.write(bytes);
-        }
-        Some(())
-    })
+    // SAFETY: guaranteed by OpenSSL.
+    unsafe {
+        context::call(context, |context: &mut C| {
+            written.write(context.cipher(Buffers { input, count, output, room })?);
+            Ok(())
+        })
+    }
 }
 
 unsafe extern "C" fn get_cipher_params<C: Cipher, const KEY_BYTES: usize>(params: *mut Param) -> c_int {
     // SAFETY: OpenSSL passes a terminated list.
-    c_int::from(unsafe { openssl::params(params) }.iter_mut().all(|param| match param.name() {
-        b"mode" => param.set_number(C::INFO.mode),
-        b"keylen" => param.set_number(KEY_BYTES),
-        b"ivlen" => param.set_number(C::INFO.iv_bytes),
-        b"blocksize" => param.set_number(C::INFO.block_bytes),
-        b"aead" => param.set_number(C::INFO.is_aead.into()),
-        b"custom-iv" => param.set_number(C::INFO.has_own_iv.into()),
-        b"cts" | b"tls-multi" | b"has-randkey" | b"encrypt-then-mac" => param.set_number(0),
-        _ => true,
+    c_int::from(unsafe { openssl::params(params) }.iter_mut().all(|param| {
+        match param.name() {
+            b"mode" => param.set_number(C::INFO.mode),
+            b"keylen" => param.set_number(KEY_BYTES),
+            b"ivlen" => param.set_number(C::INFO.iv_bytes),
+            b"blocksize" => param.set_number(C::INFO.block_bytes),
+            b"aead" => param.set_number(C::INFO.is_aead.into()),
+            b"custom-iv" => param.set_number(C::INFO.has_own_iv.into()),
+            b"cts" | b"tls-multi" | b"has-randkey" | b"encrypt-then-mac" => param.set_number(0),
+            _ => Ok(()),
+        }
+        .is_ok()
     }))
 }
 
@@ -289,7 +303,7 @@ pub(crate) const TABLE: usize = 19;
 /// Returns the dispatch table of a cipher, with function numbers from `openssl/core_dispatch.h`.
 pub(crate) const fn functions<C: Cipher, const KEY_BYTES: usize>() -> [Dispatch; TABLE] {
     [
-        entry!(1, new::<C, KEY_BYTES> as extern "C" fn(*mut c_void) -> *mut c_void),
+        entry!(1, new::<C, KEY_BYTES> as unsafe extern "C" fn(*mut c_void) -> *mut c_void),
         entry!(2, init::<C, true> as Init),
         entry!(3, init::<C, false> as Init),
         entry!(4, update::<C> as Update),

@@ -6,10 +6,9 @@ use std::slice;
 use sealcomb::{Direction, Stream};
 
 use crate::cipher;
-use crate::context::{
-    Context, Duplicate, Free, List, Params, context, duplicate, free, get_params, set_params,
-};
-use crate::openssl::{self, Dispatch, END, Param, bytes, entry, succeeds};
+use crate::context::{self, Context, Duplicate, Free, List, Params, duplicate, free, get_params, set_params};
+use crate::errors::{Outcome, Refused};
+use crate::openssl::{self, Dispatch, END, Param, bytes, entry};
 
 const TAG_BYTES: usize = 16;
 
@@ -21,23 +20,29 @@ struct Cmac {
 }
 
 impl Cmac {
-    fn set_key(&mut self, key: &[u8]) -> Option<()> {
+    fn set_key(&mut self, key: &[u8]) -> Outcome {
         self.stream = None;
-        let key = cipher::key("cmac", key, self.key_bytes?)?;
-        self.stream = Some(Stream::new(key, Direction::Seal, b"").ok()?);
-        Some(())
+        let key_bytes = self.key_bytes.ok_or(Refused::SILENTLY)?;
+        let key = cipher::key("cmac", key, key_bytes).map_err(|_| Refused::CIPHER_KEY_LENGTH)?;
+        self.stream = Some(Stream::new(key, Direction::Seal, b"")?);
+        Ok(())
     }
 
-    fn set_cipher(&mut self, name: &[u8]) -> Option<()> {
+    /// Returns the message in progress, or a new one; refuses to without a key.
+    fn message(&mut self) -> Outcome<&mut Stream> {
+        self.stream.as_mut().ok_or(Refused::SILENTLY)
+    }
+
+    fn set_cipher(&mut self, name: &[u8]) -> Outcome {
         // CMAC uses only the block cipher, which OpenSSL names by its CBC mode.
         let key_bytes = match name.to_ascii_uppercase().as_slice() {
             b"AES-128-CBC" | b"AES128" | b"2.16.840.1.101.3.4.1.2" => 16,
             b"AES-192-CBC" | b"AES192" | b"2.16.840.1.101.3.4.1.22" => 24,
             b"AES-256-CBC" | b"AES256" | b"2.16.840.1.101.3.4.1.42" => 32,
-            _ => return None,
+            _ => return Err(Refused::CIPHER_UNSUPPORTED),
         };
         self.key_bytes = Some(key_bytes);
-        Some(())
+        Ok(())
     }
 }
 
@@ -46,77 +51,78 @@ impl Context for Cmac {
         Some(self.clone())
     }
 
-    fn get(&mut self, param: &mut Param) -> bool {
-        match param.name() {
+    fn get(&mut self, param: &mut Param) -> Outcome {
+        let bytes = match param.name() {
             // 0 without a key, as in OpenSSL.
-            b"size" | b"block-size" => param.set_number(if self.stream.is_some() { TAG_BYTES } else { 0 }),
-            _ => true,
-        }
+            b"size" | b"block-size" if self.stream.is_none() => 0,
+            b"size" | b"block-size" => TAG_BYTES,
+            _ => return Ok(()),
+        };
+        param.set_number(bytes).map_err(|_| Refused::SILENTLY)
     }
 
-    fn set_one(&mut self, param: &Param) -> Option<()> {
+    fn set_one(&mut self, param: &Param) -> Outcome {
         match param.name() {
-            b"cipher" => self.set_cipher(param.characters()?),
-            b"key" => self.set_key(param.octets()?),
-            _ => Some(()),
+            b"cipher" => self.set_cipher(param.characters().ok_or(Refused::SILENTLY)?),
+            b"key" => self.set_key(param.octets().map_err(|_| Refused::SILENTLY)?),
+            _ => Ok(()),
         }
     }
 
     /// Sets the key last, as it needs the cipher.
-    fn set(&mut self, params: &[Param]) -> Option<()> {
+    fn set(&mut self, params: &[Param]) -> Outcome {
         let (keys, others): (Vec<_>, Vec<_>) = params.iter().partition(|param| param.name() == b"key");
         others.into_iter().chain(keys).try_for_each(|param| self.set_one(param))
     }
 }
 
-extern "C" fn new(_provider: *mut c_void) -> *mut c_void {
-    Cmac::default().into_pointer()
+unsafe extern "C" fn new(provider: *mut c_void) -> *mut c_void {
+    // SAFETY: guaranteed by OpenSSL.
+    unsafe { context::new(provider, Cmac::default()) }
 }
 
 /// Sets the parameters first, as they may contain the cipher and the key.
 unsafe extern "C" fn init(context: *mut c_void, key: *const u8, count: usize, params: *mut Param) -> c_int {
-    succeeds(|| {
-        // SAFETY: guaranteed by OpenSSL.
-        let context = unsafe { self::context::<Cmac>(context) }?;
-        // SAFETY: guaranteed by OpenSSL.
-        context.set(unsafe { openssl::params(params) })?;
-        // SAFETY: guaranteed by OpenSSL.
-        match unsafe { bytes(key, count) } {
-            Some(key) => context.set_key(key),
-            // Without a key, the next message uses the current one.
-            None => context.stream.as_mut()?.begin(Direction::Seal, b"").ok(),
-        }
-    })
+    // SAFETY: guaranteed by OpenSSL.
+    unsafe {
+        context::call(context, |context: &mut Cmac| {
+            context.set(openssl::params(params))?;
+            match bytes(key, count) {
+                Some(key) => context.set_key(key),
+                // Without a key, the next message uses the current one.
+                None => Ok(context.message()?.begin(Direction::Seal, b"")?),
+            }
+        })
+    }
 }
 
 unsafe extern "C" fn update(context: *mut c_void, data: *const u8, count: usize) -> c_int {
-    succeeds(|| {
-        // SAFETY: guaranteed by OpenSSL.
-        let stream = unsafe { self::context::<Cmac>(context) }?.stream.as_mut()?;
-        if count == 0 {
-            return Some(());
-        }
-        // SAFETY: guaranteed by OpenSSL.
-        stream.aad(unsafe { bytes(data, count) }?).ok()
-    })
+    // SAFETY: guaranteed by OpenSSL.
+    unsafe {
+        context::call(context, |context: &mut Cmac| {
+            let stream = context.message()?;
+            if count > 0 {
+                stream.aad(bytes(data, count).ok_or(Refused::SILENTLY)?)?;
+            }
+            Ok(())
+        })
+    }
 }
 
 unsafe extern "C" fn finish(context: *mut c_void, tag: *mut u8, written: *mut usize, room: usize) -> c_int {
-    succeeds(|| {
-        // SAFETY: guaranteed by OpenSSL.
-        let context = unsafe { self::context::<Cmac>(context) }?;
-        if tag.is_null() || room < TAG_BYTES {
-            return None;
-        }
-        let mut computed = [0; TAG_BYTES];
-        context.stream.as_mut()?.finish(&mut computed).ok()?;
-        // SAFETY: guaranteed by OpenSSL; `tag` has space, as just checked.
-        unsafe {
+    // SAFETY: guaranteed by OpenSSL.
+    unsafe {
+        context::call(context, |context: &mut Cmac| {
+            if tag.is_null() || room < TAG_BYTES {
+                return Err(Refused::SILENTLY);
+            }
+            let mut computed = [0; TAG_BYTES];
+            context.message()?.finish(&mut computed)?;
             slice::from_raw_parts_mut(tag, TAG_BYTES).copy_from_slice(&computed);
             written.write(TAG_BYTES);
-        }
-        Some(())
-    })
+            Ok(())
+        })
+    }
 }
 
 extern "C" fn gettable_context_params(_: *mut c_void, _: *mut c_void) -> *const Param {
@@ -132,7 +138,7 @@ extern "C" fn settable_context_params(_: *mut c_void, _: *mut c_void) -> *const 
 
 /// The dispatch table, with function numbers from `openssl/core_dispatch.h`.
 pub(crate) static FUNCTIONS: [Dispatch; 11] = [
-    entry!(1, new as extern "C" fn(*mut c_void) -> *mut c_void),
+    entry!(1, new as unsafe extern "C" fn(*mut c_void) -> *mut c_void),
     entry!(2, duplicate::<Cmac> as Duplicate),
     entry!(3, free::<Cmac> as Free),
     entry!(4, init as unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut Param) -> c_int),

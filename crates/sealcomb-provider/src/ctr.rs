@@ -5,6 +5,7 @@ use zeroize::Zeroizing;
 
 use crate::cipher::Info;
 use crate::data::{Buffers, Data};
+use crate::errors::Outcome;
 use crate::partial::{BLOCK, Partial};
 use crate::plain::{self, Progress, Taken, Way};
 
@@ -29,26 +30,29 @@ impl Ctr {
     }
 
     /// Encrypts the bytes that continue a block, and returns the others.
-    fn continue_block<'a>(&mut self, key: &Key, data: Data<'a>) -> Option<Data<'a>> {
+    fn continue_block<'a>(&mut self, key: &Key, data: Data<'a>) -> Outcome<Data<'a>> {
         let count = data.input().len().min((BLOCK - self.used) % BLOCK);
         if count == 0 {
-            return Some(data);
+            return Ok(data);
         }
-        if self.keystream.is_none() {
-            let mut block = Zeroizing::new([0; BLOCK]);
-            plain::crypt(key, true, &self.counter, Data::InPlace(&mut *block))?;
-            self.keystream = Some(block);
-        }
+        let keystream = match &mut self.keystream {
+            Some(block) => block,
+            none => {
+                let mut block = Zeroizing::new([0; BLOCK]);
+                plain::crypt(key, true, &self.counter, Data::InPlace(&mut *block))?;
+                none.insert(block)
+            }
+        };
         let (first, rest) = data.split_at(count);
         let output = first.move_in_place();
-        for (byte, key) in output.iter_mut().zip(&self.keystream.as_ref()?[self.used..]) {
+        for (byte, key) in output.iter_mut().zip(&keystream[self.used..]) {
             *byte ^= key;
         }
         self.used += count;
         if self.used == BLOCK {
             self.count(1);
         }
-        Some(rest)
+        Ok(rest)
     }
 }
 
@@ -90,14 +94,15 @@ impl Progress for Ctr {
         }
     }
 
-    fn can_take(&self, _: Way, buffers: &Buffers) -> bool {
-        buffers.is_possible()
+    fn check(&self, _: Way, buffers: &Buffers) -> Outcome<usize> {
+        buffers.check()?;
+        Ok(buffers.count)
     }
 
-    unsafe fn take<'a>(&mut self, key: &Key, _: Way, buffers: Buffers) -> Option<Taken<'a>> {
+    unsafe fn take<'a>(&mut self, key: &Key, _: Way, buffers: Buffers) -> Outcome<Taken<'a>> {
         // SAFETY: guaranteed by the caller.
         let data = unsafe { buffers.data() }?;
-        Some(Taken { written: buffers.count, data: self.continue_block(key, data)? })
+        Ok(Taken { written: buffers.count, data: self.continue_block(key, data)? })
     }
 
     fn look_ahead(&mut self, _: bool, _: &[u8]) {}
@@ -109,11 +114,11 @@ impl Progress for Ctr {
         }
     }
 
-    fn last(&self, _: Way) -> Option<Partial> {
-        Some(Partial::default())
+    fn last(&self, _: Way) -> Outcome<Partial> {
+        Ok(Partial::default())
     }
 
-    fn end(&mut self, _: Way, last: Partial) -> Option<Partial> {
-        Some(last)
+    fn end(&mut self, _: Way, last: Partial) -> Outcome<Partial> {
+        Ok(last)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{ptr, slice};
 
+use crate::errors::{Outcome, Refused};
 use crate::openssl::bytes;
 
 /// Input and output of a call. Either may be NULL, and they may overlap.
@@ -22,60 +23,70 @@ pub(crate) enum Data<'a> {
 }
 
 impl Buffers {
-    /// Returns the input as additional data.
+    /// The buffers of an empty message.
+    pub(crate) const EMPTY: Self = Self { input: ptr::null(), count: 0, output: ptr::null_mut(), room: 0 };
+
+    /// Refuses an output that is smaller than the input.
+    pub(crate) fn check_room(&self) -> Outcome {
+        if self.count <= self.room { Ok(()) } else { Err(Refused::OUTPUT_BUFFER_TOO_SMALL) }
+    }
+
+    /// Returns the input as additional data. Refuses NULL.
     ///
     /// # Safety
     /// The input is valid for reads during `'a`, with no concurrent writes.
-    pub(crate) unsafe fn aad<'a>(&self) -> Option<&'a [u8]> {
+    pub(crate) unsafe fn aad<'a>(&self) -> Outcome<&'a [u8]> {
         if self.count == 0 {
-            return Some(&[]);
+            return Ok(&[]);
         }
         // SAFETY: guaranteed by the caller.
-        unsafe { bytes(self.input, self.count) }
+        unsafe { bytes(self.input, self.count) }.ok_or(Refused::CIPHER_OPERATION_FAILED)
     }
 
-    /// Returns whether the buffers can be a piece of a message: none of them is NULL unless the piece is empty, and
-    /// the output is large enough.
-    pub(crate) fn is_possible(&self) -> bool {
-        let Self { input, count, output, room } = *self;
-        count == 0
-            || (count <= room && isize::try_from(count).is_ok() && !input.is_null() && !output.is_null())
+    /// Refuses buffers that cannot be a piece of a message: one of them is NULL although the piece is not empty, or the
+    /// output is too small.
+    pub(crate) fn check(&self) -> Outcome {
+        self.check_room()?;
+        let Self { input, count, output, .. } = *self;
+        if count == 0 || (isize::try_from(count).is_ok() && !input.is_null() && !output.is_null()) {
+            Ok(())
+        } else {
+            Err(Refused::CIPHER_OPERATION_FAILED)
+        }
     }
 
-    /// Returns the buffers as a piece of a message; `None` if one of them is NULL or the output is too small. Partly
-    /// overlapping input is first moved to the output.
+    /// Returns the buffers as a piece of a message, as far as [`Buffers::check`] allows. Partly overlapping input is
+    /// first moved to the output, so callers refuse the message before, if they do.
     ///
     /// # Safety
     /// The input is valid for reads and the output for writes during `'a`, with no other use.
-    pub(crate) unsafe fn data<'a>(&self) -> Option<Data<'a>> {
+    pub(crate) unsafe fn data<'a>(&self) -> Outcome<Data<'a>> {
         let Self { input, count, output, .. } = *self;
-        if !self.is_possible() {
-            return None;
-        }
+        self.check()?;
         if count == 0 {
-            return Some(Data::InPlace(&mut []));
+            return Ok(Data::InPlace(&mut []));
         }
         // SAFETY: guaranteed by the caller. Overlapping buffers become one, so the slices do not alias.
         unsafe {
             if (input as usize).abs_diff(output as usize) < count {
                 ptr::copy(input, output, count);
-                return Some(Data::InPlace(slice::from_raw_parts_mut(output, count)));
+                return Ok(Data::InPlace(slice::from_raw_parts_mut(output, count)));
             }
-            Some(Data::Apart(slice::from_raw_parts(input, count), slice::from_raw_parts_mut(output, count)))
+            Ok(Data::Apart(slice::from_raw_parts(input, count), slice::from_raw_parts_mut(output, count)))
         }
     }
 
-    /// Returns the buffer of a TLS record, which OpenSSL passes in place; `None` if the buffers differ.
+    /// Returns the buffer of a TLS record, which OpenSSL passes in place. Refuses buffers that differ.
     ///
     /// # Safety
     /// The output is valid for reads and writes during `'a`, with no other use.
-    pub(crate) unsafe fn record<'a>(&self) -> Option<&'a mut [u8]> {
+    pub(crate) unsafe fn record<'a>(&self) -> Outcome<&'a mut [u8]> {
         let Self { input, count, output, .. } = *self;
         if input.is_null() || !ptr::eq(input, output) || isize::try_from(count).is_err() {
-            return None;
+            return Err(Refused::CIPHER_OPERATION_FAILED);
         }
         // SAFETY: guaranteed by the caller.
-        Some(unsafe { slice::from_raw_parts_mut(output, count) })
+        Ok(unsafe { slice::from_raw_parts_mut(output, count) })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::aead_pipeline::Mode;
 use crate::cipher::{self, Base, Cipher};
 use crate::context::Context;
 use crate::data::{Buffers, Data};
+use crate::errors::{Outcome, Refused};
 use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
 use crate::params;
@@ -35,36 +36,45 @@ pub(crate) struct Gcm {
     tag_bytes: Option<usize>,
     /// The additional data of the next TLS record.
     tls_header: Option<[u8; tls::HEADER]>,
+    /// By how many bytes a TLS record is longer than its text; 0 before the first one.
+    tls_padding: usize,
     /// Number of TLS records encrypted under the key.
     records: u64,
 }
 
+fn fill_randomly(iv: &mut [u8]) -> Outcome {
+    sealcomb_random::fill(iv).map_err(|_| Refused::SILENTLY)
+}
+
 impl Gcm {
     /// Begins a message with the current IV.
-    fn start(&mut self) -> Option<&mut Stream> {
+    fn start(&mut self) -> Outcome<&mut Stream> {
         let direction = if self.base.encrypts { Direction::Seal } else { Direction::Open };
         let iv = self.base.iv();
         match &mut self.stream {
-            Some(stream) => stream.begin(direction, iv).ok()?,
-            none => *none = Some(Stream::new(self.key.clone()?, direction, iv).ok()?),
+            Some(stream) => stream.begin(direction, iv)?,
+            none => {
+                let key = self.key.clone().ok_or(Refused::SILENTLY)?;
+                *none = Some(Stream::new(key, direction, iv)?);
+            }
         }
         self.base.tag.begin(self.base.encrypts);
         self.base.state = Iv::Running(());
         self.iv_is_used = true;
-        self.stream.as_mut()
+        self.stream.as_mut().ok_or(Refused::SILENTLY)
     }
 
     /// Returns the message in progress, beginning one if needed.
-    fn message(&mut self) -> Option<&mut Stream> {
-        self.key.as_ref()?;
+    fn message(&mut self) -> Outcome<&mut Stream> {
         match self.base.state {
-            Iv::Running(()) => self.stream.as_mut(),
+            _ if self.key.is_none() => Err(Refused::SILENTLY),
+            Iv::Running(()) => self.stream.as_mut().ok_or(Refused::SILENTLY),
             Iv::Buffered => self.start(),
             Iv::Unset if self.base.encrypts && self.base.iv_bytes >= RANDOM_IV => {
-                sealcomb_random::fill(&mut self.base.iv[..self.base.iv_bytes]).ok()?;
+                fill_randomly(&mut self.base.iv[..self.base.iv_bytes])?;
                 self.start()
             }
-            Iv::Unset | Iv::Finished => None,
+            Iv::Unset | Iv::Finished => Err(Refused::SILENTLY),
         }
     }
 
@@ -73,7 +83,7 @@ impl Gcm {
     ///
     /// # Safety
     /// See [`Buffers::data`] and [`Buffers::aad`].
-    unsafe fn piece(&mut self, buffers: Buffers) -> Option<usize> {
+    unsafe fn piece(&mut self, buffers: Buffers) -> Outcome<usize> {
         if self.tls_header.is_some() {
             // SAFETY: guaranteed by the caller.
             let bytes = unsafe { buffers.record() }.and_then(|record| self.record(record));
@@ -83,72 +93,77 @@ impl Gcm {
         }
         if buffers.input.is_null() {
             self.end()?;
-            return Some(0);
+            return Ok(0);
         }
         let stream = self.message()?;
         if buffers.output.is_null() {
             // SAFETY: guaranteed by the caller.
-            stream.aad(unsafe { buffers.aad() }?).ok()?;
+            stream.aad(unsafe { buffers.aad() }?)?;
         } else {
             // SAFETY: guaranteed by the caller.
             match unsafe { buffers.data() }? {
-                Data::InPlace(data) => stream.update(data).ok()?,
-                Data::Apart(input, output) => stream.update_to(input, output).ok()?,
+                Data::InPlace(data) => stream.update(data)?,
+                Data::Apart(input, output) => stream.update_to(input, output)?,
             }
         }
-        Some(buffers.count)
+        Ok(buffers.count)
     }
 
-    fn end(&mut self) -> Option<()> {
+    fn end(&mut self) -> Outcome {
         self.message()?;
         if !self.base.encrypts && !self.base.tag.is_expected() {
             // A context's first tag may still be set. Later, OpenSSL would compare with the previous message's tag.
             if self.tag_bytes.is_some() {
                 self.base.state = Iv::Finished;
             }
-            return None;
+            return Err(Refused::SILENTLY);
         }
         self.base.state = Iv::Finished;
         let mut computed = [0; TAG_BYTES];
-        self.stream.as_mut()?.finish(&mut computed).ok()?;
+        self.stream.as_mut().ok_or(Refused::SILENTLY)?.finish(&mut computed)?;
         if self.base.encrypts {
             self.base.tag = Tag::Computed(computed);
             self.tag_bytes = Some(TAG_BYTES);
-            return Some(());
+            return Ok(());
         }
-        let (expected, bytes) = (self.base.tag.take_expected()?, self.tag_bytes?);
-        expected[..bytes].ct_eq(&computed[..bytes]).to_bool().then_some(())
+        let expected = self.base.tag.take_expected()?;
+        let bytes = self.tag_bytes.ok_or(Refused::SILENTLY)?;
+        let verified = expected[..bytes].ct_eq(&computed[..bytes]).to_bool();
+        if verified { Ok(()) } else { Err(Refused::SILENTLY) }
     }
 
     /// Encrypts or decrypts a TLS record. Returns the number of result bytes.
-    fn record(&mut self, record: &mut [u8]) -> Option<usize> {
-        let (key, header) = (self.key.clone()?, self.tls_header?);
+    fn record(&mut self, record: &mut [u8]) -> Outcome<usize> {
+        let (Some(key), Some(header)) = (self.key.clone(), self.tls_header) else {
+            return Err(Refused::SILENTLY);
+        };
         let record_bytes = record.len();
-        let (explicit, text, tag) = tls::parts(record, TAG_BYTES)?;
+        let (explicit, text, tag) = tls::parts(record, TAG_BYTES).ok_or(Refused::SILENTLY)?;
         if self.base.encrypts {
-            self.records = self.records.checked_add(1)?;
+            self.records = self.records.checked_add(1).ok_or(Refused::SILENTLY)?;
             self.copy_iv_end(explicit)?;
             self.tag_bytes = Some(TAG_BYTES);
-            key.seal_in_place(self.base.iv(), &header, text, tag).ok()?;
+            key.seal_in_place(self.base.iv(), &header, text, tag)?;
             self.increment_counter();
-            Some(record_bytes)
+            Ok(record_bytes)
         } else {
             self.set_counter(explicit)?;
             self.tag_bytes = Some(TAG_BYTES);
-            key.open_in_place(self.base.iv(), &header, text, tag).ok()?;
-            Some(text.len())
+            key.open_in_place(self.base.iv(), &header, text, tag).map_err(|_| Refused::SILENTLY)?;
+            Ok(text.len())
         }
     }
 
     /// Copies the last bytes of the next IV to `part`. Fails if a message was encrypted under this IV, which was set
     /// and not generated: OpenSSL would encrypt a second one.
-    fn copy_iv_end(&self, part: &mut [u8]) -> Option<()> {
+    fn copy_iv_end(&self, part: &mut [u8]) -> Outcome {
         let is_used = self.base.encrypts && self.iv_is_used;
         if !self.has_counter || is_used || self.key.is_none() || self.base.iv_bytes < COUNTER {
-            return None;
+            return Err(Refused::SILENTLY);
         }
-        part.copy_from_slice(&self.base.iv()[self.base.iv_bytes.checked_sub(part.len())?..]);
-        Some(())
+        let first = self.base.iv_bytes.checked_sub(part.len()).ok_or(Refused::SILENTLY)?;
+        part.copy_from_slice(&self.base.iv()[first..]);
+        Ok(())
     }
 
     fn increment_counter(&mut self) {
@@ -163,18 +178,18 @@ impl Gcm {
     }
 
     /// Sets the last bytes of the IV to those that the sender chose.
-    fn set_counter(&mut self, part: &[u8]) -> Option<()> {
+    fn set_counter(&mut self, part: &[u8]) -> Outcome {
         if !self.has_counter || self.key.is_none() || self.base.encrypts || part.len() > self.base.iv_bytes {
-            return None;
+            return Err(Refused::SILENTLY);
         }
         self.base.iv[self.base.iv_bytes - part.len()..self.base.iv_bytes].copy_from_slice(part);
-        Some(())
+        Ok(())
     }
 
     /// Begins a message with the next IV and returns its last bytes: as many as the parameter's size, or all of them
     /// if that is 0 or too large.
-    fn generate_iv(&mut self, param: &mut Param) -> Option<()> {
-        let bytes = match param.octet_size()? {
+    fn generate_iv(&mut self, param: &mut Param) -> Outcome {
+        let bytes = match param.octet_size().map_err(|_| Refused::SILENTLY)? {
             0 => self.base.iv_bytes,
             room => room.min(self.base.iv_bytes),
         };
@@ -182,50 +197,58 @@ impl Gcm {
         self.copy_iv_end(&mut part[..bytes])?;
         // SAFETY: EVP_EncryptInit(3), EVP_CTRL_GCM_IV_GEN: with size 0, the caller has space for a whole IV.
         if !unsafe { param.write_octets(&part[..bytes]) } {
-            return None;
+            return Err(Refused::SILENTLY);
         }
         self.start()?;
         self.increment_counter();
-        Some(())
+        Ok(())
     }
 
     /// Sets the fixed part of the IV. When encrypting, the counter starts at a random value.
-    fn set_fixed_iv(&mut self, param: &Param) -> Option<()> {
+    fn set_fixed_iv(&mut self, param: &Param) -> Outcome {
         // SAFETY: EVP_EncryptInit(3), EVP_CTRL_AEAD_SET_IV_FIXED: with size -1, the caller passes a whole IV.
         if let Some(whole) = unsafe { param.octets_of_any_size(self.base.iv_bytes) } {
             self.base.iv[..self.base.iv_bytes].copy_from_slice(whole);
         } else {
             let fixed = param.octets()?;
             if fixed.len() < tls::FIXED_IV || self.base.iv_bytes < fixed.len() + COUNTER {
-                return None;
+                return Err(Refused::FAILED_TO_GET_PARAMETER);
             }
             self.base.iv[..fixed.len()].copy_from_slice(fixed);
             if self.base.encrypts {
-                sealcomb_random::fill(&mut self.base.iv[fixed.len()..self.base.iv_bytes]).ok()?;
+                fill_randomly(&mut self.base.iv[fixed.len()..self.base.iv_bytes])?;
             }
         }
         self.has_counter = true;
         self.iv_is_used = false;
         self.base.state = Iv::Buffered;
         self.base.tag.begin(self.base.encrypts);
-        Some(())
+        Ok(())
     }
 
-    fn set_tag(&mut self, param: &Param) -> Option<()> {
+    fn set_tag(&mut self, param: &Param) -> Outcome {
         let tag = param.octets()?;
-        if self.base.encrypts || !(1..=TAG_BYTES).contains(&tag.len()) {
-            return None;
+        if tag.len() > TAG_BYTES {
+            return Err(Refused::FAILED_TO_GET_PARAMETER);
+        }
+        if self.base.encrypts || tag.is_empty() {
+            return Err(Refused::INVALID_TAG);
         }
         self.base.tag = Tag::expected(tag);
         self.tag_bytes = Some(tag.len());
-        Some(())
+        Ok(())
     }
 
-    fn set_tls_header(&mut self, param: &Param) -> Option<()> {
-        let (header, possible) = tls::header(param.octets()?, self.base.encrypts, TAG_BYTES)?;
+    fn set_tls_header(&mut self, param: &Param) -> Outcome {
+        let header = tls::header(param.octets()?, self.base.encrypts, TAG_BYTES);
+        let (header, possible) = header.ok_or(Refused::INVALID_AAD)?;
         self.tls_header = Some(header);
         self.base.tag = Tag::None;
-        possible.then_some(())
+        if !possible {
+            return Err(Refused::INVALID_AAD);
+        }
+        self.tls_padding = TAG_BYTES;
+        Ok(())
     }
 }
 
@@ -244,11 +267,12 @@ impl Cipher for Gcm {
             iv_is_used: false,
             tag_bytes: None,
             tls_header: None,
+            tls_padding: 0,
             records: 0,
         }
     }
 
-    fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()> {
+    fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Outcome {
         self.base.set_direction(encrypts);
         self.base.set_iv(iv, 1..=IV_BYTES)?;
         self.iv_is_used &= iv.is_none();
@@ -262,27 +286,29 @@ impl Cipher for Gcm {
         if iv.is_some() || key.is_some() {
             self.base.tag.begin(encrypts);
         }
-        Some(())
+        Ok(())
     }
 
-    unsafe fn update(&mut self, buffers: Buffers) -> Option<usize> {
+    unsafe fn update(&mut self, buffers: Buffers) -> Outcome<usize> {
         if buffers.count == 0 {
-            return Some(0);
+            return Ok(0);
         }
+        buffers.check_room()?;
         // SAFETY: guaranteed by the caller.
-        unsafe { self.piece(buffers) }
+        unsafe { self.piece(buffers) }.map_err(|_| Refused::CIPHER_OPERATION_FAILED)
     }
 
-    unsafe fn finish(&mut self, output: *mut u8, room: usize) -> Option<usize> {
+    unsafe fn finish(&mut self, output: *mut u8, room: usize) -> Outcome<usize> {
         // SAFETY: there is no input, so nothing is read or written.
         unsafe { self.piece(Buffers { input: std::ptr::null(), count: 0, output, room }) }?;
-        Some(0)
+        Ok(0)
     }
 
-    unsafe fn cipher(&mut self, buffers: Buffers) -> Option<usize> {
+    unsafe fn cipher(&mut self, buffers: Buffers) -> Outcome<usize> {
+        buffers.check_room()?;
         // SAFETY: guaranteed by the caller.
-        unsafe { self.piece(buffers) }?;
-        Some(buffers.count)
+        unsafe { self.piece(buffers) }.map_err(|_| Refused::SILENTLY)?;
+        Ok(buffers.count)
     }
 }
 
@@ -303,35 +329,36 @@ impl Context for Gcm {
         Some(self.clone())
     }
 
-    fn get(&mut self, param: &mut Param) -> bool {
+    fn get(&mut self, param: &mut Param) -> Outcome {
         match param.name() {
-            b"tlsaadpad" => param.set_number(TAG_BYTES),
-            b"iv" | b"updated-iv" if matches!(self.base.state, Iv::Unset) => false,
-            b"tag" => match self.base.tag.computed() {
-                Some(tag) if self.base.encrypts => param.set_tag(tag),
-                _ => false,
+            b"tlsaadpad" => param.set_number(self.tls_padding),
+            b"iv" | b"updated-iv" if matches!(self.base.state, Iv::Unset) => Err(Refused::SILENTLY),
+            b"tag" => match self.base.computed_tag() {
+                Some(tag) if !param.has_data() => param.set_bytes(tag),
+                Some(tag) if (1..=TAG_BYTES).contains(&param.size()) => param.set_bytes(&tag[..param.size()]),
+                _ => Err(Refused::INVALID_TAG),
             },
-            b"tlsivgen" => self.generate_iv(param).is_some(),
+            b"tlsivgen" => self.generate_iv(param),
             _ => self.base.get(param, self.tag_bytes.unwrap_or(TAG_BYTES)),
         }
     }
 
-    fn set_one(&mut self, param: &Param) -> Option<()> {
+    fn set_one(&mut self, param: &Param) -> Outcome {
         match param.name() {
             b"tag" => self.set_tag(param),
             b"ivlen" => {
                 if self.base.set_iv_bytes(param, 1..=IV_BYTES)? && !matches!(self.base.state, Iv::Unset) {
                     self.base.state = Iv::Finished;
                 }
-                Some(())
+                Ok(())
             }
             b"tlsaad" => self.set_tls_header(param),
             b"tlsivfixed" => self.set_fixed_iv(param),
             b"tlsivinv" => {
-                self.set_counter(param.octets()?)?;
+                self.set_counter(param.octets().map_err(|_| Refused::SILENTLY)?)?;
                 self.start().map(|_| ())
             }
-            _ => Some(()),
+            _ => Ok(()),
         }
     }
 }

@@ -7,7 +7,8 @@ use sealcomb::Key;
 use crate::aead_pipeline::Mode;
 use crate::cipher::{self, Base, Cipher};
 use crate::context::Context;
-use crate::data::{Buffers, Data};
+use crate::data::Buffers;
+use crate::errors::{Outcome, Refused};
 use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
 use crate::params;
@@ -23,23 +24,29 @@ pub(crate) struct GcmSiv {
 }
 
 impl GcmSiv {
-    fn message(&mut self, data: Data<'_>) -> Option<()> {
-        let key = self.key.clone()?;
+    /// Encrypts or decrypts the whole message, and ends it.
+    ///
+    /// # Safety
+    /// See [`Buffers::data`].
+    unsafe fn message(&mut self, buffers: Buffers) -> Outcome {
+        let key = self.key.clone().ok_or(Refused::SILENTLY)?;
         let aad = match std::mem::replace(&mut self.base.state, Iv::Finished) {
             Iv::Running(aad) => aad,
             Iv::Buffered => Vec::new(),
             before => {
                 self.base.state = before;
-                return None;
+                return Err(Refused::SILENTLY);
             }
         };
+        // SAFETY: guaranteed by the caller.
+        let data = unsafe { buffers.data() }?;
         self.base.tag = if self.base.encrypts {
             Tag::Computed(whole::seal(&key, &self.base.iv, &[aad], data)?)
         } else {
             whole::open(&key, &self.base.iv, &[aad], data, &self.base.tag.take_expected()?)?;
             Tag::Done
         };
-        Some(())
+        Ok(())
     }
 }
 
@@ -53,7 +60,7 @@ impl Cipher for GcmSiv {
         Self { base: Base::new(key_bytes, IV_BYTES), key: None }
     }
 
-    fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()> {
+    fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Outcome {
         self.base.set_direction(encrypts);
         self.base.set_iv(iv, IV_BYTES..=IV_BYTES)?;
         if let Some(key) = key {
@@ -63,35 +70,40 @@ impl Cipher for GcmSiv {
         if iv.is_some() || key.is_some() {
             self.base.tag.begin(encrypts);
         }
-        Some(())
+        Ok(())
     }
 
-    unsafe fn update(&mut self, buffers: Buffers) -> Option<usize> {
+    unsafe fn update(&mut self, buffers: Buffers) -> Outcome<usize> {
         if buffers.output.is_null() {
-            self.key.as_ref()?;
+            if self.key.is_none() {
+                return Err(Refused::SILENTLY);
+            }
             if matches!(self.base.state, Iv::Buffered) {
                 self.base.state = Iv::Running(Vec::new());
             }
-            let Iv::Running(aad) = &mut self.base.state else { return None };
+            let Iv::Running(aad) = &mut self.base.state else {
+                return Err(Refused::SILENTLY);
+            };
             // SAFETY: guaranteed by the caller.
             aad.extend_from_slice(unsafe { buffers.aad() }?);
-            return Some(buffers.count);
+            return Ok(buffers.count);
         }
         // Ignore empty pieces: the message may follow.
         if buffers.count > 0 {
             // SAFETY: guaranteed by the caller.
-            self.message(unsafe { buffers.data() }?)?;
+            unsafe { self.message(buffers) }?;
         }
-        Some(buffers.count)
+        Ok(buffers.count)
     }
 
     /// Processes the message if it is empty, because `update` ignores empty pieces. `update` has processed all other
     /// messages.
-    unsafe fn finish(&mut self, _: *mut u8, _: usize) -> Option<usize> {
+    unsafe fn finish(&mut self, _: *mut u8, _: usize) -> Outcome<usize> {
         if !self.base.tag.is_done() {
-            self.message(Data::InPlace(&mut []))?;
+            // SAFETY: an empty message has no buffers.
+            unsafe { self.message(Buffers::EMPTY) }?;
         }
-        Some(0)
+        Ok(0)
     }
 }
 
@@ -110,23 +122,26 @@ impl Context for GcmSiv {
         Some(self.clone())
     }
 
-    fn get(&mut self, param: &mut Param) -> bool {
-        self.base.get(param, TAG_BYTES)
+    fn get(&mut self, param: &mut Param) -> Outcome {
+        match param.name() {
+            b"tag" => self.base.get_whole_tag(param),
+            _ => self.base.get(param, TAG_BYTES),
+        }
     }
 
-    fn set_one(&mut self, param: &Param) -> Option<()> {
+    fn set_one(&mut self, param: &Param) -> Outcome {
         match param.name() {
             b"tag" => {
-                let tag: &[u8; TAG_BYTES] = param.octets()?.try_into().ok()?;
+                let tag = params::whole_tag(param)?;
                 if !self.base.encrypts {
-                    self.base.tag = Tag::Expected(*tag);
+                    self.base.tag = Tag::Expected(tag);
                 }
-                Some(())
+                Ok(())
             }
-            b"ivlen" => (param.get_number()? == IV_BYTES).then_some(()),
-            b"keylen" => (param.get_number()? == self.base.key_bytes).then_some(()),
-            b"tlsaad" | b"tlsivfixed" | b"tlsivinv" => None,
-            _ => Some(()),
+            b"ivlen" if param.get_number()? != IV_BYTES => Err(Refused::INVALID_IV_LENGTH),
+            b"keylen" => self.base.check_key_bytes(param, Refused::INVALID_KEY_LENGTH),
+            b"tlsaad" | b"tlsivfixed" | b"tlsivinv" => Err(Refused::SILENTLY),
+            _ => Ok(()),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The states of a context's IV and tag. They follow OpenSSL's default provider.
 
+use crate::errors::{Outcome, Refused};
+
 /// The state of a context's IV, with the message `M` in progress.
 pub(crate) enum Iv<M> {
     /// No IV was ever set. GCM draws a random one when encrypting; other modes fail.
@@ -68,14 +70,14 @@ impl Tag {
         matches!(self, Self::Computed(_) | Self::Done)
     }
 
-    /// Removes and returns the expected tag, so that it serves for one comparison.
-    pub(crate) fn take_expected(&mut self) -> Option<[u8; TAG_BYTES]> {
+    /// Removes and returns the expected tag, if there is one, so that it serves for one comparison.
+    pub(crate) fn take_expected(&mut self) -> Outcome<[u8; TAG_BYTES]> {
         match *self {
             Self::Expected(tag) => {
                 *self = Self::None;
-                Some(tag)
+                Ok(tag)
             }
-            _ => None,
+            _ => Err(Refused::SILENTLY),
         }
     }
 

@@ -4,6 +4,7 @@
 //! | file | |
 //! |---|---|
 //! | `openssl.rs` | OpenSSL's structures |
+//! | `errors.rs` | the reasons in OpenSSL's error queue |
 //! | `context.rs` | contexts of ciphers and MACs |
 //! | `data.rs` | the buffers of a call |
 //! | `iv.rs` | the states of a context's IV and tag |
@@ -22,6 +23,8 @@
 //! | `list.rs` | the list of algorithms |
 // provider-cipher(7) and provider-mac(7) document OpenSSL's guarantees for the pointers of all functions.
 #![allow(clippy::missing_safety_doc)]
+// No size loses a bit: OpenSSL passes sizes of any number of bits.
+#![deny(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)]
 
 mod aead_pipeline;
 mod cbc;
@@ -32,6 +35,7 @@ mod columns;
 mod context;
 mod ctr;
 mod data;
+mod errors;
 mod gcm;
 mod gcm_siv;
 mod iv;
@@ -52,6 +56,7 @@ mod xts;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
+use errors::Queue;
 use openssl::{Algorithm, Dispatch, END, Param, entry};
 
 /// `OSSL_OP_CIPHER` and `OSSL_OP_MAC`.
@@ -61,27 +66,30 @@ const OPERATION_MAC: c_int = 3;
 /// The entry point that OpenSSL calls after loading the provider.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn OSSL_provider_init(
-    _core: *const c_void,
-    _core_functions: *const Dispatch,
+    core: *const c_void,
+    core_functions: *const Dispatch,
     functions: *mut *const Dispatch,
     context: *mut *mut c_void,
 ) -> c_int {
     static FUNCTIONS: [Dispatch; 5] = [
-        entry!(1024, teardown as extern "C" fn(*mut c_void)),
+        entry!(1024, teardown as unsafe extern "C" fn(*mut c_void)),
         entry!(1025, gettable_params as extern "C" fn(*mut c_void) -> *const Param),
         entry!(1026, get_params as unsafe extern "C" fn(*mut c_void, *mut Param) -> c_int),
         entry!(1027, query as unsafe extern "C" fn(*mut c_void, c_int, *mut c_int) -> *const Algorithm),
         END,
     ];
-    // SAFETY: OpenSSL passes two pointers valid for writes. No function uses the context.
+    // SAFETY: OpenSSL passes its functions, and two pointers valid for writes.
     unsafe {
         functions.write(FUNCTIONS.as_ptr());
-        context.write(ptr::dangling_mut::<u8>().cast());
+        context.write(Box::into_raw(Box::new(Queue::new(core, core_functions))).cast());
     }
     1
 }
 
-extern "C" fn teardown(_context: *mut c_void) {}
+unsafe extern "C" fn teardown(context: *mut c_void) {
+    // SAFETY: from `OSSL_provider_init`, and OpenSSL calls this function once.
+    drop(unsafe { Box::from_raw(context.cast::<Option<Queue>>()) });
+}
 
 const NAME: &[u8] = b"sealcomb\0";
 const VERSION: &[u8] = concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes();
@@ -101,7 +109,7 @@ unsafe extern "C" fn get_params(_context: *mut c_void, params: *mut Param) -> c_
     c_int::from(unsafe { openssl::params(params) }.iter_mut().all(|param| match param.name() {
         b"name" => param.set_text(NAME),
         b"version" => param.set_text(VERSION),
-        b"status" => param.set_number(1),
+        b"status" => param.set_number(1).is_ok(),
         _ => true,
     }))
 }

@@ -11,6 +11,7 @@ use crate::aead_pipeline::Mode;
 use crate::cipher::{self, Base, Cipher};
 use crate::context::Context;
 use crate::data::Buffers;
+use crate::errors::{Outcome, Refused};
 use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
 use crate::params;
@@ -38,47 +39,50 @@ struct Message {
 
 impl Ocb {
     /// Begins a message with the current IV.
-    fn start(&mut self) -> Option<()> {
+    fn start(&mut self) -> Outcome {
         let direction = if self.base.encrypts { Direction::Seal } else { Direction::Open };
         let iv = self.base.iv();
         match &mut self.stream {
-            Some(stream) if stream.tag_bytes() == self.tag_bytes => stream.begin(direction, iv).ok()?,
+            Some(stream) if stream.tag_bytes() == self.tag_bytes => stream.begin(direction, iv)?,
             other => {
-                *other = Some(Stream::with_tag_bytes(self.key.clone()?, direction, iv, self.tag_bytes).ok()?);
+                let key = self.key.clone().ok_or(Refused::SILENTLY)?;
+                *other = Some(Stream::with_tag_bytes(key, direction, iv, self.tag_bytes)?);
             }
         }
         self.base.tag.begin(self.base.encrypts);
         self.base.state = Iv::Running(Message::default());
-        Some(())
+        Ok(())
     }
 
     /// Returns the message in progress, beginning one if needed.
-    fn message(&mut self) -> Option<(&mut Stream, &mut Message)> {
-        self.key.as_ref()?;
-        if matches!(self.base.state, Iv::Buffered) {
+    fn message(&mut self) -> Outcome<(&mut Stream, &mut Message)> {
+        if self.key.is_some() && matches!(self.base.state, Iv::Buffered) {
             self.start()?;
         }
-        match &mut self.base.state {
-            Iv::Running(message) => Some((self.stream.as_mut()?, message)),
-            _ => None,
+        match (&mut self.base.state, &mut self.stream, &self.key) {
+            (Iv::Running(message), Some(stream), Some(_)) => Ok((stream, message)),
+            _ => Err(Refused::SILENTLY),
         }
     }
 
-    fn set_tag(&mut self, param: &Param) -> Option<()> {
+    fn set_tag(&mut self, param: &Param) -> Outcome {
         let bytes = param.octet_size()?;
         if !param.has_data() {
             // The tag size affects the whole message. OpenSSL would use one size for the nonce, the other for the tag.
             if bytes > TAG_BYTES || (matches!(self.base.state, Iv::Running(_)) && bytes != self.tag_bytes) {
-                return None;
+                return Err(Refused::INVALID_TAG_LENGTH);
             }
             self.tag_bytes = bytes;
-            return Some(());
+            return Ok(());
         }
-        if self.base.encrypts || bytes != self.tag_bytes {
-            return None;
+        if self.base.encrypts {
+            return Err(Refused::PASSED_INVALID_ARGUMENT);
+        }
+        if bytes != self.tag_bytes {
+            return Err(Refused::INVALID_TAG_LENGTH);
         }
         self.base.tag = Tag::expected(param.octets()?);
-        Some(())
+        Ok(())
     }
 }
 
@@ -97,7 +101,7 @@ impl Cipher for Ocb {
         }
     }
 
-    fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()> {
+    fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Outcome {
         // OpenSSL would discard the partial block and continue the message.
         if matches!(&self.base.state, Iv::Running(message) if message.partial.count > 0 || message.aad_bytes % BLOCK > 0)
         {
@@ -114,61 +118,68 @@ impl Cipher for Ocb {
         if iv.is_some() || key.is_some() {
             self.base.tag.begin(encrypts);
         }
-        Some(())
+        Ok(())
     }
 
-    unsafe fn update(&mut self, buffers: Buffers) -> Option<usize> {
+    unsafe fn update(&mut self, buffers: Buffers) -> Outcome<usize> {
         let (stream, message) = self.message()?;
         if buffers.count == 0 {
-            return Some(0);
+            return Ok(0);
         }
         if buffers.output.is_null() {
             // SAFETY: guaranteed by the caller.
-            stream.aad(unsafe { buffers.aad() }?).ok()?;
+            stream.aad(unsafe { buffers.aad() }?).map_err(|_| Refused::CIPHER_OPERATION_FAILED)?;
             let before = message.aad_bytes % BLOCK;
             message.aad_bytes = before + buffers.count % BLOCK;
             // OpenSSL's return value: the bytes in the blocks that are now complete.
-            return Some((before + buffers.count) / BLOCK * BLOCK);
+            return Ok((before + buffers.count) / BLOCK * BLOCK);
         }
-        let whole = message.partial.count.checked_add(buffers.count)? / BLOCK * BLOCK;
+        let all = message.partial.count.checked_add(buffers.count).ok_or(Refused::CIPHER_OPERATION_FAILED)?;
+        let whole = all / BLOCK * BLOCK;
         // SAFETY: guaranteed by the caller.
         let whole = unsafe { message.partial.join(buffers, whole) }?;
-        stream.update(whole).ok()?;
-        Some(whole.len())
+        stream.update(whole).map_err(|_| Refused::CIPHER_OPERATION_FAILED)?;
+        Ok(whole.len())
     }
 
-    unsafe fn finish(&mut self, output: *mut u8, room: usize) -> Option<usize> {
+    unsafe fn finish(&mut self, output: *mut u8, room: usize) -> Outcome<usize> {
         let count = self.message()?.1.partial.count;
-        if count > room || (count > 0 && output.is_null()) {
-            return None;
-        }
-        let Iv::Running(message) = std::mem::replace(&mut self.base.state, Iv::Finished) else { return None };
-        let (stream, partial) = (self.stream.as_mut()?, message.partial);
+        let fits = count == 0 || (count <= room && !output.is_null());
+        let (Some(stream), true) = (&mut self.stream, fits) else { return Err(Refused::SILENTLY) };
+        let Iv::Running(message) = std::mem::replace(&mut self.base.state, Iv::Finished) else {
+            return Err(Refused::SILENTLY);
+        };
         // SAFETY: guaranteed by the caller. The slice is no longer than needed, as OpenSSL's `room` can exceed the
         // buffer.
         let output = if count == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(output, count) } };
-        stream.update_to(partial.bytes(), output).ok()?;
+        stream.update_to(message.partial.bytes(), output)?;
         let (mut computed, bytes) = ([0; TAG_BYTES], stream.tag_bytes());
-        stream.finish(&mut computed[..bytes]).ok()?;
+        stream.finish(&mut computed[..bytes])?;
         if self.base.encrypts {
             self.base.tag = Tag::Computed(computed);
-            return Some(count);
+            return Ok(count);
         }
         let verified = self
             .base
             .tag
             .take_expected()
-            .is_some_and(|expected| expected[..bytes].ct_eq(&computed[..bytes]).to_bool());
+            .is_ok_and(|expected| expected[..bytes].ct_eq(&computed[..bytes]).to_bool());
         if !verified {
             output.fill(0);
+            return Err(Refused::SILENTLY);
         }
-        verified.then_some(count)
+        Ok(count)
     }
 
     /// Returns the number of bytes written, as the other bytes of a partial block are buffered.
-    unsafe fn cipher(&mut self, buffers: Buffers) -> Option<usize> {
+    unsafe fn cipher(&mut self, buffers: Buffers) -> Outcome<usize> {
+        if buffers.input.is_null() {
+            // SAFETY: guaranteed by the caller.
+            return unsafe { self.finish(buffers.output, buffers.room) };
+        }
+        buffers.check_room()?;
         // SAFETY: guaranteed by the caller.
-        unsafe { self.update_or_finish(buffers) }
+        unsafe { self.update(buffers) }.map_err(|_| Refused::CIPHER_OPERATION_FAILED)
     }
 }
 
@@ -192,21 +203,33 @@ impl Context for Ocb {
         Some(self.clone())
     }
 
-    fn get(&mut self, param: &mut Param) -> bool {
-        self.base.get(param, self.tag_bytes)
+    fn get(&mut self, param: &mut Param) -> Outcome {
+        match param.name() {
+            b"tag" => match self.base.computed_tag() {
+                _ if !param.is_octets() => Err(Refused::FAILED_TO_GET_PARAMETER),
+                Some(tag) if param.size() == self.tag_bytes => param.set_bytes(&tag[..self.tag_bytes]),
+                _ => Err(Refused::INVALID_TAG_LENGTH),
+            },
+            _ => self.base.get(param, self.tag_bytes),
+        }
     }
 
-    fn set_one(&mut self, param: &Param) -> Option<()> {
+    fn set_one(&mut self, param: &Param) -> Outcome {
         match param.name() {
             b"tag" => self.set_tag(param),
             b"ivlen" => {
-                if self.base.set_iv_bytes(param, 1..=IV_BYTES)? {
+                let is_new =
+                    self.base.set_iv_bytes(param, 1..=IV_BYTES).map_err(|refused| match refused {
+                        Refused::INVALID_IV_LENGTH => Refused::SILENTLY,
+                        other => other,
+                    })?;
+                if is_new {
                     self.base.state = Iv::Unset;
                 }
-                Some(())
+                Ok(())
             }
-            b"keylen" => (param.get_number()? == self.base.key_bytes).then_some(()),
-            _ => Some(()),
+            b"keylen" => self.base.check_key_bytes(param, Refused::INVALID_KEY_LENGTH),
+            _ => Ok(()),
         }
     }
 }

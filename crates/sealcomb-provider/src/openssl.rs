@@ -1,8 +1,9 @@
 //! OpenSSL's structures (`openssl/core.h`), which are identical in all 3.x versions.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{ptr, slice};
+
+use crate::errors::{Outcome, Refused};
 
 /// `OSSL_DISPATCH`: a function with its number.
 #[repr(C)]
@@ -55,7 +56,8 @@ impl Algorithm {
     }
 }
 
-/// `OSSL_PARAM`: a named parameter, with its value or the space for it.
+/// `OSSL_PARAM`: a named parameter, with its value or the space for it. Functions that read it refuse with
+/// [`Refused::FAILED_TO_GET_PARAMETER`], and those that set it with [`Refused::FAILED_TO_SET_PARAMETER`].
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Param {
@@ -108,19 +110,30 @@ impl Param {
         unsafe { CStr::from_ptr(self.key) }.to_bytes()
     }
 
-    /// Returns the value of an integer parameter of any size; `None` if it is not an integer, negative, or too large.
-    pub(crate) fn get_number(&self) -> Option<usize> {
+    /// Returns the value of an integer parameter of any size. Refuses other types, and values that are negative or too
+    /// large.
+    pub(crate) fn get_number(&self) -> Outcome<usize> {
+        self.number_of_any_size().ok_or(Refused::FAILED_TO_GET_PARAMETER)
+    }
+
+    /// Returns the value of an integer parameter. Refuses values that do not fit into C's `unsigned int`, too.
+    pub(crate) fn get_uint(&self) -> Outcome<c_uint> {
+        c_uint::try_from(self.get_number()?).map_err(|_| Refused::FAILED_TO_GET_PARAMETER)
+    }
+
+    fn number_of_any_size(&self) -> Option<usize> {
         if !self.is_number() {
             return None;
         }
         // SAFETY: OpenSSL guarantees `data_size` bytes of data.
         let bytes = unsafe { bytes(self.data.cast(), self.data_size) }?;
-        let highest = bytes.len().checked_sub(1)?;
-        if self.kind == INTEGER && bytes[self.byte_of(highest)] >= 0x80 {
+        let is_negative =
+            bytes.len().checked_sub(1).is_some_and(|highest| bytes[self.byte_of(highest)] >= 0x80);
+        if self.kind == INTEGER && is_negative {
             return None;
         }
         let mut number = 0_usize;
-        for place in (0..=highest).rev() {
+        for place in (0..bytes.len()).rev() {
             number = number.checked_mul(0x100)? | usize::from(bytes[self.byte_of(place)]);
         }
         Some(number)
@@ -135,23 +148,23 @@ impl Param {
         if cfg!(target_endian = "little") { place } else { self.data_size - 1 - place }
     }
 
-    /// Returns the value of an octet string; `None` without data (an empty string has data), or if the length is
-    /// impossible.
-    pub(crate) fn octets(&self) -> Option<&[u8]> {
-        if self.kind != OCTET_STRING {
-            return None;
-        }
-        // SAFETY: OpenSSL guarantees `data_size` bytes of data.
-        unsafe { bytes(self.data.cast(), self.data_size) }
+    /// Returns the value of an octet string. Refuses one without data (an empty string has data), or of impossible
+    /// length.
+    pub(crate) fn octets(&self) -> Outcome<&[u8]> {
+        self.data_of(OCTET_STRING).ok_or(Refused::FAILED_TO_GET_PARAMETER)
     }
 
     /// Returns the bytes of a UTF-8 string before its NUL, which some programs count in the size.
     pub(crate) fn characters(&self) -> Option<&[u8]> {
-        if self.kind != UTF8_STRING {
+        self.data_of(UTF8_STRING)?.split(|byte| *byte == 0).next()
+    }
+
+    fn data_of(&self, kind: c_uint) -> Option<&[u8]> {
+        if self.kind != kind {
             return None;
         }
         // SAFETY: OpenSSL guarantees `data_size` bytes of data.
-        unsafe { bytes(self.data.cast(), self.data_size) }?.split(|byte| *byte == 0).next()
+        unsafe { bytes(self.data.cast(), self.data_size) }
     }
 
     /// Returns the first `count` bytes of an octet string whose size is given as -1.
@@ -181,16 +194,26 @@ impl Param {
     }
 
     /// Returns the size of an octet string or of the space for one, with or without data.
-    pub(crate) fn octet_size(&self) -> Option<usize> {
-        (self.kind == OCTET_STRING).then_some(self.data_size)
+    pub(crate) fn octet_size(&self) -> Outcome<usize> {
+        if self.is_octets() { Ok(self.size()) } else { Err(Refused::FAILED_TO_GET_PARAMETER) }
+    }
+
+    /// Returns whether the parameter is an octet string or the space for one, with or without data.
+    pub(crate) fn is_octets(&self) -> bool {
+        self.kind == OCTET_STRING
+    }
+
+    /// Returns the size of the data or of the space for them in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.data_size
     }
 
     pub(crate) fn has_data(&self) -> bool {
         !self.data.is_null()
     }
 
-    /// Writes an octet string regardless of the declared size. Returns whether the parameter is an octet string with
-    /// data.
+    /// Writes an octet string regardless of the declared size. Returns false if the parameter is not an octet string
+    /// with data.
     ///
     /// # Safety
     /// The data is valid for writes of `bytes.len()` bytes.
@@ -203,19 +226,18 @@ impl Param {
         true
     }
 
-    /// Sets an integer of any size, or only its size without data. Returns whether the parameter is an integer that
-    /// can hold it.
-    pub(crate) fn set_number(&mut self, number: usize) -> bool {
+    /// Sets an integer of any size, or only its size without data. Refuses an integer that cannot hold it.
+    pub(crate) fn set_number(&mut self, number: usize) -> Outcome {
         if !self.is_number() {
-            return false;
+            return Err(Refused::FAILED_TO_SET_PARAMETER);
         }
         self.return_size = size_of::<usize>();
         if self.data.is_null() {
-            return true;
+            return Ok(());
         }
         let bits = (8 * self.data_size).saturating_sub(usize::from(self.kind == INTEGER));
         if bits < usize::BITS as usize && number >> bits > 0 {
-            return false;
+            return Err(Refused::FAILED_TO_SET_PARAMETER);
         }
         self.return_size = self.data_size;
         let bytes = number.to_le_bytes();
@@ -224,57 +246,48 @@ impl Param {
             // SAFETY: OpenSSL guarantees `data_size` bytes of data.
             unsafe { self.data.cast::<u8>().add(self.byte_of(place)).write(byte) };
         }
-        true
+        Ok(())
     }
 
-    /// Sets an octet string, or only its size without data. Returns whether the parameter is one with enough space.
-    pub(crate) fn set_bytes(&mut self, bytes: &[u8]) -> bool {
+    /// Sets an octet string, or only its size without data. Refuses too small a space.
+    pub(crate) fn set_bytes(&mut self, bytes: &[u8]) -> Outcome {
         self.return_size = bytes.len();
         match self.kind {
-            OCTET_STRING if self.data.is_null() => true,
+            OCTET_STRING if self.data.is_null() => Ok(()),
             OCTET_STRING if self.data_size >= bytes.len() => {
                 // SAFETY: OpenSSL guarantees `data_size` writable bytes of data.
                 unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.data.cast(), bytes.len()) };
-                true
+                Ok(())
             }
-            _ => false,
+            _ => Err(Refused::FAILED_TO_SET_PARAMETER),
         }
     }
 
-    /// Sets the first `data_size` bytes of a tag, or only its size without data. Returns false if `data_size` is 0 or
-    /// exceeds the tag.
-    pub(crate) fn set_tag(&mut self, tag: &[u8]) -> bool {
-        if self.data.is_null() {
-            return self.set_bytes(tag);
-        }
-        self.data_size > 0 && tag.get(..self.data_size).is_some_and(|tag| self.set_bytes(tag))
+    /// Sets an IV, or a pointer to it in the context, or only its size without data. Refuses too small a space.
+    pub(crate) fn set_iv(&mut self, iv: &[u8]) -> Outcome {
+        self.set_pointer(iv).or_else(|_| self.set_bytes(iv))
     }
 
-    /// Sets an IV, or a pointer to it in the context, or only its size without data. Returns whether it fits.
-    pub(crate) fn set_iv(&mut self, iv: &[u8]) -> bool {
-        self.set_pointer(iv) || self.set_bytes(iv)
-    }
-
-    /// Sets a pointer to bytes of the context. Returns whether the parameter takes one.
-    pub(crate) fn set_pointer(&mut self, bytes: &[u8]) -> bool {
+    /// Sets a pointer to bytes of the context.
+    pub(crate) fn set_pointer(&mut self, bytes: &[u8]) -> Outcome {
         self.set_address(bytes.as_ptr(), bytes.len())
     }
 
-    /// Sets a NULL pointer. Returns whether the parameter takes one.
-    pub(crate) fn set_null(&mut self) -> bool {
+    /// Sets a NULL pointer.
+    pub(crate) fn set_null(&mut self) -> Outcome {
         self.set_address(ptr::null(), 0)
     }
 
-    fn set_address(&mut self, address: *const u8, count: usize) -> bool {
+    fn set_address(&mut self, address: *const u8, count: usize) -> Outcome {
         if self.kind != OCTET_PTR {
-            return false;
+            return Err(Refused::FAILED_TO_SET_PARAMETER);
         }
         self.return_size = count;
         if !self.data.is_null() {
             // SAFETY: the data of a pointer parameter is space for a pointer.
             unsafe { self.data.cast::<*const u8>().write_unaligned(address) };
         }
-        true
+        Ok(())
     }
 
     /// Sets a pointer to a static NUL-terminated string. Returns whether the parameter takes one.
@@ -308,11 +321,6 @@ pub(crate) unsafe fn params<'a>(list: *mut Param) -> &'a mut [Param] {
     unsafe { slice::from_raw_parts_mut(list, count) }
 }
 
-/// Returns 1 if `work` returns `Some`, and 0 if it returns `None` or panics. Panics do not unwind into C.
-pub(crate) fn succeeds(work: impl FnOnce() -> Option<()>) -> c_int {
-    c_int::from(matches!(catch_unwind(AssertUnwindSafe(work)), Ok(Some(()))))
-}
-
 /// Returns a buffer as a slice; `None` for NULL or an impossible length.
 ///
 /// # Safety
@@ -323,4 +331,51 @@ pub(crate) unsafe fn bytes<'a>(data: *const u8, count: usize) -> Option<&'a [u8]
     }
     // SAFETY: guaranteed by the caller.
     Some(unsafe { slice::from_raw_parts(data, count) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An integer parameter of `N` bytes with a value.
+    fn read<const N: usize>(kind: c_uint, mut value: [u8; N]) -> (Outcome<usize>, Outcome<c_uint>) {
+        let data = value.as_mut_ptr().cast();
+        let param = Param { data, data_size: N, ..Param::of(c"number".as_ptr(), kind) };
+        (param.get_number(), param.get_uint())
+    }
+
+    #[test]
+    fn a_number_of_any_size_is_read_whole_or_refused() {
+        let refused = Err(Refused::FAILED_TO_GET_PARAMETER);
+        let limit = u64::from(c_uint::MAX);
+        for kind in [INTEGER, UNSIGNED_INTEGER] {
+            assert_eq!(read(kind, limit.to_ne_bytes()), (Ok(c_uint::MAX as usize), Ok(c_uint::MAX)));
+            assert_eq!(read(kind, (limit + 1).to_ne_bytes()), (Ok(c_uint::MAX as usize + 1), refused));
+            let number = i64::MAX.unsigned_abs();
+            assert_eq!(read(kind, number.to_ne_bytes()), (Ok(usize::try_from(number).unwrap()), refused));
+            assert_eq!(read(kind, (1_u128 << 64).to_ne_bytes()), (refused.map(|_: c_uint| 0), refused));
+        }
+        assert_eq!(read(UNSIGNED_INTEGER, u64::MAX.to_ne_bytes()), (Ok(usize::MAX), refused));
+        assert_eq!(read(INTEGER, u64::MAX.to_ne_bytes()), (refused.map(|_: c_uint| 0), refused));
+        assert_eq!(read(UNSIGNED_INTEGER, [0xff]), (Ok(255), Ok(255)));
+        assert_eq!(read(INTEGER, [0xff]), (refused.map(|_: c_uint| 0), refused));
+    }
+
+    #[test]
+    fn a_number_is_written_whole_or_refused() {
+        for (kind, bytes, highest) in [
+            (INTEGER, 1, 127),
+            (UNSIGNED_INTEGER, 1, 255),
+            (INTEGER, 2, 32767),
+            (UNSIGNED_INTEGER, 4, u32::MAX as usize),
+        ] {
+            let mut value = [0_u8; 8];
+            for (number, fits) in [(highest, true), (highest + 1, false)] {
+                let data = value.as_mut_ptr().cast();
+                let mut param = Param { data, data_size: bytes, ..Param::of(c"number".as_ptr(), kind) };
+                assert_eq!(param.set_number(number).is_ok(), fits, "{number} in {bytes} bytes");
+                assert_eq!(param.get_number(), Ok(highest));
+            }
+        }
+    }
 }

@@ -1,5 +1,7 @@
-//! The lists of the parameters of cipher contexts.
+//! The lists of the parameters of cipher contexts, and a value that several modes take.
 
+use crate::errors::{Outcome, Refused};
+use crate::iv::TAG_BYTES as WHOLE_TAG;
 use crate::openssl::Param;
 
 const KEY_BYTES: [Param; 1] = [Param::number(c"keylen")];
@@ -45,6 +47,11 @@ pub(crate) static RECORD_SETTABLE: [Param; 7] = list(&[&IV_BYTES, &TAG, &RECORD_
 /// CBC and CTR.
 pub(crate) static PLAIN_GETTABLE: [Param; 8] = list(&[&KEY_BYTES, &IV_BYTES, &IVS, &PADDING, &TLS_MAC]);
 pub(crate) static PLAIN_SETTABLE: [Param; 5] = list(&[&PADDING, &TLS_CBC]);
+
+/// Returns the value of a parameter that must be a tag of full size.
+pub(crate) fn whole_tag(param: &Param) -> Outcome<[u8; WHOLE_TAG]> {
+    param.octets()?.try_into().map_err(|_| Refused::FAILED_TO_GET_PARAMETER)
+}
 
 /// Joins lists, and terminates the result, which must have a length of `N`.
 const fn list<const N: usize>(parts: &[&[Param]]) -> [Param; N] {

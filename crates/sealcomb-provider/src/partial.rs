@@ -5,6 +5,7 @@ use std::{ptr, slice};
 use zeroize::Zeroizing;
 
 use crate::data::Buffers;
+use crate::errors::{Outcome, Refused};
 
 pub(crate) const BLOCK: usize = 16;
 
@@ -26,51 +27,53 @@ impl Partial {
         &mut self.block[..self.count]
     }
 
-    /// Returns whether the bytes fit into the output.
-    pub(crate) fn fits(&self, buffers: &Buffers) -> bool {
-        self.count == 0 || (self.count <= buffers.room && !buffers.output.is_null())
+    /// Refuses an output into which the bytes do not fit.
+    pub(crate) fn check_room(&self, buffers: &Buffers) -> Outcome {
+        if self.count == 0 || (self.count <= buffers.room && !buffers.output.is_null()) {
+            Ok(())
+        } else {
+            Err(Refused::OUTPUT_BUFFER_TOO_SMALL)
+        }
     }
 
-    /// Copies the bytes to the output, and returns their number; `None` if they do not fit.
+    /// Copies the bytes to the output, and returns their number. Refuses an output into which they do not fit.
     ///
     /// # Safety
     /// The output is valid for writes of its size.
-    pub(crate) unsafe fn write_to(&self, buffers: &Buffers) -> Option<usize> {
-        if !self.fits(buffers) {
-            return None;
-        }
+    pub(crate) unsafe fn write_to(&self, buffers: &Buffers) -> Outcome<usize> {
+        self.check_room(buffers)?;
         // SAFETY: guaranteed by the caller.
         unsafe { ptr::copy_nonoverlapping(self.block.as_ptr(), buffers.output, self.count) };
-        Some(self.count)
+        Ok(self.count)
     }
 
-    /// Returns whether [`Partial::join`] accepts these buffers.
-    pub(crate) fn can_join(buffers: &Buffers, whole: usize) -> bool {
+    /// Refuses buffers that [`Partial::join`] refuses.
+    pub(crate) fn check(buffers: &Buffers, whole: usize) -> Outcome {
         let Buffers { input, count, output, room } = *buffers;
-        isize::try_from(count).is_ok()
-            && whole <= room
-            && (count == 0 || !input.is_null())
-            && (whole == 0 || !output.is_null())
+        if whole > room {
+            return Err(Refused::OUTPUT_BUFFER_TOO_SMALL);
+        }
+        let has_input = count == 0 || (!input.is_null() && isize::try_from(count).is_ok());
+        let has_output = whole == 0 || !output.is_null();
+        if has_input && has_output { Ok(()) } else { Err(Refused::CIPHER_OPERATION_FAILED) }
     }
 
     /// Moves `whole` bytes of the buffered bytes and the input to the output, and buffers the remainder. Returns the
-    /// moved bytes; `None` if a buffer is NULL or the output is too small.
+    /// moved bytes. Refuses NULL, and too small an output.
     ///
     /// `whole` is 0 or at least the number of buffered bytes, and the remainder fits into a block.
     ///
     /// # Safety
     /// See [`Buffers::data`].
-    pub(crate) unsafe fn join<'a>(&mut self, buffers: Buffers, whole: usize) -> Option<&'a mut [u8]> {
-        if !Self::can_join(&buffers, whole) {
-            return None;
-        }
+    pub(crate) unsafe fn join<'a>(&mut self, buffers: Buffers, whole: usize) -> Outcome<&'a mut [u8]> {
+        Self::check(&buffers, whole)?;
         let Buffers { input, count, output, .. } = buffers;
         // SAFETY: guaranteed by the caller.
         unsafe {
             if whole == 0 {
                 ptr::copy_nonoverlapping(input, self.block[self.count..].as_mut_ptr(), count);
                 self.count += count;
-                return Some(&mut []);
+                return Ok(&mut []);
             }
             let taken = whole - self.count;
             let left = count - taken;
@@ -79,7 +82,7 @@ impl Partial {
             ptr::copy(input, output.add(self.count), taken);
             ptr::copy_nonoverlapping(self.block.as_ptr(), output, self.count);
             *self = Self { block: next, count: left };
-            Some(slice::from_raw_parts_mut(output, whole))
+            Ok(slice::from_raw_parts_mut(output, whole))
         }
     }
 }

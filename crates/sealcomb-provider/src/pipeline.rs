@@ -6,9 +6,10 @@ use std::slice;
 
 use crate::cipher::{self, Cipher, TABLE};
 use crate::columns::{Columns, MESSAGES};
-use crate::context::{Context, context};
+use crate::context::{self, Context};
 use crate::data::Buffers;
-use crate::openssl::{self, Dispatch, END, Param, bytes, entry, succeeds};
+use crate::errors::{Outcome, Refused};
+use crate::openssl::{self, Dispatch, END, Param, bytes, entry};
 
 /// A mode that has pipelines.
 pub(crate) trait Pipes: Cipher {
@@ -24,7 +25,7 @@ pub(crate) trait Messages<C>: Clone {
     ///
     /// # Safety
     /// See [`Ivs::at`].
-    unsafe fn begin(&mut self, single: &C, encrypts: bool, key: Option<&[u8]>, ivs: Ivs) -> Option<()>;
+    unsafe fn begin(&mut self, single: &C, encrypts: bool, key: Option<&[u8]>, ivs: Ivs) -> Outcome;
 
     /// Returns the number of messages.
     fn count(&self) -> usize;
@@ -34,13 +35,13 @@ pub(crate) trait Messages<C>: Clone {
     ///
     /// # Safety
     /// The columns have an entry for each message, whose buffers are valid for their sizes and not used concurrently.
-    unsafe fn update(&mut self, single: &C, columns: Columns, sizes: &mut [usize]) -> Option<()>;
+    unsafe fn update(&mut self, single: &C, columns: Columns, sizes: &mut [usize]) -> Outcome;
 
     /// Ends the messages. Writes the sizes of the results, which are 0 before the call.
     ///
     /// # Safety
     /// See [`Messages::update`].
-    unsafe fn finish(&mut self, single: &C, columns: Columns, sizes: &mut [usize]) -> Option<()>;
+    unsafe fn finish(&mut self, single: &C, columns: Columns, sizes: &mut [usize]) -> Outcome;
 
     /// Returns whether a parameter is one of pipelines.
     fn has(_: &Param) -> bool {
@@ -48,13 +49,13 @@ pub(crate) trait Messages<C>: Clone {
     }
 
     /// Fills in a parameter of pipelines, as [`Context::get`] does.
-    fn get(&self, _: &mut Param) -> bool {
-        false
+    fn get(&self, _: &mut Param) -> Outcome {
+        Err(Refused::SILENTLY)
     }
 
     /// Sets a parameter of pipelines, as [`Context::set_one`] does.
-    fn set_one(&mut self, _: &Param) -> Option<()> {
-        None
+    fn set_one(&mut self, _: &Param) -> Outcome {
+        Err(Refused::SILENTLY)
     }
 }
 
@@ -62,7 +63,7 @@ pub(crate) trait Messages<C>: Clone {
 pub(crate) struct Ivs {
     /// Number of messages.
     pub(crate) count: usize,
-    array: *const *const u8,
+    pub(crate) array: *const *const u8,
     /// Size of each IV in bytes.
     pub(crate) bytes: usize,
 }
@@ -72,14 +73,14 @@ impl Ivs {
         self.array.is_null()
     }
 
-    /// Returns an IV; `None` if it is NULL.
+    /// Returns an IV. Refuses NULL.
     ///
     /// # Safety
     /// The array has more than `index` entries, each of which is NULL or points to an IV that does not change
     /// during `'a`.
-    pub(crate) unsafe fn at<'a>(&self, index: usize) -> Option<&'a [u8]> {
+    pub(crate) unsafe fn at<'a>(&self, index: usize) -> Outcome<&'a [u8]> {
         // SAFETY: guaranteed by the caller.
-        unsafe { bytes(*self.array.add(index), self.bytes) }
+        unsafe { bytes(*self.array.add(index), self.bytes) }.ok_or(Refused::INVALID_IV_LENGTH)
     }
 }
 
@@ -99,21 +100,21 @@ impl<C: Pipes> Cipher for Pipelined<C> {
         Self { single: C::new(key_bytes), messages: C::Messages::new() }
     }
 
-    fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()> {
+    fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Outcome {
         self.single.init(encrypts, key, iv)
     }
 
-    unsafe fn update(&mut self, buffers: Buffers) -> Option<usize> {
+    unsafe fn update(&mut self, buffers: Buffers) -> Outcome<usize> {
         // SAFETY: guaranteed by the caller.
         unsafe { self.single.update(buffers) }
     }
 
-    unsafe fn finish(&mut self, output: *mut u8, room: usize) -> Option<usize> {
+    unsafe fn finish(&mut self, output: *mut u8, room: usize) -> Outcome<usize> {
         // SAFETY: guaranteed by the caller.
         unsafe { self.single.finish(output, room) }
     }
 
-    unsafe fn cipher(&mut self, buffers: Buffers) -> Option<usize> {
+    unsafe fn cipher(&mut self, buffers: Buffers) -> Outcome<usize> {
         // SAFETY: guaranteed by the caller.
         unsafe { self.single.cipher(buffers) }
     }
@@ -124,11 +125,11 @@ impl<C: Pipes> Context for Pipelined<C> {
         Some(Self { single: self.single.duplicate()?, messages: self.messages.clone() })
     }
 
-    fn get(&mut self, param: &mut Param) -> bool {
+    fn get(&mut self, param: &mut Param) -> Outcome {
         if C::Messages::has(param) { self.messages.get(param) } else { self.single.get(param) }
     }
 
-    fn set_one(&mut self, param: &Param) -> Option<()> {
+    fn set_one(&mut self, param: &Param) -> Outcome {
         if C::Messages::has(param) { self.messages.set_one(param) } else { self.single.set_one(param) }
     }
 }
@@ -147,23 +148,27 @@ unsafe extern "C" fn init<C: Pipes, const KEY_BYTES: usize, const ENCRYPTS: bool
     iv_bytes: usize,
     params: *mut Param,
 ) -> c_int {
-    succeeds(|| {
-        // SAFETY: guaranteed by OpenSSL.
-        let context = unsafe { self::context::<Pipelined<C>>(context) }?;
-        // SAFETY: guaranteed by OpenSSL.
-        let key = unsafe { bytes(key, key_bytes) };
-        let is_possible = (1..=MESSAGES).contains(&count) && key.is_none_or(|key| key.len() == KEY_BYTES);
-        if !is_possible {
-            context.messages = C::Messages::new();
-            return None;
-        }
-        let ivs = Ivs { count, array: ivs, bytes: iv_bytes };
-        let Pipelined { single, messages } = context;
-        // SAFETY: guaranteed by OpenSSL.
-        unsafe { messages.begin(single, ENCRYPTS, key, ivs) }?;
-        // SAFETY: guaranteed by OpenSSL.
-        context.set(unsafe { openssl::params(params) })
-    })
+    // SAFETY: guaranteed by OpenSSL.
+    unsafe {
+        context::call(context, |context: &mut Pipelined<C>| {
+            let key = bytes(key, key_bytes);
+            let refused = if !(1..=MESSAGES).contains(&count) {
+                Some(Refused::PASSED_INVALID_ARGUMENT)
+            } else if key.is_some_and(|key| key.len() != KEY_BYTES) {
+                Some(Refused::INVALID_KEY_LENGTH)
+            } else {
+                None
+            };
+            if let Some(refused) = refused {
+                context.messages = C::Messages::new();
+                return Err(refused);
+            }
+            let ivs = Ivs { count, array: ivs, bytes: iv_bytes };
+            let Pipelined { single, messages } = context;
+            messages.begin(single, ENCRYPTS, key, ivs)?;
+            context.set(openssl::params(params))
+        })
+    }
 }
 
 type Update = unsafe extern "C" fn(
@@ -185,16 +190,16 @@ unsafe extern "C" fn update<C: Pipes>(
     inputs: *const *const u8,
     input_bytes: *const usize,
 ) -> c_int {
-    succeeds(|| {
-        // SAFETY: guaranteed by OpenSSL.
-        let Pipelined { single, messages } = unsafe { self::context::<Pipelined<C>>(context) }?;
-        if count != messages.count() || inputs.is_null() || input_bytes.is_null() || sizes.is_null() {
-            return None;
-        }
-        let columns = Columns { count, inputs, input_bytes, outputs, rooms };
-        // SAFETY: OpenSSL passes arrays of `count` entries, and buffers with the sizes that they contain.
-        unsafe { messages.update(single, columns, slice::from_raw_parts_mut(sizes, count)) }
-    })
+    // SAFETY: OpenSSL passes arrays of `count` entries, and buffers with the sizes that they contain.
+    unsafe {
+        context::call(context, |Pipelined { single, messages }: &mut Pipelined<C>| {
+            if count != messages.count() || inputs.is_null() || input_bytes.is_null() || sizes.is_null() {
+                return Err(Refused::CIPHER_OPERATION_FAILED);
+            }
+            let columns = Columns { count, inputs, input_bytes, outputs, rooms };
+            messages.update(single, columns, slice::from_raw_parts_mut(sizes, count))
+        })
+    }
 }
 
 type Final = unsafe extern "C" fn(*mut c_void, usize, *const *mut u8, *mut usize, *const usize) -> c_int;
@@ -206,19 +211,17 @@ unsafe extern "C" fn finish<C: Pipes>(
     sizes: *mut usize,
     rooms: *const usize,
 ) -> c_int {
-    succeeds(|| {
-        // SAFETY: guaranteed by OpenSSL.
-        let Pipelined { single, messages } = unsafe { self::context::<Pipelined<C>>(context) }?;
-        if count != messages.count() || sizes.is_null() {
-            return None;
-        }
-        // SAFETY: OpenSSL passes arrays of `count` entries, and buffers with the sizes that they contain.
-        unsafe {
+    // SAFETY: OpenSSL passes arrays of `count` entries, and buffers with the sizes that they contain.
+    unsafe {
+        context::call(context, |Pipelined { single, messages }: &mut Pipelined<C>| {
+            if count != messages.count() || sizes.is_null() {
+                return Err(Refused::CIPHER_OPERATION_FAILED);
+            }
             let sizes = slice::from_raw_parts_mut(sizes, count);
             sizes.fill(0);
             messages.finish(single, Columns { outputs, rooms, ..Columns::empty(count) }, sizes)
-        }
-    })
+        })
+    }
 }
 
 /// Returns the dispatch table of a cipher with pipelines.

@@ -13,6 +13,7 @@ use sealcomb::Key;
 use crate::cipher::{self, Cipher, Info};
 use crate::context::Context;
 use crate::data::{Buffers, Data};
+use crate::errors::{Outcome, Refused};
 use crate::openssl::Param;
 use crate::params;
 use crate::partial::{BLOCK, Partial};
@@ -61,15 +62,15 @@ pub(crate) trait Progress: AsRef<[u8]> + Clone {
     /// Discards the rest of the current block of keystream.
     fn skip_block(&mut self) {}
 
-    /// Returns whether [`Progress::take`] accepts these buffers.
-    fn can_take(&self, way: Way, buffers: &Buffers) -> bool;
+    /// Returns the number of bytes that [`Progress::take`] writes. Refuses buffers that it refuses.
+    fn check(&self, way: Way, buffers: &Buffers) -> Outcome<usize>;
 
-    /// Moves what a piece allows to process to the output, if it is not there, and buffers the remainder. Returns
-    /// `None` if a buffer is NULL or the output is too small.
+    /// Moves what a piece allows to process to the output, if it is not there, and buffers the remainder. Refuses NULL,
+    /// and too small an output.
     ///
     /// # Safety
     /// See [`Buffers::data`].
-    unsafe fn take<'a>(&mut self, key: &Key, way: Way, buffers: Buffers) -> Option<Taken<'a>>;
+    unsafe fn take<'a>(&mut self, key: &Key, way: Way, buffers: Buffers) -> Outcome<Taken<'a>>;
 
     /// Looks at the bytes that are encrypted or decrypted next.
     fn look_ahead(&mut self, encrypts: bool, input: &[u8]);
@@ -77,13 +78,12 @@ pub(crate) trait Progress: AsRef<[u8]> + Clone {
     /// Proceeds after the result of these bytes.
     fn advance(&mut self, encrypts: bool, output: &[u8]);
 
-    /// Returns the last block to process, padded, or 0 bytes if there is none. Returns `None` if the message is not a
-    /// multiple of blocks but has to be.
-    fn last(&self, way: Way) -> Option<Partial>;
+    /// Returns the last block to process, padded, or 0 bytes if there is none. Refuses a message that is not a multiple
+    /// of blocks but has to be.
+    fn last(&self, way: Way) -> Outcome<Partial>;
 
-    /// Ends the message with the result of its last block. Returns the bytes without padding; `None` if the padding
-    /// is wrong.
-    fn end(&mut self, way: Way, last: Partial) -> Option<Partial>;
+    /// Ends the message with the result of its last block. Returns the bytes without padding. Refuses wrong padding.
+    fn end(&mut self, way: Way, last: Partial) -> Outcome<Partial>;
 }
 
 /// A context for single messages.
@@ -102,12 +102,13 @@ pub(crate) struct Plain<P> {
 }
 
 /// Encrypts or decrypts a message, or a part of one that has its own IV.
-pub(crate) fn crypt(key: &Key, encrypts: bool, iv: &[u8], data: Data<'_>) -> Option<()> {
-    if encrypts {
+pub(crate) fn crypt(key: &Key, encrypts: bool, iv: &[u8], data: Data<'_>) -> Outcome {
+    let done = if encrypts {
         whole::seal(key, iv, NO_AAD, data).map(drop)
     } else {
         whole::open(key, iv, NO_AAD, data, &[])
-    }
+    };
+    done.map_err(|_| Refused::CIPHER_OPERATION_FAILED)
 }
 
 impl<P: Progress> Plain<P> {
@@ -116,41 +117,40 @@ impl<P: Progress> Plain<P> {
     }
 
     /// Encrypts or decrypts the next whole blocks of the message, or all of CTR's next bytes.
-    fn process(&mut self, mut data: Data<'_>) -> Option<()> {
+    fn process(&mut self, mut data: Data<'_>) -> Outcome {
         if data.input().is_empty() {
-            return Some(());
+            return Ok(());
         }
         let encrypts = self.way.encrypts;
         self.message.look_ahead(encrypts, data.input());
-        crypt(self.key.as_ref()?, encrypts || P::IS_SYMMETRIC, self.message.as_ref(), data.reborrow())?;
+        let key = self.key.as_ref().ok_or(Refused::NO_KEY_SET)?;
+        crypt(key, encrypts || P::IS_SYMMETRIC, self.message.as_ref(), data.reborrow())?;
         self.message.advance(encrypts, data.output());
-        Some(())
+        Ok(())
     }
 
     /// Encrypts or decrypts a TLS record in place. Returns the number of result bytes.
     ///
     /// # Safety
     /// See [`Buffers::record`].
-    unsafe fn record(&mut self, buffers: Buffers) -> Option<usize> {
+    unsafe fn record(&mut self, buffers: Buffers) -> Outcome<usize> {
         let Buffers { count, room, .. } = buffers;
         if !self.way.pads || count > room {
-            return None;
+            return Err(Refused::CIPHER_OPERATION_FAILED);
         }
         if !self.way.encrypts {
             // SAFETY: guaranteed by the caller.
             let record = unsafe { buffers.record() }?;
             self.process(Data::InPlace(&mut *record))?;
-            return self.records.remove_padding(record);
+            return self.records.remove_padding(record).ok_or(Refused::CIPHER_OPERATION_FAILED);
         }
-        let padded = self.records.padded(count)?;
-        if padded > room {
-            return None;
-        }
+        let padded = self.records.padded(count).filter(|padded| *padded <= room);
+        let padded = padded.ok_or(Refused::CIPHER_OPERATION_FAILED)?;
         // SAFETY: guaranteed by the caller; there is room for the padding.
         let record = unsafe { Buffers { count: padded, ..buffers }.record() }?;
         Records::pad(record, count);
         self.process(Data::InPlace(record))?;
-        Some(padded)
+        Ok(padded)
     }
 }
 
@@ -172,7 +172,7 @@ impl<P: Progress> Cipher for Plain<P> {
         }
     }
 
-    fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()> {
+    fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Outcome {
         if encrypts != self.way.encrypts && !P::IS_SYMMETRIC {
             // OpenSSL would decrypt with a key expanded for encryption, or the reverse.
             self.key = None;
@@ -181,7 +181,7 @@ impl<P: Progress> Cipher for Plain<P> {
         self.unused_number = 0;
         match iv {
             Some(iv) => {
-                self.iv = iv.try_into().ok()?;
+                self.iv = iv.try_into().map_err(|_| Refused::INVALID_IV_LENGTH)?;
                 self.has_iv = true;
                 self.message = P::new(self.iv);
             }
@@ -190,30 +190,32 @@ impl<P: Progress> Cipher for Plain<P> {
         if let Some(key) = key {
             self.key = Some(cipher::key(P::ID, key, self.key_bytes)?);
         }
-        Some(())
+        Ok(())
     }
 
-    unsafe fn update(&mut self, buffers: Buffers) -> Option<usize> {
+    unsafe fn update(&mut self, buffers: Buffers) -> Outcome<usize> {
+        let (key, way) = (self.key.as_ref().ok_or(Refused::NO_KEY_SET)?, self.way);
         if !P::IS_SYMMETRIC && self.records.are_pieces() {
             // SAFETY: guaranteed by the caller.
             return unsafe { self.record(buffers) };
         }
-        let (key, way) = (self.key.as_ref()?, self.way);
         // SAFETY: guaranteed by the caller.
         let Taken { written, data } = unsafe { self.message.take(key, way, buffers) }?;
         self.process(data)?;
-        Some(written)
+        Ok(written)
     }
 
-    unsafe fn finish(&mut self, output: *mut u8, room: usize) -> Option<usize> {
-        self.key.as_ref()?;
+    unsafe fn finish(&mut self, output: *mut u8, room: usize) -> Outcome<usize> {
+        if self.key.is_none() {
+            return Err(Refused::NO_KEY_SET);
+        }
         if !P::IS_SYMMETRIC && self.records.are_pieces() {
-            return None;
+            return Err(Refused::CIPHER_OPERATION_FAILED);
         }
         let mut last = self.message.last(self.way)?;
         let buffers = Buffers { input: std::ptr::null(), count: 0, output, room };
-        if self.way.encrypts && !last.fits(&buffers) {
-            return None;
+        if self.way.encrypts {
+            last.check_room(&buffers)?;
         }
         self.process(Data::InPlace(last.bytes_mut()))?;
         let last = self.message.end(self.way, last)?;
@@ -222,8 +224,8 @@ impl<P: Progress> Cipher for Plain<P> {
     }
 
     /// Processes whole blocks, or for CTR any number of bytes, without regard to buffered bytes and padding.
-    unsafe fn cipher(&mut self, buffers: Buffers) -> Option<usize> {
-        let key = self.key.as_ref()?;
+    unsafe fn cipher(&mut self, buffers: Buffers) -> Outcome<usize> {
+        let key = self.key.as_ref().ok_or(Refused::NO_KEY_SET)?;
         let data = if P::IS_SYMMETRIC {
             // SAFETY: guaranteed by the caller.
             unsafe { self.message.take(key, self.way, buffers) }?.data
@@ -232,7 +234,7 @@ impl<P: Progress> Cipher for Plain<P> {
             unsafe { buffers.data() }?
         };
         self.process(data)?;
-        Some(buffers.count)
+        Ok(buffers.count)
     }
 }
 
@@ -241,7 +243,7 @@ impl<P: Progress> Context for Plain<P> {
         Some(self.clone())
     }
 
-    fn get(&mut self, param: &mut Param) -> bool {
+    fn get(&mut self, param: &mut Param) -> Outcome {
         match param.name() {
             b"keylen" => param.set_number(self.key_bytes),
             b"ivlen" => param.set_number(BLOCK),
@@ -250,17 +252,17 @@ impl<P: Progress> Context for Plain<P> {
             b"iv" => param.set_iv(&self.iv),
             b"updated-iv" => param.set_iv(self.message.next_iv()),
             b"tls-mac" => self.records.get_mac(param),
-            _ => true,
+            _ => Ok(()),
         }
     }
 
-    fn set_one(&mut self, param: &Param) -> Option<()> {
+    fn set_one(&mut self, param: &Param) -> Outcome {
         match param.name() {
-            b"padding" => self.way.pads = param.get_number()? != 0,
+            b"padding" => self.way.pads = param.get_uint()? != 0,
             b"num" => {
-                let number = param.get_number()?;
+                let number = param.get_uint()? as usize;
                 if number >= P::INFO.block_bytes {
-                    return None;
+                    return Err(Refused::FAILED_TO_GET_PARAMETER);
                 }
                 self.unused_number = number;
                 self.message.skip_block();
@@ -269,6 +271,6 @@ impl<P: Progress> Context for Plain<P> {
             b"tls-mac-size" => self.records.set_mac_bytes(param)?,
             _ => {}
         }
-        Some(())
+        Ok(())
     }
 }

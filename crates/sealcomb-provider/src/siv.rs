@@ -7,7 +7,8 @@ use sealcomb::Key;
 
 use crate::cipher::{self, Base, Cipher};
 use crate::context::Context;
-use crate::data::{Buffers, Data};
+use crate::data::Buffers;
+use crate::errors::{Outcome, Refused};
 use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
 use crate::params;
@@ -21,16 +22,24 @@ pub(crate) struct Siv {
 }
 
 impl Siv {
-    fn message(&mut self, data: Data<'_>) -> Option<()> {
-        let key = self.key.clone()?;
-        let Iv::Running(strings) = std::mem::replace(&mut self.base.state, Iv::Finished) else { return None };
+    /// Encrypts or decrypts the whole message, and ends it.
+    ///
+    /// # Safety
+    /// See [`Buffers::data`].
+    unsafe fn message(&mut self, buffers: Buffers) -> Outcome {
+        let key = self.key.clone().ok_or(Refused::SILENTLY)?;
+        let Iv::Running(strings) = std::mem::replace(&mut self.base.state, Iv::Finished) else {
+            return Err(Refused::SILENTLY);
+        };
+        // SAFETY: guaranteed by the caller.
+        let data = unsafe { buffers.data() }?;
         self.base.tag = if self.base.encrypts {
             Tag::Computed(whole::seal(&key, b"", &strings, data)?)
         } else {
             whole::open(&key, b"", &strings, data, &self.base.tag.take_expected()?)?;
             Tag::Done
         };
-        Some(())
+        Ok(())
     }
 }
 
@@ -44,7 +53,7 @@ impl Cipher for Siv {
         Self { base: Base::new(key_bytes, 0), key: None }
     }
 
-    fn init(&mut self, encrypts: bool, key: Option<&[u8]>, _: Option<&[u8]>) -> Option<()> {
+    fn init(&mut self, encrypts: bool, key: Option<&[u8]>, _: Option<&[u8]>) -> Outcome {
         if encrypts != self.base.encrypts {
             self.base.encrypts = encrypts;
             self.base.tag = Tag::None;
@@ -54,31 +63,34 @@ impl Cipher for Siv {
             self.base.state = Iv::Running(Vec::new());
             self.base.tag.begin(encrypts);
         }
-        Some(())
+        Ok(())
     }
 
-    unsafe fn update(&mut self, buffers: Buffers) -> Option<usize> {
+    unsafe fn update(&mut self, buffers: Buffers) -> Outcome<usize> {
         if buffers.output.is_null() {
-            let Iv::Running(strings) = &mut self.base.state else { return None };
+            let Iv::Running(strings) = &mut self.base.state else {
+                return Err(Refused::SILENTLY);
+            };
             // SAFETY: guaranteed by the caller.
             strings.push(unsafe { buffers.aad() }?.to_vec());
-            return Some(buffers.count);
+            return Ok(buffers.count);
         }
         // Ignore empty pieces: the message may follow.
         if buffers.count > 0 {
             // SAFETY: guaranteed by the caller.
-            self.message(unsafe { buffers.data() }?)?;
+            unsafe { self.message(buffers) }?;
         }
-        Some(buffers.count)
+        Ok(buffers.count)
     }
 
     /// Processes the message if it is empty, because `update` ignores empty pieces. `update` has processed all other
     /// messages.
-    unsafe fn finish(&mut self, _: *mut u8, _: usize) -> Option<usize> {
+    unsafe fn finish(&mut self, _: *mut u8, _: usize) -> Outcome<usize> {
         if !self.base.tag.is_done() {
-            self.message(Data::InPlace(&mut []))?;
+            // SAFETY: an empty message has no buffers.
+            unsafe { self.message(Buffers::EMPTY) }?;
         }
-        Some(0)
+        Ok(0)
     }
 }
 
@@ -87,23 +99,25 @@ impl Context for Siv {
         Some(self.clone())
     }
 
-    fn get(&mut self, param: &mut Param) -> bool {
-        self.base.get(param, TAG_BYTES)
+    fn get(&mut self, param: &mut Param) -> Outcome {
+        match param.name() {
+            b"tag" => self.base.get_whole_tag(param),
+            _ => self.base.get(param, TAG_BYTES),
+        }
     }
 
-    fn set_one(&mut self, param: &Param) -> Option<()> {
+    fn set_one(&mut self, param: &Param) -> Outcome {
         match param.name() {
             // Ignored when encrypting, as in OpenSSL.
-            b"tag" if self.base.encrypts => Some(()),
+            b"tag" if self.base.encrypts => Ok(()),
             b"tag" => {
-                let tag: &[u8; TAG_BYTES] = param.octets()?.try_into().ok()?;
-                self.base.tag = Tag::Expected(*tag);
-                Some(())
+                self.base.tag = Tag::Expected(params::whole_tag(param)?);
+                Ok(())
             }
-            b"ivlen" => (param.get_number()? == 0).then_some(()),
-            b"keylen" => (param.get_number()? == self.base.key_bytes).then_some(()),
-            b"tlsaad" | b"tlsivfixed" | b"tlsivinv" => None,
-            _ => Some(()),
+            b"ivlen" if param.get_number()? != 0 => Err(Refused::INVALID_IV_LENGTH),
+            b"keylen" => self.base.check_key_bytes(param, Refused::SILENTLY),
+            b"tlsaad" | b"tlsivfixed" | b"tlsivinv" => Err(Refused::SILENTLY),
+            _ => Ok(()),
         }
     }
 }

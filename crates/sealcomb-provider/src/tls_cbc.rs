@@ -11,11 +11,12 @@
 //! MAC ← good ? text[end - |MAC| .. end] : random
 //! ```
 
-use std::ffi::c_int;
+use std::ffi::c_uint;
 
 use ctutils::{Choice, CtEq, CtGt, CtSelect};
 use zeroize::Zeroizing;
 
+use crate::errors::Outcome;
 use crate::openssl::Param;
 use crate::partial::BLOCK;
 
@@ -25,16 +26,16 @@ const MAC_BYTES: usize = 64;
 const PADDING: usize = 256;
 
 /// `TLS1_VERSION`; SSL 3.0, with its other padding, is not supported.
-const TLS_1_0: c_int = 0x0301;
+const TLS_1_0: c_uint = 0x0301;
 /// `TLS1_1_VERSION`, `TLS1_2_VERSION`, `DTLS1_VERSION`, `DTLS1_2_VERSION` and `DTLS1_BAD_VER`, whose records begin
 /// with an IV.
-const WITH_IVS: [c_int; 5] = [0x0302, 0x0303, 0xfeff, 0xfefd, 0x0100];
+const WITH_IVS: [c_uint; 5] = [0x0302, 0x0303, 0xfeff, 0xfefd, 0x0100];
 
 /// How a context processes records, and the MAC of the last one.
 #[derive(Clone, Default)]
 pub(crate) struct Records {
     /// The version of TLS; 0 if pieces are not records.
-    version: c_int,
+    version: c_uint,
     /// Size of the MAC in bytes; 0 if it is outside the encrypted text.
     mac_bytes: usize,
     mac: Option<Zeroizing<Vec<u8>>>,
@@ -46,19 +47,19 @@ impl Records {
         self.version != 0
     }
 
-    pub(crate) fn set_version(&mut self, param: &Param) -> Option<()> {
-        self.version = c_int::try_from(param.get_number()?).ok()?;
-        Some(())
+    pub(crate) fn set_version(&mut self, param: &Param) -> Outcome {
+        self.version = param.get_uint()?;
+        Ok(())
     }
 
-    pub(crate) fn set_mac_bytes(&mut self, param: &Param) -> Option<()> {
+    pub(crate) fn set_mac_bytes(&mut self, param: &Param) -> Outcome {
         self.mac_bytes = param.get_number()?;
-        Some(())
+        Ok(())
     }
 
     /// Sets a pointer to the MAC of the last record; NULL if there is none. For DTLS, libssl also asks for it with
     /// encrypt-then-MAC.
-    pub(crate) fn get_mac(&self, param: &mut Param) -> bool {
+    pub(crate) fn get_mac(&self, param: &mut Param) -> Outcome {
         match &self.mac {
             Some(mac) => param.set_pointer(mac),
             None => param.set_null(),

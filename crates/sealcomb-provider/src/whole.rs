@@ -4,34 +4,38 @@
 use sealcomb::{Aad, Key, OpenJob, Schedule, SealJob, Verdict, open_batch_with, seal_batch_with};
 
 use crate::data::Data;
+use crate::errors::{Outcome, Refused};
 use crate::iv::TAG_BYTES;
 
-/// Seals a message. Returns the tag in the first bytes of a block; `None` if a size is invalid.
+/// Seals a message. Returns the tag in the first bytes of a block. Refuses invalid sizes.
 pub(crate) fn seal(
     key: &Key,
     iv: &[u8],
     aad: &[impl AsRef<[u8]>],
     data: Data<'_>,
-) -> Option<[u8; TAG_BYTES]> {
+) -> Outcome<[u8; TAG_BYTES]> {
     let strings: Vec<&[u8]> = aad.iter().map(AsRef::as_ref).collect();
     let mut block = [0; TAG_BYTES];
     let (aad, tag) = (Aad::strings(&strings), &mut block[..key.tag_bytes()]);
     let job = match data {
         Data::InPlace(data) => SealJob::in_place(key, iv, aad, data, tag),
-        Data::Apart(input, output) => SealJob::new(key, iv, aad, input, output, tag).ok()?,
+        Data::Apart(input, output) => SealJob::new(key, iv, aad, input, output, tag)?,
     };
-    seal_batch_with(Schedule::Single, &mut [job]).ok()?;
-    Some(block)
+    seal_batch_with(Schedule::Single, &mut [job])?;
+    Ok(block)
 }
 
-/// Opens a message. Returns `None` if it is forged, in which case the output is zeroed, or if a size is invalid.
-pub(crate) fn open(key: &Key, iv: &[u8], aad: &[impl AsRef<[u8]>], data: Data<'_>, tag: &[u8]) -> Option<()> {
+/// Opens a message. Refuses a forged one, whose output is zeroed, and invalid sizes.
+pub(crate) fn open(key: &Key, iv: &[u8], aad: &[impl AsRef<[u8]>], data: Data<'_>, tag: &[u8]) -> Outcome {
     let strings: Vec<&[u8]> = aad.iter().map(AsRef::as_ref).collect();
     let aad = Aad::strings(&strings);
     let mut jobs = [match data {
         Data::InPlace(data) => OpenJob::in_place(key, iv, aad, data, tag),
-        Data::Apart(input, output) => OpenJob::new(key, iv, aad, input, output, tag).ok()?,
+        Data::Apart(input, output) => OpenJob::new(key, iv, aad, input, output, tag)?,
     }];
-    open_batch_with(Schedule::Single, &mut jobs).ok()?;
-    matches!(jobs[0].verdict(), Verdict::Verified | Verdict::Unauthenticated).then_some(())
+    open_batch_with(Schedule::Single, &mut jobs)?;
+    match jobs[0].verdict() {
+        Verdict::Verified | Verdict::Unauthenticated => Ok(()),
+        _ => Err(Refused::SILENTLY),
+    }
 }

@@ -1,5 +1,5 @@
 /* Differential test of the provider against OpenSSL's default provider: makes random sequences of calls to both,
- * and compares return values, output bytes and lengths, IVs and tags after each call.
+ * and compares return values, the error queue, output bytes and lengths, IVs and tags after each call.
  *
  * DIFFERENCES lists all permitted differences. Each has a name, is permitted only in the state that the name
  * describes, and is counted. In all but the last two, this provider rejects a call that OpenSSL accepts. After a
@@ -17,6 +17,7 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/provider.h>
 
@@ -63,7 +64,7 @@ static const char *const texts[] = {
 #undef TEXT
 };
 
-static unsigned long long differed[NONE], operations, messages, opened, forged, random_ivs, counted_ivs, records;
+static unsigned long long differed[NONE], operations, messages, opened, forged, random_ivs, counted_ivs, records, errors;
 
 /* ---- Random numbers. */
 
@@ -121,6 +122,39 @@ static void fail(const char *format, ...) {
     exit(1);
 }
 
+/* ---- The error queue. */
+
+/* The errors of the last call to each provider, by library and reason. */
+static struct { unsigned long codes[8]; int count; } queues[2];
+
+/* Moves the error queue to that of a provider, and returns the value of the call before. */
+static int keep(int p, int value) {
+    unsigned long code;
+    queues[p].count = 0;
+    while ((code = ERR_get_error()) != 0) {
+        if (queues[p].count < 8) queues[p].codes[queues[p].count++] = code;
+    }
+    return value;
+}
+
+/* Fails if the last call to one provider added other errors than that to the other one. */
+static void compare_queues(const char *what) {
+    int same = queues[0].count == queues[1].count;
+    for (int i = 0; same && i < queues[0].count; i++) same = queues[0].codes[i] == queues[1].codes[i];
+    if (!same) {
+        for (int p = 0; p < 2; p++) {
+            for (int i = 0; i < queues[p].count; i++) {
+                char text[200];
+                ERR_error_string_n(queues[p].codes[i], text, sizeof text);
+                fprintf(stderr, "%s adds %s\n", p == OURS ? "sealcomb" : "OpenSSL", text);
+            }
+        }
+        fail("%s: the errors differ", what);
+    }
+    errors += (unsigned long long)queues[0].count;
+    queues[0].count = queues[1].count = 0;
+}
+
 /* ---- Ciphers. */
 
 enum mode { GCM, CCM, OCB, SIV };
@@ -171,6 +205,7 @@ static void clear_message(void) {
 
 /* Replaces both contexts by new ones. */
 static void restart(int encrypts) {
+    ERR_clear_error();
     note("  new contexts, %s\n", encrypts ? "encrypting" : "decrypting");
     for (int p = 0; p < 2; p++) {
         EVP_CIPHER_CTX_free(it.ctx[p]);
@@ -229,7 +264,11 @@ static void new_iv(void) {
 /* Compares return values. Returns the common value, or -1 if this provider rejects what OpenSSL accepts and
  * `refused` permits that. */
 static int outcome(const char *what, int theirs, int ours, enum difference refused) {
-    if (theirs == ours) return theirs;
+    if (theirs == ours) {
+        /* Otherwise, OpenSSL refuses for another reason than this provider. */
+        if (theirs > 0 || refused == NONE) compare_queues(what);
+        return theirs;
+    }
     if (theirs > 0 && ours <= 0 && refused != NONE) {
         differs(refused);
         return -1;
@@ -248,7 +287,7 @@ static void init(int with_key, int with_iv, int encrypts) {
     /* OpenSSL's OCB and CCM set the direction only with the key. */
     if (turns && (it.mode == OCB || it.mode == CCM)) with_key = 1;
     note("  init %s%s%s\n", encrypts ? "encrypt" : "decrypt", with_key ? ", key" : "", with_iv ? ", IV" : "");
-    for (int p = 0; p < 2; p++) r[p] = EVP_CipherInit_ex2(it.ctx[p], NULL, with_key ? key : NULL, with_iv ? iv : NULL, encrypts, NULL);
+    for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CipherInit_ex2(it.ctx[p], NULL, with_key ? key : NULL, with_iv ? iv : NULL, encrypts, NULL));
     if (outcome("init", r[0], r[1], NONE) <= 0) return restart(encrypts);
     if (it.mode == OCB && it.phase == RUNNING && (it.held || it.held_aad)) it.broken = HELD_BYTES;
     if (turns) {
@@ -312,7 +351,7 @@ static void add_aad(void) {
     fill(bytes, (size_t)count);
     note("  aad %d%s\n", count, cipher ? " by EVP_Cipher" : "");
     for (int p = 0; p < 2; p++) {
-        r[p] = cipher ? EVP_Cipher(it.ctx[p], NULL, bytes, (unsigned)count) : EVP_CipherUpdate(it.ctx[p], NULL, &n[p], bytes, count);
+        r[p] = keep(p, cipher ? EVP_Cipher(it.ctx[p], NULL, bytes, (unsigned)count) : EVP_CipherUpdate(it.ctx[p], NULL, &n[p], bytes, count));
     }
     enum difference refused = refusal();
     if (it.mode == SIV && it.ended) refused = SIV_LATE;
@@ -335,7 +374,7 @@ static void add_aad(void) {
 static void set_length(int count) {
     int r[2], n[2];
     note("  length %d\n", count);
-    for (int p = 0; p < 2; p++) r[p] = EVP_CipherUpdate(it.ctx[p], NULL, &n[p], NULL, count);
+    for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CipherUpdate(it.ctx[p], NULL, &n[p], NULL, count));
     if (outcome("length", r[0], r[1], refusal()) <= 0) return;
     it.length = count;
     it.has_length = 1;
@@ -358,13 +397,13 @@ static void add_data(void) {
     memcpy(from, in, (size_t)count);
     note("  data %d, to %+ld%s\n", count, (long)(to - from), cipher ? " by EVP_Cipher" : "");
     if (cipher) {
-        r[THEIRS] = EVP_Cipher(it.ctx[THEIRS], out, in, (unsigned)count);
-        r[OURS] = EVP_Cipher(it.ctx[OURS], to, from, (unsigned)count);
+        r[THEIRS] = keep(THEIRS, EVP_Cipher(it.ctx[THEIRS], out, in, (unsigned)count));
+        r[OURS] = keep(OURS, EVP_Cipher(it.ctx[OURS], to, from, (unsigned)count));
         if (r[0] != r[1] && (r[0] < 0) == (r[1] < 0)) fail("data: EVP_Cipher returns %d and %d", r[0], r[1]);
         n[0] = n[1] = count;
     } else {
-        r[THEIRS] = EVP_CipherUpdate(it.ctx[THEIRS], out, &n[THEIRS], in, count);
-        r[OURS] = EVP_CipherUpdate(it.ctx[OURS], to, &n[OURS], from, count);
+        r[THEIRS] = keep(THEIRS, EVP_CipherUpdate(it.ctx[THEIRS], out, &n[THEIRS], in, count));
+        r[OURS] = keep(OURS, EVP_CipherUpdate(it.ctx[OURS], to, &n[OURS], from, count));
     }
     enum difference refused = refusal();
     if (refused == NONE && (it.mode == CCM || it.mode == SIV) && !it.encrypts && !it.expects_tag) refused = STALE_TAG;
@@ -424,7 +463,7 @@ static void get_tag(int bytes) {
     unsigned char tag[2][16];
     int r[2];
     note("  get the tag, %d bytes\n", bytes);
-    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_GET_TAG, bytes, tag[p]);
+    for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_GET_TAG, bytes, tag[p]));
     if (outcome("get tag", r[0], r[1], it.has_tag ? NONE : STALE_TAG) <= 0) return;
     if (!it.drawn && !it.spoiled_tag && memcmp(tag[0], tag[1], (size_t)bytes) != 0) fail("the tags differ");
     if (it.mode == CCM) {
@@ -440,10 +479,10 @@ static void finish(void) {
     note("  final%s\n", cipher ? " by EVP_Cipher" : "");
     if (cipher) {
         /* Without an output, early versions of OpenSSL's CCM take the call as the message length. */
-        for (int p = 0; p < 2; p++) r[p] = EVP_Cipher(it.ctx[p], it.mode == CCM ? out[p] : NULL, NULL, 0) >= 0;
+        for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_Cipher(it.ctx[p], it.mode == CCM ? out[p] : NULL, NULL, 0) >= 0);
         n[0] = n[1] = 0;
     } else {
-        for (int p = 0; p < 2; p++) r[p] = EVP_CipherFinal_ex(it.ctx[p], out[p], &n[p]);
+        for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CipherFinal_ex(it.ctx[p], out[p], &n[p]));
     }
     enum difference refused = refusal();
     /* OpenSSL 3.0's CCM does not verify at the end, and its SIV does not support empty messages. */
@@ -513,7 +552,7 @@ static void set_tag(void) {
     fill(tag, sizeof tag);
     int right = with_data && below(2) && right_tag(tag);
     note("  set %s, %d bytes\n", right ? "the right tag" : with_data ? "a tag" : "the tag size", bytes);
-    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_TAG, bytes, with_data ? tag : NULL);
+    for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_TAG, bytes, with_data ? tag : NULL));
     int changes = !with_data && bytes != it.tag_bytes;
     if (it.mode == GCM && it.encrypts && with_data && bytes <= 16) it.spoiled_tag = 1;
     if (outcome("set tag", r[0], r[1], it.mode == OCB && it.phase == RUNNING && changes ? TAG_LENGTH_WITHIN : NONE) <= 0) return;
@@ -526,7 +565,7 @@ static void set_tag(void) {
 static void set_iv_length(void) {
     int bytes = it.mode == GCM ? (below(2) ? 12 : below(5) ? 1 + below(20) : below(140)) : below(3) ? 7 + below(7) : below(18), r[2];
     note("  IVs of %d bytes\n", bytes);
-    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_IVLEN, bytes, NULL);
+    for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_IVLEN, bytes, NULL));
     if (outcome("IV length", r[0], r[1], it.mode == SIV && bytes > 0 ? SIV_IV : NONE) <= 0 || bytes == it.iv_bytes) return;
     it.iv_bytes = bytes;
     if (it.mode == CCM) {
@@ -549,7 +588,7 @@ static void compare_iv(void) {
     note("  get the IV\n");
     memset(iv, 0, sizeof iv);
     for (int p = 0; p < 2; p++) {
-        r[p] = original ? EVP_CIPHER_CTX_get_original_iv(it.ctx[p], iv[p], (size_t)it.iv_bytes) : read_iv(p, iv[p]);
+        r[p] = keep(p, original ? EVP_CIPHER_CTX_get_original_iv(it.ctx[p], iv[p], (size_t)it.iv_bytes) : read_iv(p, iv[p]));
     }
     if (outcome("get the IV", r[0], r[1], NONE) <= 0) return;
     /* The end of a random IV stays in the buffer after a shorter one is set, and reappears with a greater length. */
@@ -563,7 +602,7 @@ static void compare_iv(void) {
 static void restore_iv(const unsigned char *iv) {
     int r[2];
     note("  restore an IV\n");
-    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_IV_FIXED, -1, (void *)(uintptr_t)iv);
+    for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_IV_FIXED, -1, (void *)(uintptr_t)iv));
     if (outcome("restore an IV", r[0], r[1], NONE) <= 0) return;
     new_iv();
     memcpy(iv_now, iv, sizeof iv_now);
@@ -578,7 +617,7 @@ static void fix_iv(void) {
     /* OpenSSL 3.0 accepts a fixed part longer than the IV. */
     if (bytes > it.iv_bytes) return;
     note("  fix %d bytes of the IV\n", bytes);
-    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_IV_FIXED, bytes, fixed);
+    for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_IV_FIXED, bytes, fixed));
     if (outcome("fix the IV", r[0], r[1], NONE) <= 0) return;
     for (int p = 0; p < 2; p++) {
         if (!read_iv(p, iv[p]) || memcmp(iv[p], fixed, (size_t)bytes) != 0) fail("the IV lacks its fixed part");
@@ -595,7 +634,7 @@ static void generate_iv(void) {
     if (it.iv_bytes < 8 || it.iv_bytes > it.same_iv_bytes) return;
     note("  generate an IV, %d bytes\n", bytes);
     int known = read_iv(OURS, iv);
-    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_GCM_IV_GEN, bytes, part[p]);
+    for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_GCM_IV_GEN, bytes, part[p]));
     if (outcome("generate an IV", r[0], r[1], it.encrypts && it.used_iv ? IV_USED : NONE) <= 0) return;
     if (it.encrypts && it.used_iv) fail("an IV that has encrypted a message is generated");
     if (memcmp(part[0], part[1], sizeof part[0]) != 0 || !known) fail("the generated IVs differ");
@@ -611,7 +650,7 @@ static void set_counter(void) {
     if (it.iv_bytes > it.same_iv_bytes) return;
     fill(part, sizeof part);
     note("  set the counter, %d bytes\n", bytes);
-    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_GCM_SET_IV_INV, bytes, part);
+    for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_GCM_SET_IV_INV, bytes, part));
     if (outcome("set the counter", r[0], r[1], NONE) <= 0) return;
     new_iv();
     start();
@@ -634,21 +673,21 @@ static void record(void) {
     header[12] = (unsigned char)length;
     if (it.mode == CCM) {
         unsigned char fixed[4] = {1, 2, 3, 4};
-        for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_IV_FIXED, 4, fixed);
+        for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_IV_FIXED, 4, fixed));
         if (outcome("the fixed IV", r[0], r[1], NONE) <= 0) return;
     }
     note("  record of %d bytes, header length %d\n", text, length);
-    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_TLS1_AAD, 13, header);
+    for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_TLS1_AAD, 13, header));
     if (outcome("header", r[0], r[1], NONE) <= 0 && below(2)) return restart(below(2));
     fill(buffer[0], (size_t)count);
     memcpy(buffer[1], buffer[0], (size_t)count);
     int known = it.mode == GCM && read_iv(OURS, iv_now);
     if (below(12) == 0) {
         static unsigned char other[BUFFER];
-        for (int p = 0; p < 2; p++) r[p] = EVP_CipherUpdate(it.ctx[p], other, &n[p], buffer[p], count);
+        for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CipherUpdate(it.ctx[p], other, &n[p], buffer[p], count));
         note("  not in place\n");
     } else {
-        for (int p = 0; p < 2; p++) r[p] = EVP_CipherUpdate(it.ctx[p], buffer[p], &n[p], buffer[p], count);
+        for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CipherUpdate(it.ctx[p], buffer[p], &n[p], buffer[p], count));
     }
     int reuses = it.mode == GCM && it.encrypts && it.used_iv, both = outcome("record", r[0], r[1], reuses ? IV_USED : NONE);
     if (both < 0) return;
@@ -694,7 +733,7 @@ static void duplicate(void) {
     EVP_CIPHER_CTX *copy[2] = {EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_new()};
     int r[2], swap = below(2);
     note("  copy, and continue with the %s\n", swap ? "copy" : "original");
-    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_copy(copy[p], it.ctx[p]);
+    for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CIPHER_CTX_copy(copy[p], it.ctx[p]));
     if (r[0] && swap) {
         for (int p = 0; p < 2; p++) {
             EVP_CIPHER_CTX *before = it.ctx[p];
@@ -782,14 +821,43 @@ static void open_sealed(void) {
 
 static void compare_lengths(void) {
     int bytes[2], length = below(2) ? it.key_bytes : 8 * below(9);
-    for (int p = 0; p < 2; p++) bytes[p] = EVP_CIPHER_CTX_set_key_length(it.ctx[p], length) > 0;
+    for (int p = 0; p < 2; p++) bytes[p] = keep(p, EVP_CIPHER_CTX_set_key_length(it.ctx[p], length)) > 0;
     if (bytes[0] != bytes[1]) fail("set the key length to %d: %d and %d", length, bytes[0], bytes[1]);
+    compare_queues("set the key length");
     for (int p = 0; p < 2; p++) bytes[p] = EVP_CIPHER_CTX_get_iv_length(it.ctx[p]);
     if (bytes[0] != bytes[1]) fail("IV lengths: %d and %d", bytes[0], bytes[1]);
     for (int p = 0; p < 2; p++) bytes[p] = EVP_CIPHER_CTX_get_tag_length(it.ctx[p]);
     if (bytes[0] != bytes[1]) fail("tag lengths: %d and %d", bytes[0], bytes[1]);
     for (int p = 0; p < 2; p++) bytes[p] = EVP_CIPHER_CTX_get_key_length(it.ctx[p]);
     if (bytes[0] != bytes[1]) fail("key lengths: %d and %d", bytes[0], bytes[1]);
+}
+
+/* Gets or sets a parameter with some type and size. The contexts are of no use afterwards. */
+static void odd_parameter(EVP_CIPHER *const *cipher, EVP_CIPHER_CTX *const *ctx, int iv_bytes) {
+    const OSSL_PARAM *list = below(2) ? EVP_CIPHER_gettable_ctx_params(cipher[OURS]) : EVP_CIPHER_settable_ctx_params(cipher[OURS]);
+    int sets = list == EVP_CIPHER_settable_ctx_params(cipher[OURS]), count = 0, r[2];
+    while (list[count].key != NULL && strncmp(list[count].key, "pipeline-", 9) != 0) count++;
+    const char *name = list[below(count)].key;
+    unsigned kind = (unsigned)(below(3) ? OSSL_PARAM_OCTET_STRING : 1 + below(7));
+    size_t bytes = (size_t)below(sets && strcmp(name, OSSL_CIPHER_PARAM_AEAD_TLS1_IV_FIXED) == 0 ? iv_bytes + 1 : 20);
+    unsigned char value[160], data[2][160];
+    /* No real numbers, which OpenSSL takes for integers. */
+    if (kind == OSSL_PARAM_REAL) kind = OSSL_PARAM_UTF8_STRING;
+    /* OpenSSL reads before an integer without bytes. */
+    if (bytes == 0 && kind <= OSSL_PARAM_UNSIGNED_INTEGER) bytes = 1;
+    fill(value, sizeof value);
+    if (below(2)) memset(value + 1, 0, sizeof value - 1);
+    if (below(2)) value[0] &= 15;
+    note("  %s %s of kind %u with %zu bytes\n", sets ? "set" : "get", name, kind, bytes);
+    for (int p = 0; p < 2; p++) {
+        OSSL_PARAM params[] = {{name, kind, memcpy(data[p], value, sizeof value), bytes, 0}, OSSL_PARAM_construct_end()};
+        r[p] = keep(p, sets ? EVP_CIPHER_CTX_set_params(ctx[p], params) : EVP_CIPHER_CTX_get_params(ctx[p], params));
+    }
+    /* This provider refuses the counters of IVs that CCM lacks, which OpenSSL ignores, and positions within a block. */
+    int lacks = strncmp(name, "tlsiv", 5) == 0 || strcmp(name, OSSL_CIPHER_PARAM_NUM) == 0;
+    if (lacks && r[THEIRS] > r[OURS]) return;
+    int is_stale = strcmp(name, OSSL_CIPHER_PARAM_AEAD_TAG) == 0 && !sets && !it.has_tag;
+    (void)outcome("parameter", r[0], r[1], is_stale ? STALE_TAG : NONE);
 }
 
 static void cipher_sequence(void) {
@@ -804,7 +872,8 @@ static void cipher_sequence(void) {
     if (below(8)) init(1, below(8) > 0, it.encrypts);
     for (int i = 0, calls = 1 + below(CALLS); i < calls; i++) {
         operations++;
-        switch (below(29)) {
+        ERR_clear_error();
+        switch (below(30)) {
         case 0: init(1, 1, below(2)); break;
         case 1: init(1, 1, it.encrypts); break;
         case 2: init(0, 1, it.encrypts); break;
@@ -825,6 +894,10 @@ static void cipher_sequence(void) {
         case 25: if (it.mode == GCM || it.mode == CCM) record(); break;
         case 26: compare_lengths(); break;
         case 27: open_sealed(); break;
+        case 28:
+            odd_parameter(it.cipher, it.ctx, it.iv_bytes);
+            restart(below(2));
+            break;
         default: if (it.mode == CCM && it.has_key) set_length(size()); else add_data(); break;
         }
     }
@@ -855,13 +928,13 @@ static int xts_data_unit(enum difference refused) {
         const unsigned char *from = in;
         memset(out[p], 0x5a, (size_t)count + 16);
         if (in_place) from = memcpy(out[p], in, (size_t)count);
-        r[p] = cipher ? EVP_Cipher(xts_ctx[p], out[p], from, (unsigned)count) >= 0 : EVP_CipherUpdate(xts_ctx[p], out[p], &n[p], from, count);
+        r[p] = keep(p, cipher ? EVP_Cipher(xts_ctx[p], out[p], from, (unsigned)count) >= 0 : EVP_CipherUpdate(xts_ctx[p], out[p], &n[p], from, count));
     }
     if (r[0] && !r[1] && refused != NONE) {
         differed[refused]++;
         return -1;
     }
-    if (outcome("data", r[0], r[1], NONE) > 0) messages++;
+    if (outcome("data", r[0], r[1], refused) > 0) messages++;
     if (r[0] && n[0] != n[1]) fail("data: OpenSSL writes %d, sealcomb %d bytes", n[0], n[1]);
     if (memcmp(out[0], out[1], (size_t)count + 16) != 0) fail("data: the outputs differ");
     return r[0];
@@ -884,7 +957,7 @@ static void xts_compare(void) {
     if (n[0] != n[1]) fail("IV lengths: %d and %d", n[0], n[1]);
     for (int p = 0; p < 2; p++) n[p] = EVP_CIPHER_CTX_get_key_length(xts_ctx[p]);
     if (n[0] != n[1]) fail("key lengths: %d and %d", n[0], n[1]);
-    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_get_updated_iv(xts_ctx[p], iv[p], sizeof iv[p]);
+    for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CIPHER_CTX_get_updated_iv(xts_ctx[p], iv[p], sizeof iv[p]));
     if (r[0] != r[1] || memcmp(iv[0], iv[1], sizeof iv[0]) != 0) fail("the IVs differ");
 }
 
@@ -898,6 +971,7 @@ static void xts_sequence(void) {
         int r[2], n[2], with_key = i == 0 || below(3) == 0, with_iv = i == 0 ? below(8) > 0 : below(2), equal, turns;
         unsigned char out[2][16];
         operations++;
+        ERR_clear_error();
         switch (below(12)) {
         case 0: case 1: case 2: case 3:
             fill(key, sizeof key);
@@ -907,10 +981,11 @@ static void xts_sequence(void) {
             turns = below(4) == 0;
             encrypts ^= turns;
             note("  init %s%s%s%s\n", encrypts ? "encrypt" : "decrypt", with_key ? ", key" : "", equal ? " with equal halves" : "", with_iv ? ", IV" : "");
-            for (int p = 0; p < 2; p++) r[p] = EVP_CipherInit_ex2(xts_ctx[p], NULL, with_key ? key : NULL, with_iv ? iv : NULL, encrypts, NULL);
+            for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CipherInit_ex2(xts_ctx[p], NULL, with_key ? key : NULL, with_iv ? iv : NULL, encrypts, NULL));
             if (equal) {
                 if (r[1] || r[0] == encrypts) fail("equal halves: OpenSSL returns %d, sealcomb %d", r[0], r[1]);
-                if (!encrypts) differed[XTS_EQUAL]++;
+                if (encrypts) compare_queues("equal halves");
+                else differed[XTS_EQUAL]++;
                 refused = NONE;
                 encrypts = below(2);
                 xts_restart(which, encrypts);
@@ -924,12 +999,18 @@ static void xts_sequence(void) {
             break;
         case 4:
             note("  final\n");
-            for (int p = 0; p < 2; p++) r[p] = EVP_CipherFinal_ex(xts_ctx[p], out[p], &n[p]);
+            for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CipherFinal_ex(xts_ctx[p], out[p], &n[p]));
             if (outcome("final", r[0], r[1], NONE) > 0 && n[0] != n[1]) fail("final: OpenSSL writes %d, sealcomb %d bytes", n[0], n[1]);
             break;
         /* OpenSSL 3.0 crashes if a context without a key was copied, and then encrypts. */
         case 5: if (has_key) xts_copy(); break;
         case 6: xts_compare(); break;
+        case 7:
+            odd_parameter(xts[which], xts_ctx, 16);
+            xts_restart(which, encrypts);
+            has_key = 0;
+            refused = NONE;
+            break;
         default:
             if (xts_data_unit(refused) < 0) {
                 refused = NONE;
@@ -966,6 +1047,7 @@ static void mac_sequence(void) {
         size_t bytes[2] = {77, 77}, count;
         int r[2], operation = i == 0 ? below(2) : below(12);
         operations++;
+        ERR_clear_error();
         fill(key, sizeof key);
         fill(iv, sizeof iv);
         switch (operation) {
@@ -979,7 +1061,7 @@ static void mac_sequence(void) {
                 if (gmac) *param++ = OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_IV, iv, iv_count);
                 if (gmac) *param++ = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_PROPERTIES, p == OURS ? ours : theirs, 0);
                 *param = OSSL_PARAM_construct_end();
-                r[p] = EVP_MAC_init(ctx[p], key, count, params);
+                r[p] = keep(p, EVP_MAC_init(ctx[p], key, count, params));
             }
             has_key = outcome("MAC init", r[0], r[1], NONE);
             ended = 0;
@@ -990,7 +1072,7 @@ static void mac_sequence(void) {
         case 2:
             if (gmac) break;
             note("  init again\n");
-            for (int p = 0; p < 2; p++) r[p] = EVP_MAC_init(ctx[p], NULL, 0, NULL);
+            for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_MAC_init(ctx[p], NULL, 0, NULL));
             (void)outcome("MAC init again", r[0], r[1], NONE);
             ended = 0;
             break;
@@ -999,7 +1081,7 @@ static void mac_sequence(void) {
             if (gmac && !has_key) break;
             fill(data, count);
             note("  update %zu\n", count);
-            for (int p = 0; p < 2; p++) r[p] = EVP_MAC_update(ctx[p], data, count);
+            for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_MAC_update(ctx[p], data, count));
             if (r[0] && !r[1] && ended && !gmac) {
                 differed[MAC_ENDED]++;
                 goto end;
@@ -1009,7 +1091,7 @@ static void mac_sequence(void) {
         case 8: case 9:
             if (!has_key) break;
             note("  final\n");
-            for (int p = 0; p < 2; p++) r[p] = EVP_MAC_final(ctx[p], tag[p], &bytes[p], sizeof tag[p]);
+            for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_MAC_final(ctx[p], tag[p], &bytes[p], sizeof tag[p]));
             if (r[0] && !r[1] && ended && !gmac) {
                 differed[MAC_ENDED]++;
                 goto end;
@@ -1074,7 +1156,7 @@ static void compare_parameters(void) {
                     memset(value, 0x5a, sizeof value);
                     for (int p = 0; p < 2; p++) {
                         OSSL_PARAM params[] = {{numbers[n], kind, value[p], bytes, 0}, OSSL_PARAM_construct_end()};
-                        r[p] = EVP_CIPHER_CTX_get_params(ctx[p], params);
+                        r[p] = keep(p, EVP_CIPHER_CTX_get_params(ctx[p], params));
                     }
                     (void)outcome("get an integer", r[0], r[1], NONE);
                     if (memcmp(value[0], value[1], sizeof value[0]) != 0) fail("the values differ");
@@ -1088,7 +1170,7 @@ static void compare_parameters(void) {
                     if (length == 2 && bytes > 1) value[bytes - 1] = 1;
                     for (int p = 0; p < 2; p++) {
                         OSSL_PARAM params[] = {{OSSL_CIPHER_PARAM_IVLEN, kind, value, bytes, 0}, OSSL_PARAM_construct_end()};
-                        r[p] = EVP_CIPHER_CTX_set_params(ctx[p], params);
+                        r[p] = keep(p, EVP_CIPHER_CTX_set_params(ctx[p], params));
                         n[p] = EVP_CIPHER_CTX_get_iv_length(ctx[p]);
                     }
                     (void)outcome("set an integer", r[0], r[1], NONE);
@@ -1100,6 +1182,7 @@ static void compare_parameters(void) {
             OSSL_PARAM params[] = {{OSSL_CIPHER_PARAM_IV, OSSL_PARAM_OCTET_STRING, NULL, 0, 0}, OSSL_PARAM_construct_end()};
             /* OpenSSL's AEADs do not return the size. */
             int r = EVP_CIPHER_CTX_get_params(ctx[p], params);
+            ERR_clear_error();
             if ((p == OURS || cases[i].iv_length == NULL) && (!r || params[0].return_size != (size_t)EVP_CIPHER_CTX_get_iv_length(ctx[p]))) {
                 fail("%s: no size of the IV", cases[i].cipher);
             }
@@ -1174,6 +1257,47 @@ static void check_ccm_by_cipher(void) {
     }
 }
 
+/* A data unit of XTS has at most 2^20 blocks. */
+static void check_xts_limit(void) {
+    const int limit = 16 << 20;
+    unsigned char *data = calloc(1, (size_t)limit + 1);
+    note("data units of 2^24 bytes\n");
+    for (int call = 0; call < 4; call++) {
+        const int count = limit + (call & 1);
+        int r[2], n;
+        for (int p = 0; p < 2; p++) {
+            EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+            if (!EVP_CipherInit_ex2(ctx, xts[0][p], keys[0], keys[1], 1, NULL)) fail("cannot create a context");
+            r[p] = keep(p, call < 2 ? EVP_CipherUpdate(ctx, data, &n, data, count) : EVP_Cipher(ctx, data, data, (unsigned)count) >= 0);
+            EVP_CIPHER_CTX_free(ctx);
+        }
+        if (outcome("a long data unit", r[0], r[1], NONE) != !(call & 1)) fail("%d bytes of XTS", count);
+    }
+    free(data);
+}
+
+/* CMAC with an unknown cipher, with keys of wrong sizes, and without a cipher or a key. */
+static void check_mac_errors(void) {
+    static const char *const ciphers[] = {"AES-128-CBC", "no-such-cipher", NULL};
+    note("errors of CMAC\n");
+    for (size_t which = 0; which < 3; which++) {
+        for (size_t bytes = 0; bytes <= 33; bytes++) {
+            int r[2];
+            for (int p = 0; p < 2; p++) {
+                EVP_MAC *mac = EVP_MAC_fetch(NULL, "CMAC", p == OURS ? "provider=sealcomb" : "provider=default");
+                EVP_MAC_CTX *ctx = EVP_MAC_CTX_new(mac);
+                char *name = (char *)(uintptr_t)ciphers[which];
+                OSSL_PARAM params[2] = {OSSL_PARAM_construct_end(), OSSL_PARAM_construct_end()};
+                if (name != NULL) params[0] = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_CIPHER, name, 0);
+                r[p] = keep(p, EVP_MAC_init(ctx, bytes == 33 ? NULL : keys[0], bytes, params));
+                EVP_MAC_CTX_free(ctx);
+                EVP_MAC_free(mac);
+            }
+            (void)outcome("MAC init", r[0], r[1], NONE);
+        }
+    }
+}
+
 static void sequence(void) {
     written = 0;
     journal[0] = '\0';
@@ -1217,6 +1341,8 @@ int main(int count, char **arguments) {
     for (int n = 0; n < 2; n++) compare_lists(xts[n]);
     check_ocb_by_cipher();
     check_ccm_by_cipher();
+    check_xts_limit();
+    check_mac_errors();
     if (count > 2) {
         loud = 1;
         number = strtoull(arguments[2], NULL, 10);
@@ -1226,8 +1352,8 @@ int main(int count, char **arguments) {
     }
     printf("%llu sequences with %llu calls, seed %llu, compared with OpenSSL %s:\n", sequences, operations, (unsigned long long)seed,
            OpenSSL_version(OPENSSL_VERSION_STRING));
-    printf("  %llu messages agree; %llu opened, %llu forged; %llu records; %llu random and %llu counted IVs\n", messages, opened,
-           forged, records, random_ivs, counted_ivs);
+    printf("  %llu messages and %llu errors agree; %llu opened, %llu forged; %llu records; %llu random and %llu counted IVs\n", messages,
+           errors, opened, forged, records, random_ivs, counted_ivs);
     for (int i = 0; i < NONE; i++) printf("  %8llu times %s\n", differed[i], texts[i]);
     return 0;
 }

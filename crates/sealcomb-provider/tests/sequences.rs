@@ -4,29 +4,34 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Copies the library of this build to a folder, under the name by which OpenSSL loads it. Returns the folder.
-fn modules(target: &Path) -> PathBuf {
-    let folder = target.join("modules");
-    std::fs::create_dir_all(&folder).unwrap();
-    let library = target.join("libsealcomb_provider.so");
+/// Returns a folder for this test, which every user who runs tests can write to.
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("provider-sequences");
+    std::fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    folder
+}
+
+/// Copies the library of this build to a folder, under the name by which OpenSSL loads it.
+fn copy_module(folder: &Path) {
+    // target/PROFILE/deps
+    let deps = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    let library = deps.join("libsealcomb_provider.so");
     std::fs::copy(&library, folder.join("sealcomb.so"))
         .unwrap_or_else(|error| panic!("{}: {error}", library.display()));
-    folder
 }
 
 #[test]
 fn sequences_of_calls_do_what_they_do_with_openssls_own_provider() {
-    // target/PROFILE/deps
-    let target = std::env::current_exe().unwrap().parent().unwrap().to_owned();
-    let program = target.join("sequences");
+    let folder = folder();
+    let program = folder.join("sequences");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sequences.c");
     let compiled = Command::new("gcc")
         .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", source, "-lcrypto", "-o"])
         .arg(&program)
         .status();
     assert!(compiled.expect("gcc is required").success());
-    let output =
-        Command::new(&program).arg("100000").env("OPENSSL_MODULES", modules(&target)).output().unwrap();
+    copy_module(&folder);
+    let output = Command::new(&program).arg("100000").env("OPENSSL_MODULES", &folder).output().unwrap();
     println!("{}", String::from_utf8_lossy(&output.stdout));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

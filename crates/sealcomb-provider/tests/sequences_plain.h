@@ -41,7 +41,7 @@ static int plain_outcome(const char *what, const int r[2], enum difference refus
         plain_restart(below(2));
         return -1;
     }
-    return outcome(what, r[0], r[1], NONE);
+    return outcome(what, r[0], r[1], refused);
 }
 
 static void plain_init(int first) {
@@ -54,7 +54,7 @@ static void plain_init(int first) {
     iv[15] = below(3) ? iv[15] : (unsigned char)(0xff - below(4));
     run.encrypts ^= turns;
     note("  init %s%s%s\n", run.encrypts ? "encrypt" : "decrypt", with_key ? ", key" : "", with_iv ? ", IV" : "");
-    for (int p = 0; p < 2; p++) r[p] = EVP_CipherInit_ex2(run.ctx[p], NULL, with_key ? key : NULL, with_iv ? iv : NULL, run.encrypts, NULL);
+    for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CipherInit_ex2(run.ctx[p], NULL, with_key ? key : NULL, with_iv ? iv : NULL, run.encrypts, NULL));
     (void)outcome("init", r[0], r[1], NONE);
     if (with_key) run.refused = NONE;
     else if (turns && run.has_key && !run.is_ctr) run.refused = CBC_DIRECTION;
@@ -75,13 +75,13 @@ static void plain_data(void) {
     memcpy(from, in, (size_t)count);
     note("  data %d, to %+ld%s\n", count, (long)(to - from), cipher ? " by EVP_Cipher" : "");
     if (cipher) {
-        r[THEIRS] = EVP_Cipher(run.ctx[THEIRS], out, in, (unsigned)count) >= 0;
-        r[OURS] = EVP_Cipher(run.ctx[OURS], to, from, (unsigned)count) >= 0;
+        r[THEIRS] = keep(THEIRS, EVP_Cipher(run.ctx[THEIRS], out, in, (unsigned)count) >= 0);
+        r[OURS] = keep(OURS, EVP_Cipher(run.ctx[OURS], to, from, (unsigned)count) >= 0);
         n[0] = n[1] = count;
     } else {
         const int nothing = count == 0 && below(2);
-        r[THEIRS] = EVP_CipherUpdate(run.ctx[THEIRS], out, &n[THEIRS], nothing ? NULL : in, count);
-        r[OURS] = EVP_CipherUpdate(run.ctx[OURS], to, &n[OURS], nothing ? NULL : from, count);
+        r[THEIRS] = keep(THEIRS, EVP_CipherUpdate(run.ctx[THEIRS], out, &n[THEIRS], nothing ? NULL : in, count));
+        r[OURS] = keep(OURS, EVP_CipherUpdate(run.ctx[OURS], to, &n[OURS], nothing ? NULL : from, count));
     }
     if (plain_outcome("data", r, run.refused) <= 0) return;
     if (n[0] != n[1]) fail("data: OpenSSL writes %d, sealcomb %d bytes", n[0], n[1]);
@@ -95,7 +95,7 @@ static void plain_finish(void) {
     int r[2], n[2] = {-7, -7};
     note("  final\n");
     memset(out, 0x5a, sizeof out);
-    for (int p = 0; p < 2; p++) r[p] = EVP_CipherFinal_ex(run.ctx[p], out[p], &n[p]);
+    for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CipherFinal_ex(run.ctx[p], out[p], &n[p]));
     if (plain_outcome("final", r, run.refused) <= 0) return;
     if (n[0] != n[1]) fail("final: OpenSSL writes %d, sealcomb %d bytes", n[0], n[1]);
     if (memcmp(out[0], out[1], (size_t)n[0]) != 0) fail("final: the outputs differ");
@@ -116,14 +116,14 @@ static void plain_copy(void) {
 static void plain_padding(void) {
     int pads = below(2), r[2];
     note("  padding %s\n", pads ? "on" : "off");
-    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_set_padding(run.ctx[p], pads);
+    for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CIPHER_CTX_set_padding(run.ctx[p], pads));
     (void)outcome("padding", r[0], r[1], NONE);
 }
 
 static void plain_number(void) {
     int number = below(2) ? 0 : below(20), r[2];
     note("  set num to %d\n", number);
-    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_set_num(run.ctx[p], number);
+    for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CIPHER_CTX_set_num(run.ctx[p], number));
     /* OpenSSL 3.0 takes any number, and uses the rest of a block of keystream that need not exist. */
     (void)plain_outcome("num", r, number >= (run.is_ctr ? 1 : 16) ? PLAIN_NUMBER : NONE);
 }
@@ -144,7 +144,7 @@ static void plain_compare(void) {
         values[p][2] = EVP_CIPHER_CTX_get_num(run.ctx[p]);
         values[p][3] = EVP_CIPHER_CTX_get_block_size(run.ctx[p]);
         values[p][4] = (long)EVP_CIPHER_get_flags(EVP_CIPHER_CTX_get0_cipher(run.ctx[p]));
-        values[p][5] = EVP_CIPHER_CTX_set_key_length(run.ctx[p], 16 + 8 * below(2));
+        values[p][5] = keep(p, EVP_CIPHER_CTX_set_key_length(run.ctx[p], 16 + 8 * below(2)));
         if (!EVP_CIPHER_CTX_get_updated_iv(run.ctx[p], iv[p][0], 16) || !EVP_CIPHER_CTX_get_original_iv(run.ctx[p], iv[p][1], 16)) {
             fail("cannot read the IVs");
         }
@@ -157,6 +157,7 @@ static void plain_compare(void) {
     for (int i = 0; i < 6; i++) {
         if (values[0][i] != values[1][i]) fail("parameter %d: %ld and %ld", i, values[0][i], values[1][i]);
     }
+    compare_queues("set the key length");
     if (memcmp(iv[0], iv[1], sizeof iv[0]) != 0) fail("the IVs differ");
 }
 
@@ -168,6 +169,7 @@ static void plain_sequence(void) {
     plain_restart(below(2));
     for (int i = 0, calls = 2 + below(CALLS); i < calls; i++) {
         operations++;
+        ERR_clear_error();
         switch (i == 0 && below(8) ? 0 : below(16)) {
         case 0: case 1: plain_init(i == 0); break;
         case 2: case 3: plain_finish(); break;
@@ -175,7 +177,11 @@ static void plain_sequence(void) {
         case 4: if (run.has_key) plain_copy(); break;
         case 5: plain_padding(); break;
         case 6: plain_number(); break;
-        case 7: case 8: plain_compare(); break;
+        case 7:
+            odd_parameter(run.cipher, run.ctx, 16);
+            plain_restart(below(2));
+            break;
+        case 8: plain_compare(); break;
         default: plain_data(); break;
         }
     }
@@ -202,7 +208,7 @@ static int crypt_record(EVP_CIPHER *const *cipher, int encrypts, unsigned versio
         memcpy(data[p], record, (size_t)count);
         if (!EVP_CipherInit_ex2(ctx[p], cipher[p], key, iv, encrypts, NULL) || !record_params(ctx[p], version, mac_bytes)) fail("cannot set up records");
         if (unpadded) EVP_CIPHER_CTX_set_padding(ctx[p], 0);
-        r[p] = EVP_CipherUpdate(ctx[p], data[p] + (other ? 16 : 0), &n[p], data[p], count);
+        r[p] = keep(p, EVP_CipherUpdate(ctx[p], data[p] + (other ? 16 : 0), &n[p], data[p], count));
     }
     note("  record of %d bytes, MAC of %zu, version %x%s%s\n", count, mac_bytes, version, other ? ", not in place" : "", unpadded ? ", without padding" : "");
     int both = outcome("record", r[0], r[1], NONE);
@@ -215,7 +221,7 @@ static int crypt_record(EVP_CIPHER *const *cipher, int encrypts, unsigned versio
     }
     for (int p = 0; p < 2; p++) {
         OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_ptr(OSSL_CIPHER_PARAM_TLS_MAC, (void **)&macs[p], mac_bytes), OSSL_PARAM_construct_end()};
-        r[p] = EVP_CIPHER_CTX_get_params(ctx[p], params);
+        r[p] = keep(p, EVP_CIPHER_CTX_get_params(ctx[p], params));
         if (both && (!r[p] || (macs[p] != NULL) != (!encrypts && mac_bytes > 0))) fail("cannot read the MAC, or that there is none");
     }
     if (both && !encrypts && mac_bytes > 0) {
@@ -225,7 +231,7 @@ static int crypt_record(EVP_CIPHER *const *cipher, int encrypts, unsigned versio
         if (same && memcmp(macs[1], record + (version == 0x301 ? 0 : 16) + n[1], mac_bytes) != 0) fail("the MAC is not that of the record");
         if (!same && memcmp(macs[1], record + count - mac_bytes, mac_bytes) == 0) fail("the MAC is not random after wrong padding");
     }
-    for (int p = 0; p < 2; p++) r[p] = EVP_CipherFinal_ex(ctx[p], last[p], &end);
+    for (int p = 0; p < 2; p++) r[p] = keep(p, EVP_CipherFinal_ex(ctx[p], last[p], &end));
     if (r[0] || r[1]) fail("a record has an end: %d and %d", r[0], r[1]);
     for (int p = 0; p < 2; p++) EVP_CIPHER_CTX_free(ctx[p]);
     return both;
