@@ -6,6 +6,7 @@ use std::mem;
 use std::path::Path;
 
 use pcap_file::DataLink;
+use sealcomb_esp::Header;
 
 use super::fragments::Fragments;
 use super::report::{Unopened, Unsealed};
@@ -53,6 +54,11 @@ pub fn capture(bytes: &[u8]) -> u64 {
         if let Ok(packet) = ip::packet(&record) {
             assert!(packet.len() <= record.frame.len());
             assert_eq!(ip::packet_len(&record), Ok(packet.len()));
+            let header = Header::parse(&packet).expect("the header of a packet");
+            assert!(
+                header.packet_len().is_none_or(|len| len == packet.len()),
+                "the header has another length"
+            );
         }
         records.push(record);
     };

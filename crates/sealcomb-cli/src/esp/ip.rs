@@ -6,6 +6,7 @@ use etherparse::{EtherType, IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice};
 use pcap_file::DataLink;
 use sealcomb_esp::Header;
 
+use super::cooked;
 use crate::captures::capture::Record;
 
 /// Returns whether [`packet`] supports the link type.
@@ -30,7 +31,8 @@ pub(crate) enum NoPacket {
     NotIp,
     /// The capture contains only the start of the packet.
     Clipped,
-    /// The frame's type is IP, but a header is invalid or truncated.
+    /// The frame's type is IP, but a header is invalid or truncated; or its headers contradict each other, so it may
+    /// contain an IP packet elsewhere.
     Malformed,
     /// The packet exceeds the maximum IP length: a jumbogram (RFC 2675), or captured before segmentation offload.
     TooLong,
@@ -47,7 +49,7 @@ pub(crate) fn packet(record: &Record) -> Result<Cow<'_, [u8]>, NoPacket> {
     if len > header_bytes(&header) + usize::from(u16::MAX) || is_v4(&header) && len > usize::from(u16::MAX) {
         return Err(NoPacket::TooLong);
     }
-    let packet = payload.get(..len).ok_or(NoPacket::Clipped)?;
+    let packet = payload.get(..len).ok_or_else(|| cut(record, NoPacket::Clipped))?;
     Ok(if has_length(&header) { Cow::Borrowed(packet) } else { Cow::Owned(with_length(packet, &header)) })
 }
 
@@ -70,15 +72,18 @@ fn payload(record: &Record) -> Result<&[u8], NoPacket> {
         return Err(NoPacket::NotIp);
     }
     let payload = match record.link {
-        DataLink::RAW | DataLink::IPV4 | DataLink::IPV6 => Ok(frame),
+        DataLink::RAW => Ok(frame),
+        DataLink::IPV4 => of_version(4, frame),
+        DataLink::IPV6 => of_version(6, frame),
         // Two addresses precede the type.
         DataLink::ETHERNET => of_type_at(frame, 12, 14),
-        // Linux cooked: the protocol is at byte 14 of 16. Version 2: at byte 0 of 20.
-        DataLink::LINUX_SLL => of_type_at(frame, 14, 16),
-        DataLink::LINUX_SLL2 => of_type_at(frame, 0, 20),
+        DataLink::LINUX_SLL => cooked::payload(frame),
+        DataLink::LINUX_SLL2 => cooked::payload_v2(frame),
         DataLink::NULL | DataLink::LOOP => match frame.split_first_chunk() {
-            Some((family, payload)) if is_ip_family(*family) => Ok(payload),
-            Some(_) => Err(NoPacket::NotIp),
+            Some((family, payload)) => match version_of_family(*family) {
+                Some(version) => of_version(version, payload),
+                None => Err(NoPacket::NotIp),
+            },
             None => Err(NoPacket::Clipped),
         },
         _ => Err(NoPacket::OtherLink),
@@ -93,7 +98,48 @@ fn cut(record: &Record, reason: NoPacket) -> NoPacket {
 }
 
 pub(super) fn of_type_at(frame: &[u8], type_at: usize, payload_at: usize) -> Result<&[u8], NoPacket> {
-    of_type(number(frame, type_at)?, frame.get(payload_at..).ok_or(NoPacket::Clipped)?)
+    let payload = frame.get(payload_at..).ok_or(NoPacket::Clipped)?;
+    match of_type(number(frame, type_at)?, payload) {
+        Err(NoPacket::NotIp) if is_hiding(payload) => Err(NoPacket::Malformed),
+        found => found,
+    }
+}
+
+/// Returns whether a payload that is not of type IP is or contains a whole IP packet, after a misplaced or incomplete
+/// VLAN tag of up to 4 bytes.
+fn is_hiding(payload: &[u8]) -> bool {
+    [0, 2, 4].iter().any(|at| payload.get(*at..).is_some_and(is_whole))
+}
+
+/// Returns whether bytes certainly are an IP packet: an IPv4 header with its checksum, or an IPv6 header with its payload
+/// and at most Ethernet padding.
+pub(super) fn is_whole(bytes: &[u8]) -> bool {
+    match Header::parse(bytes) {
+        Some(Header::V4(v4)) => {
+            let length = usize::from(v4.total_len());
+            has_checksum(&v4, v4.total_len()) && (v4.slice().len()..=bytes.len()).contains(&length)
+        }
+        Some(Header::V6(v6)) => {
+            let length = v6.slice().len() + usize::from(v6.payload_length());
+            (length..=length.max(v6.slice().len() + PADDING_BYTES)).contains(&bytes.len())
+        }
+        None => false,
+    }
+}
+
+/// Returns whether a header's checksum is right if its length is `total_len`.
+fn has_checksum(v4: &Ipv4HeaderSlice<'_>, total_len: u16) -> bool {
+    let mut header = v4.to_header();
+    header.total_len = total_len;
+    header.calc_header_checksum() == v4.header_checksum()
+}
+
+/// Returns the payload if it can be an IP packet of a version.
+fn of_version(version: u8, payload: &[u8]) -> Result<&[u8], NoPacket> {
+    match payload.first() {
+        Some(first) if first >> 4 != version => Err(NoPacket::Malformed),
+        _ => Ok(payload),
+    }
 }
 
 pub(super) fn number(bytes: &[u8], at: usize) -> Result<u16, NoPacket> {
@@ -102,7 +148,7 @@ pub(super) fn number(bytes: &[u8], at: usize) -> Result<u16, NoPacket> {
 }
 
 /// The lowest EtherType. Lower values are lengths, followed by an LLC header (IEEE 802.3).
-const MIN_TYPE: u16 = 0x600;
+pub(super) const MIN_TYPE: u16 = 0x600;
 /// The LLC and SNAP header that precedes an EtherType.
 const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
 /// The `EtherType` values of VLAN tags: IEEE 802.1Q, 802.1ad, and those in use before 802.1ad.
@@ -112,6 +158,11 @@ const VLAN_TAGS: [EtherType; 4] = [
     EtherType::VLAN_DOUBLE_TAGGED_FRAME,
     EtherType(0x9200),
 ];
+/// Returns whether an `EtherType` is that of a VLAN tag.
+pub(super) fn is_vlan_tag(ether_type: u16) -> bool {
+    VLAN_TAGS.contains(&EtherType(ether_type))
+}
+
 const PPPOE_SESSION: EtherType = EtherType(0x8864);
 const MPLS: [EtherType; 2] = [EtherType(0x8847), EtherType(0x8848)];
 
@@ -120,15 +171,19 @@ const MPLS: [EtherType; 2] = [EtherType(0x8847), EtherType(0x8848)];
 pub(super) fn of_type(ether_type: u16, payload: &[u8]) -> Result<&[u8], NoPacket> {
     let after = |bytes| payload.get(bytes..).ok_or(NoPacket::Clipped);
     match EtherType(ether_type) {
-        EtherType::IPV4 | EtherType::IPV6 => Ok(payload),
-        tag if VLAN_TAGS.contains(&tag) => of_type(number(payload, 2)?, after(4)?),
+        EtherType::IPV4 => of_version(4, payload),
+        EtherType::IPV6 => of_version(6, payload),
+        EtherType(tag) if is_vlan_tag(tag) => of_type(number(payload, 2)?, after(4)?),
         PPPOE_SESSION => match number(payload, 6)? {
-            0x0021 | 0x0057 => after(8),
+            0x0021 => of_version(4, after(8)?),
+            0x0057 => of_version(6, after(8)?),
             _ => Err(NoPacket::NotIp),
         },
         mpls if MPLS.contains(&mpls) => of_labels(payload),
         EtherType(0..MIN_TYPE) if payload.starts_with(&SNAP) => of_type(number(payload, 6)?, after(8)?),
         EtherType(0..MIN_TYPE) if SNAP.starts_with(payload) => Err(NoPacket::Clipped),
+        // The shortest LLC header has 3 bytes.
+        EtherType(0..3) => Err(NoPacket::Malformed),
         _ => Err(NoPacket::NotIp),
     }
 }
@@ -146,14 +201,14 @@ fn of_labels(mut stack: &[u8]) -> Result<&[u8], NoPacket> {
     }
 }
 
-/// Returns whether the address family of a loopback frame is IP. The field has the byte order of the capturing
-/// machine. The number of IPv6 depends on the operating system.
-fn is_ip_family(field: [u8; 4]) -> bool {
-    const IPV4: u32 = 2;
-    const IPV6: [u32; 5] = [10, 23, 24, 28, 30];
-    [u32::from_le_bytes(field), u32::from_be_bytes(field)]
-        .iter()
-        .any(|family| *family == IPV4 || IPV6.contains(family))
+/// Returns the IP version of a loopback frame's address family. The field has the byte order of the capturing machine.
+/// The number of IPv6 depends on the operating system.
+fn version_of_family(field: [u8; 4]) -> Option<u8> {
+    [u32::from_le_bytes(field), u32::from_be_bytes(field)].iter().find_map(|family| match family {
+        2 => Some(4),
+        10 | 23 | 24 | 28 | 30 => Some(6),
+        _ => None,
+    })
 }
 
 fn header<'a>(record: &Record, payload: &'a [u8]) -> Result<Header<'a>, NoPacket> {
@@ -179,6 +234,7 @@ fn declared_len(record: &Record, payload: &[u8], header: &Header<'_>) -> Result<
     // The payload's original length, even if the capture contains only the start of the frame.
     let all = payload.len() + (record.original - record.frame.len().min(record.original));
     match header {
+        Header::V4(v4) if v4.total_len() == 0 && !is_segmentable(v4, all) => Err(NoPacket::Malformed),
         Header::V4(v4) if v4.total_len() == 0 => Ok(all),
         Header::V4(v4) if usize::from(v4.total_len()) < header_bytes => Err(NoPacket::Malformed),
         Header::V4(v4) => Ok(v4.total_len().into()),
@@ -194,6 +250,15 @@ fn declared_len(record: &Record, payload: &[u8], header: &Header<'_>) -> Result<
         Header::V6(_) if all <= header_bytes + PADDING_BYTES => Ok(header_bytes),
         Header::V6(_) => Ok(all),
     }
+}
+
+/// Returns whether an IPv4 header without a length can be one before segmentation offload, whose packet has `all` bytes:
+/// it is not that of a fragment, and its checksum is right before or after the length is written, or 0.
+fn is_segmentable(v4: &Ipv4HeaderSlice<'_>, all: usize) -> bool {
+    let whole = !v4.is_fragmenting_payload() && v4.slice()[6] & 0x80 == 0;
+    // A packet that is too long for the field has no checksum that could be compared.
+    let has_its = |len: usize| u16::try_from(len).is_ok_and(|len| has_checksum(v4, len));
+    whole && (v4.header_checksum() == 0 || has_its(0) || has_its(all) || u16::try_from(all).is_err())
 }
 
 /// Returns the payload length of a jumbogram from its hop-by-hop header (RFC 2675); `None` without a jumbo option.

@@ -4,6 +4,7 @@
 //! file I/O. The other modules implement the command.
 
 mod carried;
+mod cooked;
 mod fragments;
 pub(crate) mod fuzz;
 mod ip;

@@ -44,6 +44,26 @@ fn an_outer_packet_without_a_length_opens() {
 }
 
 #[test]
+fn only_a_packet_before_segmentation_has_no_length() {
+    let mut damaged = without_length(plain(4, 1000));
+    damaged[10] ^= 1;
+    let fragment = without_length(ip4_with(UDP, 0x2000, &[], &[5; 1000]));
+    let last = without_length(ip4_with(UDP, 100, &[], &[5; 1000]));
+    let mut frames = [damaged, fragment, last].map(Frame::whole).to_vec();
+    frames.push(Frame::whole(plain(4, 10)));
+    let outcome = esp("seal", RAW, &frames);
+    outcome.assert_lost("3 with malformed headers");
+    assert_eq!(opened(&outcome.packets), [plain(4, 10)]);
+
+    // Some network cards set the checksum as well.
+    let mut without_checksum = without_length(plain(4, 1000));
+    without_checksum[10..12].fill(0);
+    let outcome = esp("seal", RAW, &[Frame::whole(without_checksum)]);
+    outcome.assert_well();
+    assert_eq!(opened(&outcome.packets), [plain(4, 1000)]);
+}
+
+#[test]
 fn ethernet_padding_is_not_part_of_a_packet() {
     for packet in [plain(4, 3), ip6(TCP, &[]), ip6(NO_NEXT_HEADER, &[]), ip6(UDP, &udp(1, 2, &[]))] {
         let mut frame = framed(&packet);
