@@ -261,6 +261,18 @@ impl Value {
         Ok(unsafe { bytes(view) }.to_vec())
     }
 
+    /// The elements of a list.
+    pub(crate) fn children(&self) -> Result<Vec<Self>> {
+        let mut count = 0;
+        call!(self.slot, duckdb_v2_value_get_child_count(self.raw, &raw mut count))?;
+        let child = |index| {
+            let mut raw = null_mut();
+            call!(self.slot, duckdb_v2_value_get_child(self.raw, index, &raw mut raw))?;
+            Ok(Self { raw, slot: self.slot })
+        };
+        (0..count).map(child).collect()
+    }
+
     /// The value of a UTINYINT.
     pub(crate) fn utinyint(&self) -> Result<u8> {
         let mut value = 0;

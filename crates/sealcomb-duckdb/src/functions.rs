@@ -24,6 +24,7 @@ use sealcomb_columns::{
 
 use crate::ffi::{Arguments, Context, Failure, Result, Slot, call, size};
 use crate::keys;
+use crate::leaves;
 use crate::read::{self, Rows};
 use crate::types::{SqlType, TAG};
 use crate::vector::Vector;
@@ -83,8 +84,6 @@ pub(crate) static FUNCTIONS: [Function; 5] = [
     },
 ];
 
-/// The parameters, in order. `as_type` is one of `unseal` and `try_unseal` only.
-pub(crate) const PARAMETERS: [&str; 5] = ["value", "keyset", "context", "row_id", "as_type"];
 const VALUE: u64 = 0;
 const KEYSET: u64 = 1;
 const CONTEXT: u64 = 2;
@@ -92,8 +91,18 @@ const ROW_ID: u64 = 3;
 const AS_TYPE: u64 = 4;
 
 impl Function {
+    /// The parameters, in order.
     pub(crate) fn parameters(&self) -> &'static [&'static str] {
-        if self.opens() { &PARAMETERS } else { &PARAMETERS[..size(AS_TYPE)] }
+        match self.operation {
+            Operation::Seal | Operation::SealDeterministic => &["value", "keyset", "context", "row_id"],
+            Operation::Reseal => &["value", "keyset", "context", "row_id", "plain"],
+            _ => &["value", "keyset", "context", "row_id", "as_type", "plain"],
+        }
+    }
+
+    /// The index of a parameter, if the function has it.
+    fn parameter(&self, name: &str) -> Option<u64> {
+        (0..).zip(self.parameters()).find(|(_, other)| **other == name).map(|(index, _)| index)
     }
 
     fn opens(&self) -> bool {
@@ -119,26 +128,24 @@ impl Function {
     }
 }
 
-/// The types of the value and of the result of a call.
-fn types(function: &Function, arguments: Arguments, context: Context) -> Result<(SqlType, SqlType)> {
-    let value = SqlType::of(&arguments.logical_type(VALUE)?)?;
-    let result = match function.operation {
-        Operation::Seal | Operation::SealDeterministic => value.sealed(),
-        Operation::Reseal => {
-            check_sealed(&value)?;
-            value.clone()
-        }
-        Operation::Unseal | Operation::TryUnseal => {
-            if let Some(result) = as_type(arguments, context)? {
-                check_shape(&value, &result)?;
-                result
-            } else {
-                check_sealed(&value)?;
-                value.sealed()
-            }
-        }
-    };
-    Ok((value, result))
+/// What a call gets and returns.
+struct Signature {
+    value: SqlType,
+    result: SqlType,
+    /// The paths of the leaves of a sealed value that were never sealed.
+    plain: Vec<String>,
+}
+
+impl Signature {
+    fn new(function: &Function, arguments: Arguments, context: Context) -> Result<Self> {
+        let value = SqlType::of(&arguments.logical_type(VALUE)?)?;
+        let Some(plain) = function.parameter("plain") else {
+            return Ok(Self { result: value.sealed(), value, plain: Vec::new() });
+        };
+        let plain = leaves::plain(&value, &leaves::named(arguments, plain)?)?;
+        let as_type = if function.opens() { as_type(arguments, context)? } else { None };
+        Ok(Self { result: leaves::opened(&value, &plain, as_type)?, value, plain })
+    }
 }
 
 /// The type that `as_type` names, or has: `'BIGINT'` and `NULL::BIGINT` are the same.
@@ -160,48 +167,6 @@ fn as_type(arguments: Arguments, context: Context) -> Result<Option<SqlType>> {
     Ok(Some(result))
 }
 
-fn check_sealed(value: &SqlType) -> Result<()> {
-    match value
-        .leaves()
-        .into_iter()
-        .find(|leaf| !matches!(leaf, SqlType::Blob | SqlType::Null | SqlType::Tag))
-    {
-        None => Ok(()),
-        Some(other) => Err(format!(
-            "a sealed value is a BLOB, not {}; if it is text, decode it with from_hex or from_base64",
-            other.sql()
-        )
-        .into()),
-    }
-}
-
-/// Whether `as_type` has the same nesting as the value, and is another type only where the value is sealed.
-fn check_shape(value: &SqlType, as_type: &SqlType) -> Result<()> {
-    let shape = |sql: &SqlType| sql.sealed();
-    if *value == SqlType::Null {
-        return Ok(());
-    }
-    if shape(value) != shape(as_type) {
-        return Err(format!(
-            "the value has type {}, and as_type is {}; they differ in lists, structs or maps, \
-                            or in the names of fields",
-            value.sql(),
-            as_type.sql()
-        )
-        .into());
-    }
-    let pairs = value.leaves().into_iter().zip(as_type.leaves());
-    match pairs.into_iter().find(|(value, opened)| **value != SqlType::Blob && value != opened) {
-        None => Ok(()),
-        Some((value, opened)) => Err(format!(
-            "a sealed value is a BLOB, not {}, so it cannot be opened as {}",
-            value.sql(),
-            opened.sql()
-        )
-        .into()),
-    }
-}
-
 /// A bound call.
 pub(crate) struct Call {
     function: &'static Function,
@@ -209,6 +174,8 @@ pub(crate) struct Call {
     context: Vec<u8>,
     value: SqlType,
     result: SqlType,
+    /// The paths of the leaves of a sealed value that were never sealed.
+    plain: Vec<String>,
     row_ids: Option<SqlType>,
     /// The field of the values for the core. That of a sealed value has the type to open as in its metadata.
     field: FieldRef,
@@ -216,7 +183,7 @@ pub(crate) struct Call {
 
 impl Call {
     fn bind(function: &'static Function, arguments: Arguments, context: Context) -> Result<Self> {
-        let (value, result) = types(function, arguments, context)?;
+        let Signature { value, result, plain } = Signature::new(function, arguments, context)?;
         let name = arguments.constant(KEYSET)?;
         if name.is_null()? {
             return Err("the name of the keyset is NULL".to_owned().into());
@@ -231,8 +198,11 @@ impl Call {
             )
             .into());
         }
-        let field =
-            if function.opens() { sealed_field(&value, &result, &keyset)? } else { value.field("value") };
+        let field = if function.opens() {
+            sealed_field(&value, &result, &plain, &keyset)?
+        } else {
+            value.field("value")
+        };
         let row_ids = Self::row_ids(arguments)?;
         if row_ids.is_some() && value.leaves().contains(&&SqlType::Tag) {
             return Err("row_id cannot be used with a UNION; seal its members with union_extract"
@@ -240,7 +210,7 @@ impl Call {
                 .into());
         }
         let context = Self::context(arguments)?;
-        Ok(Self { function, keyset, context, value, result, row_ids, field })
+        Ok(Self { function, keyset, context, value, result, plain, row_ids, field })
     }
 
     fn context(arguments: Arguments) -> Result<Vec<u8>> {
@@ -275,6 +245,7 @@ impl Call {
             && self.context == other.context
             && self.value == other.value
             && self.result == other.result
+            && self.plain == other.plain
             && self.row_ids == other.row_ids
     }
 
@@ -300,7 +271,7 @@ impl Call {
         // DuckDB calls from several threads.
         let threads = Threads::new(NonZero::<usize>::MIN);
         let open = |forged| {
-            let opening = Opening { forged, as_type: None, plain: self.plain() };
+            let opening = Opening { forged, as_type: None, plain: self.plain.clone() };
             sealcomb_columns::open(&column, &self.keyset, binding, opening, threads)
                 .map(|opened| opened.column)
         };
@@ -314,20 +285,11 @@ impl Call {
             Operation::TryUnseal => open(Forged::Null)?,
             Operation::Reseal => {
                 let bindings = [binding, binding];
-                let resealing = Resealing { forged: Forged::Raise, plain: self.plain() };
+                let resealing = Resealing { forged: Forged::Raise, plain: self.plain.clone() };
                 sealcomb_columns::reseal(&column, &self.keyset, bindings, resealing, threads)?.column
             }
         };
         Ok(result.chunks.remove(0))
-    }
-
-    /// The paths of the leaves of a nested value that are not sealed.
-    fn plain(&self) -> Vec<String> {
-        if !self.field.data_type().is_nested() {
-            return Vec::new();
-        }
-        let leaves = sealcomb_columns::leaf_paths(&self.field).into_iter().zip(self.value.leaves());
-        leaves.filter(|(_, leaf)| **leaf != SqlType::Blob).map(|(path, _)| path).collect()
     }
 
     fn explain(error: Error, ids: Option<&ArrayRef>) -> Failure {
@@ -370,14 +332,12 @@ fn place(row: usize, path: &str, ids: Option<&ArrayRef>) -> String {
 }
 
 /// Returns the field of sealed values to open: the one that sealing yields for the type to open as.
-fn sealed_field(value: &SqlType, result: &SqlType, keyset: &Keyset) -> Result<FieldRef> {
+fn sealed_field(value: &SqlType, result: &SqlType, plain: &[String], keyset: &Keyset) -> Result<FieldRef> {
     if *value == SqlType::Null {
         return Ok(value.field("value"));
     }
-    let sealed: Vec<bool> = value.leaves().into_iter().map(|leaf| *leaf == SqlType::Blob).collect();
     let column = Column { field: result.field("value"), chunks: Vec::new() };
-    let paths = sealcomb_columns::leaf_paths(&column.field);
-    let selected = |path: &str| paths.iter().zip(&sealed).any(|(other, sealed)| other == path && *sealed);
+    let selected = |path: &str| !plain.iter().any(|other| other == path);
     let threads = Threads::new(NonZero::<usize>::MIN);
     let sealed = sealcomb_columns::seal_leaves(&column, keyset, Binding::default(), &selected, threads);
     Ok(large(&sealed.map_err(|error| error.to_string())?.field))
@@ -448,8 +408,8 @@ pub(crate) unsafe extern "C" fn resolve_types(
     slot.run(|| {
         let (arguments, context) = (Arguments { raw: arguments, slot }, Context { raw: context, slot });
         let function = function_of(arguments)?;
-        let (_, sql) = function.named(types(function, arguments, context))?;
-        let logical = match sql {
+        let signature = function.named(Signature::new(function, arguments, context))?;
+        let logical = match signature.result {
             SqlType::Null => {
                 context.type_of_id(duckdb::DUCKDB_V2_LOGICAL_TYPE_ID::DUCKDB_V2_LOGICAL_TYPE_ID_BLOB)?
             }

@@ -6,6 +6,7 @@
 mod ffi;
 mod functions;
 mod keys;
+mod leaves;
 mod read;
 mod types;
 mod vector;
