@@ -249,15 +249,22 @@ impl<'a> Incoming<'a> {
 /// plaintext: it is zeroed by AEAD suites, and unchanged by suites with a separate integrity algorithm.
 ///
 /// # Errors
-/// [`BatchError`] if the library rejected a packet. Drop the whole burst: some packets may be marked as verified.
+/// [`BatchError`] if the library rejected a packet. No packet of the burst is then marked as verified, and all bodies
+/// are zeroed.
 pub fn open(packets: &mut [Incoming<'_>]) -> Result<(), BatchError> {
-    for group in packets.chunks_mut(AT_ONCE) {
+    let outcome = packets.chunks_mut(AT_ONCE).try_for_each(|group| {
         let inputs: ArrayVec<PacketInputs, AT_ONCE> =
             group.iter().map(|packet| PacketInputs::new(packet.suite, packet.sequence, packet.esp)).collect();
         verify(group, &inputs)?;
-        decrypt(group, &inputs)?;
+        decrypt(group, &inputs)
+    });
+    if outcome.is_err() {
+        for packet in packets {
+            packet.verified = false;
+            packet.body.fill(0);
+        }
     }
-    Ok(())
+    outcome
 }
 
 /// Verifies all packets. Also decrypts those of combined modes.
@@ -404,6 +411,40 @@ mod tests {
                 }
             }
             prop_assert_eq!(opened(&suites, &numbers, &sealed), expected);
+        }
+    }
+
+    #[test]
+    fn a_rejected_packet_leaves_no_other_packet_of_its_burst_verified() {
+        let mut suites = suites();
+        let ccm = sealcomb::Key::new(sealcomb::Algorithm::by_id("aes128-ccm").unwrap(), &[5; 16]).unwrap();
+        // CCM has no nonces of this length.
+        suites.push(Suite::Aead { key: ccm, salt: vec![0; 8].into() });
+        let (good, rejected) = suites.split_at(suites.len() - 1);
+        let inner = packet(100);
+        let number = Sequence::Short(1);
+        for suite in good {
+            let mut esp = laid_out(suite.layout(), &inner);
+            seal(&mut [Outgoing { suite, spi: 300, sequence: number, inner_bytes: 100, esp: &mut esp }])
+                .unwrap();
+            let mut other = vec![0; rejected[0].layout().esp_bytes(100)];
+            let bytes = |suite: &Suite, esp: &[u8]| suite.layout().body_bytes(esp.len()).unwrap();
+            // Before the rejected packet, after it, and in an earlier batch.
+            for [before, after] in [[1, 0], [0, 1], [AT_ONCE, 0]] {
+                let mut sealed: Vec<Vec<u8>> = vec![esp.clone(); before + after];
+                let mut bodies = vec![vec![0xee; bytes(suite, &esp)]; before + after];
+                let mut body = vec![0xee; bytes(&rejected[0], &other)];
+                let mut burst: Vec<Incoming<'_>> = sealed
+                    .iter_mut()
+                    .zip(&mut bodies)
+                    .map(|(esp, body)| Incoming::new(suite, number, esp, body))
+                    .collect();
+                burst.insert(before, Incoming::new(&rejected[0], number, &mut other, &mut body));
+                open(&mut burst).unwrap_err();
+                assert!(!burst.iter().any(Incoming::is_verified));
+                drop(burst);
+                assert!(bodies.iter().chain([&body]).flatten().all(|byte| *byte == 0));
+            }
         }
     }
 
