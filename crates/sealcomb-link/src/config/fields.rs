@@ -139,16 +139,7 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// Reads a string and parses it as `T`. `what` describes a valid value in the error message.
-    pub(crate) fn parsed<T: FromStr>(
-        &mut self,
-        name: &'static str,
-        what: &str,
-        errors: &mut Errors,
-    ) -> Option<T> {
-        self.read(name, what, errors, |text| text.parse().ok())
-    }
-
+    /// Reads a string with a function. `what` describes a valid value in the error message.
     pub(crate) fn read<T>(
         &mut self,
         name: &'static str,

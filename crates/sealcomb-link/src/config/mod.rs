@@ -26,6 +26,7 @@
 //! An end with several peers has a table `[[peer]]` for each of them instead of the fields of its peer, see
 //! [`peers`].
 
+mod addresses;
 mod dns;
 mod fields;
 mod listen;
@@ -195,7 +196,7 @@ impl FromStr for Peer {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        if let Ok(address) = text.parse() {
+        if let Some(address) = addresses::parse(text) {
             return Ok(Self::Address(address));
         }
         let (host, port) = text.rsplit_once(':').ok_or(())?;
@@ -377,16 +378,20 @@ const MIN_EVERY: Duration = Duration::from_millis(50);
 
 impl Reader<'_> {
     fn config(&mut self, mut root: Fields<'_>) -> Option<Config> {
-        let local = root.parsed::<SocketAddr>("local", ADDRESS, self.errors);
+        let local = self.address_of(&mut root, "local", ADDRESS, addresses::parse);
         let local = root.require("local", local, self.errors);
         let workers = root.number("workers", 1, 64, self.errors).unwrap_or(1) as u16;
         if let Some(local) = local {
             self.check_port(&root, "local", local.port(), workers);
             self.check_host(&root, "local", local.ip());
+            self.check_zone(&root, "local", local);
         }
         let path_mtu = root.number("path-mtu", 576, 65_535, self.errors).unwrap_or(1500) as u16;
         let mss_clamp = root.flag("mss-clamp", self.errors).unwrap_or(true);
-        let listen = root.parsed::<SocketAddr>("listen", ADDRESS, self.errors);
+        let listen = self.address_of(&mut root, "listen", ADDRESS, addresses::parse);
+        if let Some(listen) = listen {
+            self.check_zone(&root, "listen", listen);
+        }
         let listen_token = self.token_file(&mut root, "listen-token");
         let listen_tls = self.listen_tls(&mut root);
         if listen.is_some_and(|listen| listen.port() == 0) {

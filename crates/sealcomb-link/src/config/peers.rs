@@ -296,11 +296,12 @@ impl Reader<'_> {
             }
             return Some(Peer::Absent);
         }
-        let peer = table.parsed::<Peer>(name, PEER, self.errors)?;
+        let peer = self.address_of(table, name, PEER, |text| text.parse::<Peer>().ok())?;
         match &peer {
             Peer::Address(address) => {
                 self.check_port(table, name, address.port(), workers);
                 self.check_host(table, name, address.ip());
+                self.check_zone(table, name, *address);
             }
             Peer::Name { port, .. } => self.check_port(table, name, *port, workers),
             Peer::Absent => {}
@@ -309,6 +310,13 @@ impl Reader<'_> {
             if local.is_ipv4() != address.is_ipv4() {
                 let at = table.place(name);
                 self.errors.add(at, format_args!("`local` and `{name}` must be of the same IP version"));
+            }
+            if let (SocketAddr::V6(here), SocketAddr::V6(there)) = (local, address)
+                && ![0, there.scope_id()].contains(&here.scope_id())
+                && there.scope_id() != 0
+            {
+                let at = table.place(name);
+                self.errors.add(at, format_args!("`{name}` must have the interface of `local`"));
             }
             if local == address {
                 self.errors.add(table.place(name), format_args!("`{name}` must differ from `local`"));

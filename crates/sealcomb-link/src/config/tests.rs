@@ -89,6 +89,45 @@ fn tables_are_named_by_their_headers() {
 }
 
 #[test]
+fn link_local_addresses_have_an_interface_and_others_have_none() {
+    let ends = |local: &str, peer: &str| {
+        let text = GOOD.replacen("192.0.2.1:4500", local, 1).replacen("192.0.2.2:4500", peer, 1);
+        parse("link.toml", &text, folder().path())
+    };
+    let lo = nix::net::if_::if_nametoindex("lo").unwrap();
+    for (local, peer) in [
+        ("[fe80::1%lo]:4500", "[fe80::2%lo]:4500"),
+        (&format!("[fe80::1%{lo}]:4500"), "[fe80::2%lo]:4500"),
+        ("[::]:4500", "[fe80::2%lo]:4500"),
+        ("[fe80::1%lo]:4500", "[2001:db8::2]:4500"),
+    ] {
+        let Ok(config) = ends(local, peer) else { panic!("{local} {peer}: {:?}", ends(local, peer).err()) };
+        let zone = |address| match address {
+            SocketAddr::V6(address) => address.scope_id(),
+            SocketAddr::V4(_) => panic!("not IPv6"),
+        };
+        let zones = [config.local, config.peers[0].address.address().unwrap()].map(zone);
+        assert_eq!(zones.map(|zone| zone == lo), [local, peer].map(|text| text.contains('%')));
+    }
+    for (local, peer, expected) in [
+        ("[fe80::1]:4500", "[2001:db8::2]:4500", "`local`: a link-local address must name its interface"),
+        ("[::]:4500", "[fe80::2]:4500", "`peer`: a link-local address must name its interface"),
+        ("[::]:4500", "[febf::2]:4500", "`peer`: a link-local address must name its interface"),
+        ("[::]:4500", "[fe80::2%no-such-one]:4500", "`peer`: this machine has no interface of the name"),
+        ("[fe80::1%no-such-one]:4500", "[::2]:4500", "`local`: this machine has no interface of the name"),
+        ("[::]:4500", "[fe80::2%4294967295]:4500", "`peer`: this machine has no interface of the number"),
+        ("[::]:4500", "[2001:db8::2%lo]:4500", "`peer`: only a link-local address has an interface"),
+        ("[::]:4500", "[fe80::2%lo]", "`peer` must be an address or host name with a port"),
+    ] {
+        let lines = ends(local, peer).err().unwrap_or_default();
+        assert!(lines.len() == 1 && lines[0].contains(expected), "{local} {peer}: {lines:?}");
+    }
+    let listen = |address: &str| errors("role =", &format!("listen = \"{address}\"\nrole ="));
+    assert!(listen("[fe80::1]:9469").iter().any(|line| line.contains("`listen`: a link-local address")));
+    assert!(listen("[::1%lo]:9469").iter().any(|line| line.contains("`listen`: only a link-local address")));
+}
+
+#[test]
 fn missing_required_fields_are_reported() {
     let Err(lines) = parse("link.toml", "esn = true\n", Path::new(".")) else { panic!() };
     for name in ["role", "local", "suite", "control-key", "tun", "keys"] {
