@@ -174,11 +174,15 @@ impl InboundSa {
         }
     }
 
-    /// Advances the window for a verified packet. Returns `false` if its sequence number was accepted before.
-    pub fn accept(&self, sequence: Sequence) -> bool {
-        let is_new = lock(&self.window).accept(sequence.number());
+    /// Advances the window for a verified packet. Returns whether its sequence number is the highest so far, or `None` if
+    /// it was accepted before.
+    pub fn accept(&self, sequence: Sequence) -> Option<bool> {
+        let mut window = lock(&self.window);
+        let is_highest = sequence.number() > window.highest();
+        let is_new = window.accept(sequence.number());
+        drop(window);
         self.packets.fetch_add(is_new.into(), Ordering::Relaxed);
-        is_new
+        is_new.then_some(is_highest)
     }
 
     /// Returns the number of accepted packets.
@@ -286,7 +290,7 @@ impl Associations {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::fs;
 
     use super::*;
@@ -295,7 +299,8 @@ mod tests {
     const AGE: Duration = Duration::from_secs(100);
     const OVERLAP: Duration = Duration::from_secs(3);
 
-    fn config(limits: &str, esn: bool) -> PeerConfig {
+    /// Returns the configuration of a peer with these fields of `[limits]`.
+    pub(crate) fn config(limits: &str, esn: bool) -> PeerConfig {
         let folder = tempfile::tempdir().unwrap();
         let at = |name| folder.path().join(name);
         fs::write(at("control.key"), "ab".repeat(32)).unwrap();
@@ -328,7 +333,7 @@ mod tests {
     }
 
     /// Returns parameters of epoch 1, as if the master had restarted before each key.
-    fn association(config: &PeerConfig, generation: u64, spi: u32) -> SaParameters {
+    pub(crate) fn association(config: &PeerConfig, generation: u64, spi: u32) -> SaParameters {
         let keymat = vec![7; config.transform.keymat_bytes()];
         SaParameters { generation, epoch: 1, spi, suite: config.transform.suite(&keymat).unwrap() }
     }
@@ -408,8 +413,8 @@ mod tests {
             let last = admitted(1000).unwrap();
             assert_eq!(last.number(), 1000);
             assert!(admitted(1000).is_some(), "an unverified packet does not move the window");
-            assert!(inbound.accept(last));
-            assert!(!inbound.accept(last), "a copy in the same batch");
+            assert!(inbound.accept(last).is_some());
+            assert!(inbound.accept(last).is_none(), "a copy in the same batch");
             assert!(matches!(inbound.admit(1000, now), Admission::Replayed));
             assert_eq!(inbound.packets(), 1);
         }
@@ -422,7 +427,7 @@ mod tests {
             let now = Instant::now();
             let inbound = InboundSa::new(association(&config, 1, 300), &config, now);
             let Admission::New(highest) = inbound.admit(20_000, now) else { panic!("esn {esn}") };
-            assert!(inbound.accept(highest));
+            assert!(inbound.accept(highest).is_some());
             let left = 20_000 - 8192 + 1;
             assert!(matches!(inbound.admit(left, now), Admission::New(_)), "esn {esn}");
             for old in [left - 1, 1000, 1, 0] {

@@ -245,7 +245,7 @@ impl Hub {
     fn read_mail(&mut self, mail: &Mail, now: Instant) {
         for ((thread, slot), source) in mail.take_moves() {
             if let Some(Peer { keying, .. }) = self.peers.get_mut(slot).and_then(Option::as_mut) {
-                keying.moved(&self.environment, thread, source);
+                keying.moved(&self.environment, thread, source, now);
             }
             self.turn(slot, now);
         }

@@ -212,16 +212,28 @@ impl Keying {
     }
 
     /// Handles a verified packet that a thread received from another address than the known one.
-    pub(crate) fn moved(&mut self, environment: &Environment, thread: usize, source: SocketAddr) {
+    pub(crate) fn moved(
+        &mut self,
+        environment: &Environment,
+        thread: usize,
+        source: SocketAddr,
+        now: Instant,
+    ) {
         if thread == 0 {
-            self.machine.heard_from(source);
-        } else if environment.is_single {
-            // Behind a NAT, the ports of the peer's other threads do not follow from that of the first.
-            if let Some(socket) = environment.sockets.get(thread) {
-                let _ = reconnect(socket, source);
+            self.machine.heard_from(source, now);
+            return;
+        }
+        // Behind a NAT, the ports of the peer's other threads do not follow from that of the first. Only the first can
+        // ask the peer whether it is there.
+        if self.machine.address().is_none_or(|address| address.ip() != source.ip()) {
+            return;
+        }
+        if !environment.is_single {
+            if let Some(strand) = self.tunnel.strands.get(thread) {
+                strand.set_address(source);
             }
-        } else if let Some(strand) = self.tunnel.strands.get(thread) {
-            strand.set_address(source);
+        } else if let Some(socket) = environment.sockets.get(thread) {
+            let _ = reconnect(socket, source);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::config::peers::PeerConfig;
 use crate::config::{Peer, Role};
 use crate::control::message::Refusal;
 use crate::control::version::Versions;
-use crate::control::{Event, Silence};
+use crate::control::{Event, PATIENCE, Silence};
 use crate::problems::Problems;
 
 /// The subject of a problem. Each has at most one current problem.
@@ -261,10 +261,17 @@ impl Log {
     }
 
     fn silence(&self, cause: Silence) -> String {
-        let seconds = seconds(self.dead);
         let peer = &self.peer;
+        if cause == Silence::Unanswered {
+            return format!(
+                "peer dead: {peer} has not answered for {}, but its packets arrive; check that UDP passes in both \
+                 directions, and that nobody withholds packets and sends them on later",
+                seconds(self.dead * PATIENCE)
+            );
+        }
+        let seconds = seconds(self.dead);
         let why = match cause {
-            Silence::Nothing => {
+            Silence::Nothing | Silence::Unanswered => {
                 "no messages arrive; check that it is running and that UDP passes in both directions".into()
             }
             Silence::Forged => {

@@ -18,6 +18,11 @@ impl Window {
         Self { highest: first - 1, seen: vec![false; size] }
     }
 
+    /// Returns the window's right edge: the highest number of a verified packet, or the one before the first.
+    pub fn highest(&self) -> u64 {
+        self.highest
+    }
+
     /// Returns the window's left edge: the lowest number that is not too old, received or not. It is at least 1.
     pub fn lowest(&self) -> u64 {
         self.highest.saturating_sub(self.seen.len() as u64 - 1).max(1)

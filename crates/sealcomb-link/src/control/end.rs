@@ -96,29 +96,36 @@ impl End {
         self.codec.write(&message).len() <= self.max_datagram
     }
 
-    /// Follows the peer to the source of an answer to a challenge, whose counter is this one.
-    pub(super) fn follow_answer(&mut self, source: SocketAddr, count: u64) {
-        self.newest = count;
-        self.move_to(source);
+    /// Records the counter of an authentic message of the peer's current boot. Returns whether it is the highest so
+    /// far: that of a message that was overtaken is not.
+    pub(super) fn note_count(&mut self, count: u64) -> bool {
+        let is_newest = count > self.newest;
+        self.newest = self.newest.max(count);
+        is_newest
     }
 
-    /// Follows the peer to the source of an authentic message of its current boot, unless a later message was
-    /// received: a copy, or a message that was overtaken, moves nothing. Returns whether the peer has moved.
-    pub(super) fn follow_message(&mut self, source: SocketAddr, count: u64) -> bool {
-        if count <= self.newest {
-            return false;
-        }
+    /// Records the counter of an answer to a challenge, as [`Self::note_count`] does. No message from before the answer
+    /// is higher, unless someone who has the control key has forged it.
+    pub(super) fn note_count_of_answer(&mut self, count: u64) -> bool {
+        let is_newest = count > self.newest;
         self.newest = count;
-        self.move_to(source)
+        is_newest
     }
 
-    /// Sets the peer's address. Returns whether it was another one.
-    pub(super) fn move_to(&mut self, address: SocketAddr) -> bool {
-        let is_another = self.address.replace(address) != Some(address);
-        if is_another {
+    /// Sets the peer's address.
+    pub(super) fn move_to(&mut self, address: SocketAddr) {
+        if self.address.replace(address) != Some(address) {
             self.actions.push(Action::Move(address));
         }
-        is_another
+    }
+
+    /// Sets the boot ID of the peer, whose messages are counted from its start. Returns the earlier one.
+    pub(super) fn set_peer(&mut self, boot: Id) -> Option<Id> {
+        let before = self.peer.replace(boot);
+        if before != Some(boot) {
+            self.newest = 0;
+        }
+        before
     }
 
     pub(super) fn send_to_peer(&mut self, say: Say) {

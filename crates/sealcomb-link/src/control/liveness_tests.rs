@@ -55,6 +55,8 @@ enum Edge {
 /// The reference: all signs of life, from which everything else follows.
 struct Reference {
     signs: Vec<Instant>,
+    /// The times of the peer's answers.
+    answers: Vec<Instant>,
     is_met: bool,
     edges: Vec<Edge>,
 }
@@ -64,8 +66,27 @@ impl Reference {
         *self.signs.iter().max().expect("the start counts as a sign")
     }
 
+    fn answered(&self) -> Instant {
+        *self.answers.iter().max().expect("the start counts as an answer")
+    }
+
+    fn owes_answer(&self, at: Instant) -> bool {
+        self.answers.iter().all(|answer| at >= *answer + LIVENESS.dead * 3)
+    }
+
     fn is_dead(&self, now: Instant) -> bool {
-        self.signs.iter().all(|sign| now >= *sign + LIVENESS.dead)
+        self.signs.iter().all(|sign| now >= *sign + LIVENESS.dead) || self.owes_answer(now)
+    }
+
+    fn answer(&mut self, now: Instant) {
+        self.answers.push(now);
+        self.sign(now);
+    }
+
+    fn packet(&mut self, at: Instant) {
+        if self.is_met && !self.owes_answer(at) {
+            self.sign(at);
+        }
     }
 
     fn tick(&mut self, now: Instant) {
@@ -95,6 +116,8 @@ struct Scene {
     count: u64,
     /// The challenges that the end has sent, without repetitions.
     challenges: Vec<Id>,
+    /// When the latest of them was sent first.
+    challenged: Option<Instant>,
     asked: Option<Instant>,
     /// The challenge that the peer answered last.
     accepted: Option<Id>,
@@ -117,20 +140,21 @@ impl Scene {
         };
         let mut end = Control::new(&settings, now);
         end.set_address(ADDRESS, now);
-        // The first challenge.
-        end.actions().for_each(drop);
-        Self {
+        let mut scene = Self {
             now,
             end,
             peer: Codec::new(&Root::new(&CONTROL_KEY), Role::Master),
-            reference: Reference { signs: vec![now], is_met: false, edges: Vec::new() },
+            reference: Reference { signs: vec![now], answers: vec![now], is_met: false, edges: Vec::new() },
             count: 0,
             challenges: Vec::new(),
+            challenged: None,
             asked: None,
             accepted: None,
             answered: None,
             edges: Vec::new(),
-        }
+        };
+        assert!(scene.act(), "the first challenge");
+        scene
     }
 
     /// Executes the end's actions. Returns whether it sent a challenge.
@@ -146,6 +170,7 @@ impl Scene {
                         has_asked = true;
                         if self.challenges.last() != Some(&challenge) {
                             self.challenges.push(challenge);
+                            self.challenged = Some(self.now);
                         }
                     }
                 }
@@ -187,9 +212,11 @@ impl Scene {
             Step::Answer => {
                 if let Some(challenge) = self.challenges.last().copied() {
                     let datagram = self.message(Say::Welcome { challenge, versions: Versions::current() });
-                    if self.accepted != Some(challenge) {
+                    // An answer that is older may have been withheld.
+                    let is_fresh = self.challenged.is_some_and(|at| self.now < at + Duration::from_secs(2));
+                    if self.accepted != Some(challenge) && is_fresh {
                         self.accepted = Some(challenge);
-                        self.reference.sign(self.now);
+                        self.reference.answer(self.now);
                     }
                     self.receive(&datagram);
                     self.answered = Some(datagram);
@@ -221,9 +248,7 @@ impl Scene {
             Step::Traffic(ticks) => {
                 let at = self.now.checked_sub(TICK * *ticks).expect("the machine has run for a while");
                 self.end.heard_traffic(at);
-                if self.reference.is_met {
-                    self.reference.sign(at);
-                }
+                self.reference.packet(at);
                 self.act();
             }
         }
@@ -236,6 +261,7 @@ impl Scene {
         let has_asked = self.act();
         self.reference.tick(self.now);
         let due = self.reference.heard() + LIVENESS.interval;
+        let due = due.min(self.reference.answered() + LIVENESS.dead);
         assert!(!has_asked || self.now >= due || !self.reference.is_met, "asks an audible peer");
         let is_late = self.asked.is_none_or(|asked| self.now > asked.max(due) + MAX_WAIT + TICK);
         assert!(!is_late, "does not ask a silent peer");
@@ -252,8 +278,8 @@ impl Scene {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// In any order of events, the peer is dead exactly if there was no sign of life within the dead time, and each
-    /// change is reported once.
+    /// In any order of events, the peer is dead exactly if there was no sign of life within the dead time or no answer
+    /// within three of them, and each change is reported once.
     #[test]
     fn the_peer_is_dead_exactly_if_it_was_not_heard_within_the_dead_time(
         steps in prop::collection::vec(step(), 1..60),
@@ -265,17 +291,73 @@ proptest! {
     }
 }
 
-#[test]
-fn a_peer_that_only_sends_packets_is_alive_and_is_not_asked() {
+/// Returns an end whose peer has just answered.
+fn met() -> Scene {
     let mut scene = Scene::new();
     scene.execute(&Step::Pass(1));
     scene.execute(&Step::Answer);
-    let asked = scene.asked;
+    scene
+}
+
+#[test]
+fn a_peer_that_sends_packets_is_asked_once_per_dead_time() {
+    let mut scene = met();
+    let (start, asked) = (scene.now, scene.challenges.len());
     for _ in 0..1000 {
         scene.execute(&Step::Traffic(0));
-        scene.execute(&Step::Pass(5));
+        scene.execute(&Step::Pass(1));
+        scene.execute(&Step::Answer);
     }
-    assert_eq!((scene.edges, scene.asked), (vec![Edge::Met], asked));
+    assert_eq!(scene.edges, [Edge::Met]);
+    let dead_times = (scene.now - start).as_secs() / LIVENESS.dead.as_secs();
+    let asked = scene.challenges.len() - asked;
+    assert!(asked as u64 <= dead_times, "{asked} challenges in {dead_times} dead times");
+}
+
+#[test]
+fn packets_that_were_withheld_do_not_keep_a_dead_peer_alive() {
+    // From each tick to just below the dead time.
+    for ticks in 1..50 {
+        let mut scene = met();
+        let (died, asked) = (scene.now, scene.asked);
+        for _ in 0..1000 / ticks {
+            scene.execute(&Step::Pass(ticks));
+            scene.execute(&Step::Traffic(0));
+            let silence = scene.now - died;
+            let is_dead = scene.end.is_peer_dead(scene.now);
+            assert_eq!(is_dead, silence >= LIVENESS.dead * 3, "{ticks} ticks, {silence:?}");
+        }
+        assert_eq!(scene.edges, [Edge::Met, Edge::Dead], "{ticks} ticks");
+        assert!(scene.asked > asked);
+        assert_eq!(scene.end.presence.cause(), Silence::Unanswered);
+        scene.execute(&Step::Answer);
+        assert_eq!(scene.edges, [Edge::Met, Edge::Dead, Edge::Back]);
+        scene.execute(&Step::Pass(ticks));
+        scene.execute(&Step::Traffic(0));
+        assert!(!scene.end.is_peer_dead(scene.now), "{ticks} ticks");
+    }
+}
+
+#[test]
+fn an_answer_that_was_withheld_is_no_sign_of_life_later() {
+    for ticks in [1, 50, 99, 100, 101, 500] {
+        let mut scene = met();
+        while !scene.act() {
+            scene.now += TICK;
+            scene.end.tick(scene.now);
+        }
+        let (asked, challenge) = (scene.now, *scene.challenges.last().unwrap());
+        let answer = scene.message(Say::Welcome { challenge, versions: Versions::current() });
+        for _ in 0..ticks {
+            scene.now += TICK;
+            scene.end.tick(scene.now);
+        }
+        let is_fresh = scene.now - asked < Duration::from_secs(2);
+        let is_alive = |scene: &Scene| !scene.end.is_peer_dead(scene.now);
+        assert_eq!(is_alive(&scene), scene.now - asked + LIVENESS.interval < LIVENESS.dead);
+        scene.end.receive(&answer, ADDRESS, scene.now);
+        assert_eq!(is_alive(&scene), is_fresh, "{ticks} ticks");
+    }
 }
 
 #[test]

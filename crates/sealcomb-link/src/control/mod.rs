@@ -26,8 +26,8 @@
 //!   sender's boot ID current.
 //! - Associations begin and end only on valid proofs. Unproven state (the peer's boot ID, an offer whose key is being
 //!   fetched, a refusal) is replaced by the next message of its type and never restricts later messages.
-//! - The peer's address is the source of its latest message: of the answer to a challenge, or of a message whose
-//!   counter is higher than those of all earlier ones. Copies have lower ones, so they move nothing.
+//! - The peer is at the address from which it has answered a challenge that was sent there. A message from elsewhere
+//!   whose counter is higher than those of all earlier ones only causes such a challenge.
 //! - A repeated message has no effect: each step is taken once per epoch and pair of nonces.
 
 mod end;
@@ -55,6 +55,7 @@ use crate::config::{Liveness, Role};
 use end::End;
 use master::Master;
 use message::{Refusal, Say, Tag};
+pub(crate) use presence::PATIENCE;
 use presence::Presence;
 pub use presence::Silence;
 use recent::Recent;
@@ -251,14 +252,16 @@ impl Control {
         }
     }
 
-    /// Reports that a packet of the peer from this address was verified and is no replay.
-    pub fn heard_from(&mut self, source: SocketAddr) {
+    /// Reports that a packet of the peer from this address was verified, and that its number is the highest so far. The
+    /// peer is asked there, since someone may have withheld the packet and sent it on.
+    pub fn heard_from(&mut self, source: SocketAddr, now: Instant) {
         if self.end.peer.is_some() {
-            self.end.move_to(source);
+            self.presence.follow(&mut self.end, source, now);
         }
     }
 
-    /// Reports that a packet of the peer was verified at this time, which may lie in the past: a sign of life.
+    /// Reports that a packet of the peer was verified and is no replay, at this time, which may lie in the past: a sign
+    /// of life.
     pub fn heard_traffic(&mut self, at: Instant) {
         self.presence.heard_traffic(&mut self.end, at);
     }
@@ -377,20 +380,28 @@ impl Control {
                 self.end.send_to(source, from, Say::Welcome { challenge, versions: ours });
                 let is_understood = self.end.versions.common(&versions).is_some();
                 self.presence.note_versions(&mut self.end, versions, now);
-                let has_moved = is_peer && self.end.follow_message(source, message.count);
+                let is_newest = is_peer && self.end.note_count(message.count);
                 if is_understood && (!is_peer || self.presence.is_dead(now)) {
                     self.presence.ask(&mut self.end, source, now);
-                } else if has_moved {
+                } else if is_newest {
                     self.presence.follow(&mut self.end, source, now);
                 }
                 true
             }
             Say::Welcome { challenge, versions } => {
-                let is_answer = message.to == self.end.boot && self.presence.is_open(challenge);
+                let is_open = |address| self.presence.is_open(challenge, address, now);
+                let was_asked_there = is_open(source);
+                let is_answer =
+                    message.to == self.end.boot && (was_asked_there || self.end.address.is_some_and(is_open));
                 if is_answer {
                     self.answered(from, versions, now);
                     if self.end.peer == Some(from) {
-                        self.end.follow_answer(source, message.count);
+                        let is_newest = self.end.note_count_of_answer(message.count);
+                        if is_newest && was_asked_there {
+                            self.end.move_to(source);
+                        } else {
+                            self.presence.follow(&mut self.end, source, now);
+                        }
                     }
                 }
                 is_answer
@@ -398,7 +409,7 @@ impl Control {
             say => {
                 let is_ours = message.to == self.end.boot && is_peer;
                 if is_ours {
-                    if self.end.follow_message(source, message.count) {
+                    if self.end.note_count(message.count) {
                         self.presence.follow(&mut self.end, source, now);
                     }
                     self.follow(say, now);

@@ -1,7 +1,7 @@
-//! Tests of the peer's address against a reference: it is the source of the peer's latest message at its first
-//! arrival.
+//! Tests of the peer's address against a reference: it is the source of the peer's latest answer to a challenge that
+//! was sent there.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
 
@@ -23,11 +23,13 @@ enum Step {
     Hello,
     /// The peer sends another message.
     Worn,
-    /// The peer answers the latest challenge.
-    Welcome,
+    /// The peer answers one of the challenges that were sent to any address.
+    Welcome(prop::sample::Index),
     /// The network delivers one of the messages that the peer has sent, for the first time or again, from this
     /// address.
     Deliver(prop::sample::Index, u8),
+    /// The network delivers one of the peer's answers from the address to which its challenge was sent.
+    Return(prop::sample::Index),
     /// A message authenticated with another key arrives from this address.
     Forgery(u8),
     /// A packet of the peer from this address was verified.
@@ -40,7 +42,8 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         1 => Just(Step::Hello),
         1 => Just(Step::Worn),
-        1 => Just(Step::Welcome),
+        2 => any::<prop::sample::Index>().prop_map(Step::Welcome),
+        2 => any::<prop::sample::Index>().prop_map(Step::Return),
         4 => (any::<prop::sample::Index>(), 10_u8..16).prop_map(|(index, from)| Step::Deliver(index, from)),
         1 => (10_u8..16).prop_map(Step::Forgery),
         1 => (10_u8..16).prop_map(Step::Packet),
@@ -53,9 +56,11 @@ struct Scene {
     end: Control,
     peer: Codec,
     sent: Vec<Message>,
-    challenge: Option<Id>,
-    /// The challenge whose answer arrived last.
-    answered: Option<Id>,
+    /// The challenges, in order, and the address that each was sent to.
+    challenges: Vec<Id>,
+    asked: HashMap<Id, SocketAddr>,
+    /// The challenges that were sent since the last answer.
+    open: HashSet<Id>,
     /// The counters of the messages that have arrived.
     arrived: HashSet<u64>,
     /// The highest counter that has arrived since the peer is known.
@@ -83,8 +88,9 @@ impl Scene {
             end: Control::new(&settings, now),
             peer: Codec::new(&Root::new(&CONTROL_KEY), Role::Slave),
             sent: Vec::new(),
-            challenge: None,
-            answered: None,
+            challenges: Vec::new(),
+            asked: HashMap::new(),
+            open: HashSet::new(),
             arrived: HashSet::new(),
             newest: 0,
             is_met: false,
@@ -101,24 +107,30 @@ impl Scene {
         match step {
             Step::Hello => self.send(Say::Hello { challenge: Id([1; 16]), versions: Versions::current() }),
             Step::Worn => self.send(Say::SoftLimit { epoch: 1 }),
-            Step::Welcome => {
-                if let Some(challenge) = self.challenge {
-                    self.send(Say::Welcome { challenge, versions: Versions::current() });
+            Step::Welcome(index) => {
+                if !self.challenges.is_empty() {
+                    self.answer(self.challenges[index.index(self.challenges.len())]);
                 }
             }
-            Step::Deliver(index, from) => self.deliver(*index, address(*from)),
+            Step::Deliver(index, from) => {
+                if !self.sent.is_empty() {
+                    self.deliver(index.index(self.sent.len()), address(*from));
+                }
+            }
+            Step::Return(index) => {
+                let answers: Vec<(usize, SocketAddr)> = self.answers().collect();
+                if !answers.is_empty() {
+                    let (which, from) = answers[index.index(answers.len())];
+                    self.deliver(which, from);
+                }
+            }
             Step::Forgery(from) => {
                 let stranger = Codec::new(&Root::new(&[6; 32]), Role::Slave);
                 let say = Say::Hello { challenge: Id::default(), versions: Versions::current() };
                 let message = Message { from: PEER, to: Id::default(), count: u64::MAX, say };
                 self.end.receive(&stranger.write(&message), address(*from), self.now);
             }
-            Step::Packet(from) => {
-                self.end.heard_from(address(*from));
-                if self.is_met {
-                    self.expected = Some(address(*from));
-                }
-            }
+            Step::Packet(from) => self.end.heard_from(address(*from), self.now),
             Step::Pass(milliseconds) => self.now += Duration::from_millis(*milliseconds),
         }
         self.end.tick(self.now);
@@ -126,27 +138,38 @@ impl Scene {
         assert_eq!(self.end.address(), self.expected, "after {step:?}");
     }
 
-    /// Returns whether a challenge is the end's latest, and was not answered yet.
-    fn is_open(&self, challenge: Id) -> bool {
-        self.challenge == Some(challenge) && self.answered != Some(challenge)
+    fn answer(&mut self, challenge: Id) {
+        self.send(Say::Welcome { challenge, versions: Versions::current() });
     }
 
-    fn deliver(&mut self, index: prop::sample::Index, source: SocketAddr) {
-        if self.sent.is_empty() {
-            return;
-        }
-        let message = &self.sent[index.index(self.sent.len())];
-        let is_answer = matches!(message.say, Say::Welcome { challenge, .. } if self.is_open(challenge));
-        let is_stale_answer = matches!(message.say, Say::Welcome { .. }) && !is_answer;
+    /// Returns the numbers of the peer's answers, each with the address to which the challenge was sent.
+    fn answers(&self) -> impl Iterator<Item = (usize, SocketAddr)> {
+        self.sent.iter().enumerate().filter_map(|(which, message)| match message.say {
+            Say::Welcome { challenge, .. } => Some((which, self.asked[&challenge])),
+            _ => None,
+        })
+    }
+
+    fn deliver(&mut self, which: usize, source: SocketAddr) {
+        let message = &self.sent[which];
         let is_new = self.arrived.insert(message.count);
-        let is_later = is_new && self.is_met && message.count > self.newest && !is_stale_answer;
-        if is_answer {
-            self.answered = self.challenge;
-        }
-        if is_answer || is_later {
-            self.is_met = true;
-            self.newest = message.count;
-            self.expected = Some(source);
+        match message.say {
+            _ if !is_new => {}
+            Say::Welcome { challenge, .. } => {
+                let was_asked_at = self.asked[&challenge];
+                if self.open.contains(&challenge)
+                    && (was_asked_at == source || Some(was_asked_at) == self.expected)
+                {
+                    if was_asked_at == source && message.count > self.newest {
+                        self.expected = Some(source);
+                    }
+                    self.newest = message.count;
+                    self.is_met = true;
+                    self.open.clear();
+                }
+            }
+            _ if self.is_met => self.newest = self.newest.max(message.count),
+            _ => {}
         }
         let datagram = self.peer.write(message);
         self.end.receive(&datagram, source, self.now);
@@ -161,10 +184,12 @@ impl Scene {
         let actions: Vec<Action> = self.end.actions().collect();
         let codec = Codec::new(&Root::new(&CONTROL_KEY), Role::Slave);
         for action in &actions {
-            if let Action::Send(datagram, _) = action
+            if let Action::Send(datagram, to) = action
                 && let Some(Message { say: Say::Hello { challenge, .. }, .. }) = codec.read(datagram)
             {
-                self.challenge = Some(challenge);
+                self.challenges.push(challenge);
+                self.asked.insert(challenge, *to);
+                self.open.insert(challenge);
             }
         }
         actions
@@ -174,10 +199,10 @@ impl Scene {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Messages may be lost, delayed, reordered, copied, and sent on from any address. Forgeries and copies move
-    /// nothing.
+    /// Messages may be lost, delayed, reordered, copied, and sent on from any address. Nothing but an answer moves the
+    /// peer.
     #[test]
-    fn the_peer_is_where_its_latest_message_came_from(steps in prop::collection::vec(step(), 1..80)) {
+    fn the_peer_is_where_it_has_answered(steps in prop::collection::vec(step(), 1..80)) {
         let mut scene = Scene::new();
         for step in steps {
             scene.execute(&step);
@@ -185,22 +210,78 @@ proptest! {
     }
 }
 
+/// Returns an end whose peer has answered from the address of host 1.
+fn met() -> Scene {
+    let mut scene = Scene::new();
+    scene.end.set_address(address(1), scene.now);
+    scene.expected = Some(address(1));
+    scene.act();
+    scene.answer(scene.challenges[0]);
+    scene.deliver(0, address(1));
+    assert!(scene.is_met);
+    scene
+}
+
 #[test]
 fn a_living_peer_is_not_moved_by_a_name_server_and_a_dead_one_is() {
-    let mut scene = Scene::new();
+    let mut scene = met();
     scene.end.set_liveness(Liveness::DEFAULT, scene.now);
-    scene.end.set_address(address(1), scene.now);
-    assert_eq!(scene.end.address(), Some(address(1)));
-    scene.act();
-    let challenge = scene.challenge.expect("a challenge");
-    scene.send(Say::Welcome { challenge, versions: Versions::current() });
-    let welcome = scene.peer.write(&scene.sent[0]);
-    assert!(scene.end.receive(&welcome, address(2), scene.now));
     scene.end.set_address(address(3), scene.now);
-    assert_eq!(scene.end.address(), Some(address(2)), "the answer is more recent than the name server");
+    assert_eq!(scene.end.address(), Some(address(1)), "the answer is more recent than the name server");
     let dead = scene.now + Liveness::DEFAULT.dead;
     scene.end.set_address(address(3), dead);
     assert_eq!(scene.end.address(), Some(address(3)));
+}
+
+#[test]
+fn a_peer_that_has_moved_is_followed_once_it_has_answered_there() {
+    for step in [Step::Hello, Step::Worn, Step::Packet(2)] {
+        let mut scene = met();
+        let asked = scene.challenges.len();
+        scene.execute(&step);
+        if scene.sent.len() > 1 {
+            scene.deliver(1, address(2));
+        }
+        assert_eq!(scene.end.address(), Some(address(1)), "{step:?} may have been withheld");
+        assert_eq!(scene.asked[&scene.challenges[asked]], address(2));
+        scene.answer(scene.challenges[asked]);
+        scene.deliver(scene.sent.len() - 1, address(2));
+        assert_eq!(scene.end.address(), Some(address(2)), "{step:?}");
+    }
+}
+
+/// The mapping of a NAT may change just then.
+#[test]
+fn an_answer_from_elsewhere_is_a_sign_of_life_and_moves_nothing() {
+    let mut scene = met();
+    scene.end.set_liveness(Liveness::DEFAULT, scene.now);
+    scene.now += Liveness::DEFAULT.interval;
+    scene.end.tick(scene.now);
+    scene.act();
+    let asked = scene.challenges.len();
+    scene.answer(scene.challenges[asked - 1]);
+    scene.deliver(1, address(2));
+    assert_eq!((scene.end.address(), scene.end.heard()), (Some(address(1)), Some(scene.now)));
+    assert_eq!(scene.asked[&scene.challenges[asked]], address(2), "but it is asked there");
+}
+
+/// Someone who has the control key can send messages with any counter.
+#[test]
+fn a_forged_counter_keeps_the_peer_from_being_followed_only_until_its_next_answers() {
+    let mut scene = met();
+    let say = Say::SoftLimit { epoch: 1 };
+    let forged = Message { from: PEER, to: scene.end.end.boot, count: u64::MAX, say };
+    scene.end.receive(&scene.peer.write(&forged), address(1), scene.now);
+    for step in 0..2 {
+        let asked = scene.challenges.len();
+        scene.end.presence.ask(&mut scene.end.end, address(2), scene.now);
+        scene.act();
+        scene.answer(scene.challenges[asked]);
+        let answer = scene.peer.write(scene.sent.last().expect("an answer"));
+        scene.end.receive(&answer, address(2), scene.now);
+        scene.act();
+        assert_eq!(scene.end.address() == Some(address(2)), step == 1);
+    }
 }
 
 #[test]
@@ -223,14 +304,7 @@ fn an_end_that_waits_for_its_peer_sends_nothing_until_it_is_asked() {
 #[test]
 fn a_peer_that_has_moved_is_challenged_there_at_once_but_not_by_copies() {
     for kind in [Step::Worn, Step::Hello] {
-        let mut scene = Scene::new();
-        scene.end.set_address(address(1), scene.now);
-        scene.act();
-        let challenge = scene.challenge.expect("a challenge");
-        scene.send(Say::Welcome { challenge, versions: Versions::current() });
-        let welcome = scene.peer.write(&scene.sent[0]);
-        assert!(scene.end.receive(&welcome, address(1), scene.now));
-        scene.act();
+        let mut scene = met();
         let challenged = |scene: &mut Scene, sent: usize, from: u8| {
             let datagram = scene.peer.write(&scene.sent[sent]);
             scene.end.receive(&datagram, address(from), scene.now);

@@ -725,7 +725,7 @@ impl World {
             forgeries.push((0, Say::SoftLimit { epoch }));
         }
         for to in 0..2 {
-            let challenge = self.ends[to].presence.challenge();
+            let challenge = self.ends[to].presence.challenge(address(1 - to));
             forgeries.push((to, Say::Hello { challenge: Id([9; 16]), versions: Versions::current() }));
             forgeries.push((to, Say::Welcome { challenge, versions: Versions::current() }));
             let versions = Versions { oldest: 2, newest: 9, release: String::new() };
@@ -898,7 +898,7 @@ fn a_false_answer_to_a_challenge_leaves_the_keys_in_use() {
         world.ends[0].set_interval(Duration::from_secs(3600), world.now);
         world.run(3000, good_wire);
         let before = world.epochs();
-        let challenge = world.ends[to].presence.challenge();
+        let challenge = world.ends[to].presence.challenge(address(1 - to));
         let say = Say::Welcome { challenge, versions: Versions::current() };
         let datagram = forged(to, Id([6; 16]), world.boots()[to], 1, say);
         // Only the forged message arrives.

@@ -5,8 +5,11 @@
 //! for each packet: find the tunnel and the association by the SPI; check limits and window
 //! open all packets together
 //! for each packet that verifies: advance the window; the inner source must belong to the tunnel
-//! write the inner packets to the device; report tunnels whose packets came from elsewhere
+//! write the inner packets to the device; report tunnels whose latest packets came from elsewhere
 //! ```
+
+#[cfg(test)]
+mod tests;
 
 use std::io::IoSliceMut;
 use std::net::{IpAddr, SocketAddr};
@@ -54,6 +57,14 @@ struct Admitted<'a> {
     ecn: u8,
     /// The source of the datagram if the peer is not known to be there.
     elsewhere: Option<SocketAddr>,
+}
+
+/// A packet that was verified and is no replay.
+struct Opened<'a, 'b> {
+    packet: &'a Admitted<'b>,
+    /// Whether no packet with a higher number of its association was verified before.
+    is_highest: bool,
+    inner_bytes: usize,
 }
 
 /// The tunnel of the latest packet, with a snapshot of its state for the current batch.
@@ -196,17 +207,30 @@ impl<'t> Batch<'t> {
     }
 }
 
+/// Where inner packets go.
+trait Sink {
+    /// Writes the packets, each at [`AT`] in its buffer. Returns whether they were accepted.
+    fn write(&mut self, packets: &mut [Buffer]) -> bool;
+}
+
 /// The device, and what it needs to coalesce packets.
 struct Device<'a> {
     tun: &'a SyncDevice,
     coalescing: &'a mut GROTable,
 }
 
+impl Sink for Device<'_> {
+    fn write(&mut self, packets: &mut [Buffer]) -> bool {
+        // The device does not report how many packets it accepted.
+        self.tun.send_multiple(self.coalescing, packets, AT).is_ok()
+    }
+}
+
 /// Opens packets and delivers those that verify.
 fn deliver(
     admitted: &mut ArrayVec<Admitted<'_>, BATCH>,
     buffers: &mut [Buffer],
-    device: &mut Device<'_>,
+    sink: &mut impl Sink,
     table: &Table,
     shared: &Shared,
     now: Instant,
@@ -218,74 +242,74 @@ fn deliver(
         incoming.push(Incoming::new(&association.suite, *sequence, esp, &mut buffer.as_mut()[AT..]));
     }
     if let Err(error) = open(&mut incoming) {
+        // No packet is marked as verified.
         tracing::error!("opening failed: {error}");
     }
     let verified: ArrayVec<bool, BATCH> = incoming.iter().map(Incoming::is_verified).collect();
     drop(incoming);
 
-    let mut good: ArrayVec<(&Admitted<'_>, usize), BATCH> = ArrayVec::new();
+    let mut good: ArrayVec<Opened<'_, '_>, BATCH> = ArrayVec::new();
     for (i, (packet, is_verified)) in admitted.iter().zip(verified).enumerate() {
         let buffer = &mut buffers[i];
         match unwrap(packet, is_verified, &mut buffer.as_mut()[AT..], table, shared) {
-            Ok(len) => {
-                buffer.set_len(AT + len);
+            Ok(opened) => {
+                buffer.set_len(AT + opened.inner_bytes);
                 buffers.swap(good.len(), i);
-                good.push((packet, len));
+                good.push(opened);
             }
             Err(dropped) => add(dropped, 1),
         }
     }
     if !good.is_empty() {
-        write(&good, buffers, device, shared, now);
+        write(&good, buffers, sink, shared, now);
     }
     drop(good);
     admitted.clear();
 }
 
-/// Writes inner packets to the device. `good` are the packets that contained them, each with the size of the inner
-/// packet, which is at the same place in `buffers`. Reports peers whose packets came from elsewhere.
+/// Writes inner packets to the device. `good` are the packets that contained them; the inner packet is at the same place
+/// in `buffers`. Reports peers whose latest packets came from elsewhere.
 fn write(
-    good: &[(&Admitted<'_>, usize)],
+    good: &[Opened<'_, '_>],
     buffers: &mut [Buffer],
-    device: &mut Device<'_>,
+    sink: &mut impl Sink,
     shared: &Shared,
     now: Instant,
 ) {
-    // The device does not report how many packets it accepted.
-    let is_accepted = device.tun.send_multiple(device.coalescing, &mut buffers[..good.len()], AT).is_ok();
-    for run in good.chunk_by(|(one, _), (next, _)| one.tunnel.slot == next.tunnel.slot) {
-        let (latest, _) = run[run.len() - 1];
-        let Strand { counters, activity, .. } = &latest.tunnel.strands[shared.thread];
+    let is_accepted = sink.write(&mut buffers[..good.len()]);
+    for run in good.chunk_by(|one, next| one.packet.tunnel.slot == next.packet.tunnel.slot) {
+        let tunnel = run[0].packet.tunnel;
+        let Strand { counters, activity, .. } = &tunnel.strands[shared.thread];
         activity.note_received(now);
         if is_accepted {
             add(&counters.in_delivered, run.len());
-            add(&counters.in_delivered_bytes, run.iter().map(|(_, bytes)| bytes).sum());
+            add(&counters.in_delivered_bytes, run.iter().map(|opened| opened.inner_bytes).sum());
         } else {
             add(&counters.in_dropped_undelivered, run.len());
         }
-        if let Some(source) = latest.elsewhere {
-            shared.mail.report_move(shared.thread, latest.tunnel.slot, source);
+        // A packet that was overtaken may have been withheld.
+        let latest = run.iter().rfind(|opened| opened.is_highest);
+        if let Some(source) = latest.and_then(|latest| latest.packet.elsewhere) {
+            shared.mail.report_move(shared.thread, tunnel.slot, source);
         }
     }
 }
 
-/// Checks an opened packet and propagates its ECN field. Returns the size in bytes of the inner packet at the start
-/// of `body`, or the counter of the drop.
-fn unwrap<'t>(
-    packet: &Admitted<'t>,
+/// Checks an opened packet and propagates its ECN field. The inner packet is at the start of `body`. Fails with the
+/// counter of the drop.
+fn unwrap<'a, 't>(
+    packet: &'a Admitted<'t>,
     is_verified: bool,
     body: &mut [u8],
     table: &Table,
     shared: &Shared,
-) -> Result<usize, &'t AtomicU64> {
+) -> Result<Opened<'a, 't>, &'t AtomicU64> {
     let counters = &packet.tunnel.strands[shared.thread].counters;
     if !is_verified {
         return Err(&counters.in_dropped_forged);
     }
     // Not before verification: a forged packet must not move the window (RFC 4303, section 3.4.3).
-    if !packet.association.accept(packet.sequence) {
-        return Err(&counters.in_dropped_replayed);
-    }
+    let is_highest = packet.association.accept(packet.sequence).ok_or(&counters.in_dropped_replayed)?;
     let inner = inner(body).map_err(|why| match why {
         NoInner::Dummy => &counters.in_dropped_dummy,
         NoInner::Malformed => &counters.in_dropped_malformed,
@@ -294,9 +318,9 @@ fn unwrap<'t>(
     if table.only().is_none() && !source(inner).is_some_and(is_allowed) {
         return Err(&counters.in_dropped_other_source);
     }
-    let len = inner.len();
-    decapsulate_ecn(packet.ecn, &mut body[..len]).map_err(|_| &counters.in_dropped_congestion)?;
-    Ok(len)
+    let inner_bytes = inner.len();
+    decapsulate_ecn(packet.ecn, &mut body[..inner_bytes]).map_err(|_| &counters.in_dropped_congestion)?;
+    Ok(Opened { packet, is_highest, inner_bytes })
 }
 
 /// Returns the source address of an inner packet.

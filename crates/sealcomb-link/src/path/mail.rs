@@ -75,7 +75,7 @@ impl Mail {
     }
 
     /// Reports that a packet thread verified a packet of this peer from another address than the known one, and that
-    /// it is no replay.
+    /// its number is the highest so far.
     pub fn report_move(&self, thread: usize, peer: usize, source: SocketAddr) {
         self.lock().moved.insert((thread, peer), source);
         self.wake.notify_one();
