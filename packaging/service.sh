@@ -75,7 +75,6 @@ write_ends() {
     sed -e 's/master/slave/' -e 's/127\.0\.0\.1:4500/127.0.0.9:4500/' -e 's/127\.0\.0\.2:4500/127.0.0.1:4500/' \
         -e 's/127\.0\.0\.9/127.0.0.2/' -e "s,$KEYS,$KEYS.other," -e 's/9469/9470/' -e 's/seal0/seal1/' -e 's/^addresses.*//' \
         -e '/^\(dns\|search\) /d' /etc/sealcomb/link.toml >/etc/sealcomb/other.toml
-    chown sealcomb /etc/sealcomb/*.toml
 }
 
 check_start() {

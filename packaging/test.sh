@@ -44,11 +44,12 @@ as_the_unit() {
 
 # Starts a link with the example's configuration, on addresses of this machine.
 check_link() {
-    [[ $(stat -c '%U %a' /etc/sealcomb) == "sealcomb 700" ]] || fail "/etc/sealcomb: $(stat -c '%U %a' /etc/sealcomb)"
+    local owner
+    owner=$(stat -c '%U %G %a' /etc/sealcomb)
+    [[ $owner == "root sealcomb 750" ]] || fail "/etc/sealcomb: $owner"
     sealcomb-link keygen --user sealcomb /etc/sealcomb/control.key /etc/sealcomb/link.key
     sed 's/192\.0\.2\./127.0.0./' /usr/share/doc/sealcomb-link/examples/link.toml >/etc/sealcomb/link.toml
-    chown sealcomb /etc/sealcomb/link.toml
-    sealcomb-link check /etc/sealcomb/link.toml
+    sealcomb-link check --strict /etc/sealcomb/link.toml
     as_the_unit sealcomb-link run /etc/sealcomb/link.toml 2>/tmp/link.log &
     local link=$! tries
     for tries in {1..100}; do
@@ -78,7 +79,6 @@ ca = "ca.pem"
 cert = "alice.pem"
 key = "alice.key.pem"
 TOML
-    chown sealcomb "$config"
     sealcomb-link check --strict "$config"
     (as_the_unit sealcomb-link check --strict "$config") || fail "the unit's user cannot read the certificates"
 }

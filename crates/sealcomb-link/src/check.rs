@@ -24,7 +24,12 @@ pub(crate) struct Options {
 /// Prints the findings about a configuration. Returns status 2 if there are errors, and status 1 if the key
 /// source does not answer or cannot serve this end.
 pub(crate) fn check(config: &Config, path: &Path, options: Options) -> Result<ExitCode> {
-    let Findings { mut errors, mut warnings } = Findings::of(config, path);
+    let Findings { mut errors, mut warnings, mut commands } = Findings::of(config, path);
+    // A service may run the link as another user than root, but this process asks the key source.
+    if options.online {
+        errors.append(&mut commands);
+    }
+    warnings.append(&mut commands);
     if options.strict {
         errors.append(&mut warnings);
     }

@@ -9,15 +9,16 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ctutils::CtEq;
-use nix::unistd::{Group, User};
+use nix::unistd::{Group, User, getuid};
 use sealcomb::Backend;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::GeneralName;
 use x509_parser::pem::Pem;
 
 use crate::config::peers::PeerConfig;
-use crate::config::{Config, Etsi014, Keys, Program, Skip};
+use crate::config::{Config, Etsi014, Keys, Program, Skip, Tun};
 use crate::keys::Source;
+use crate::trust::changeable_by_others;
 
 /// What was found in a configuration.
 #[derive(Default)]
@@ -26,6 +27,8 @@ pub(crate) struct Findings {
     pub errors: Vec<String>,
     /// Conditions under which `run` works, but is insecure or cannot reload.
     pub warnings: Vec<String>,
+    /// Reasons why root must not run the commands and programs of the configuration: others can change them.
+    pub commands: Vec<String>,
 }
 
 impl Findings {
@@ -42,6 +45,9 @@ impl Findings {
         for peer in &config.peers {
             findings.peer(peer, user.as_ref());
         }
+        if getuid().is_root() {
+            findings.commands = commands_of_others(config, path, &[0]);
+        }
         findings
     }
 
@@ -51,7 +57,8 @@ impl Findings {
     /// All errors found, one line each.
     pub(crate) fn none_in(path: &Path) -> Result<Config, Vec<String>> {
         let config = Config::read(path)?;
-        let Self { errors, .. } = Self::of(&config, path);
+        let Self { mut errors, mut commands, .. } = Self::of(&config, path);
+        errors.append(&mut commands);
         if errors.is_empty() { Ok(config) } else { Err(errors) }
     }
 
@@ -204,11 +211,7 @@ impl Findings {
         }
         let Some(user) = user else { return };
         // The interpreter of a script reads it.
-        let is_script = File::open(&config.path).is_ok_and(|mut file| {
-            let mut head = [0; 2];
-            file.read_exact(&mut head).is_ok() && head == *b"#!"
-        });
-        let access = if is_script { 0o5 } else { 0o1 };
+        let access = if is_script(&config.path) { 0o5 } else { 0o1 };
         if let Some(blocked) = blocked_at(&config.path, user, access) {
             self.errors.push(format!(
                 "[keys.command] `program`: the user {} cannot run {shown}; change the owner or mode of {}",
@@ -254,7 +257,62 @@ impl Findings {
     }
 }
 
-/// Returns the folder of this file that the shipped unit hides: by ProtectHome or PrivateTmp.
+/// Returns how other users than these can change the commands and programs that the link runs.
+fn commands_of_others(config: &Config, path: &Path, trusted: &[u32]) -> Vec<String> {
+    let Tun { up, down, .. } = &config.tun;
+    let programs = config.peers.iter().filter_map(|peer| match &peer.keys {
+        Keys::Command(Program { path, arguments, .. }) => {
+            let scripts = arguments.iter().flat_map(|argument| programs_in(argument));
+            Some(std::iter::once(path.clone()).chain(scripts))
+        }
+        _ => None,
+    });
+    let programs = programs.flatten().map(|program| ("[keys.command] `program`", program));
+    let hooks = [("`up` in [tun]", up), ("`down` in [tun]", down)];
+    let hooks = hooks.into_iter().flat_map(|(field, commands)| {
+        let programs = commands.iter().flat_map(|command| programs_in(command));
+        programs.map(move |program| (field, program))
+    });
+    let named: Vec<(&str, PathBuf)> = programs.chain(hooks).collect();
+    if named.is_empty() && up.is_empty() && down.is_empty() {
+        return Vec::new();
+    }
+    let files = std::iter::once(("the configuration", path.to_owned())).chain(named);
+    let mut found: Vec<String> = files
+        .filter_map(|(field, path)| {
+            let how = match changeable_by_others(&path, trusted) {
+                Ok(how) => how?,
+                Err(error) => format!("cannot examine {}: {error}", path.display()),
+            };
+            Some(format!("{field}: root runs no commands that another user can change: {how}"))
+        })
+        .collect();
+    found.dedup();
+    found
+}
+
+/// Returns the programs and scripts that a shell command names by absolute paths.
+fn programs_in(command: &str) -> Vec<PathBuf> {
+    let is_end = |character: char| character.is_whitespace() || "\"'`;&|()<>=$:,{}".contains(character);
+    let words = command.split(is_end).filter(|word| word.starts_with('/')).map(PathBuf::from);
+    let is_run = |path: &PathBuf| {
+        let is_program = |metadata: Metadata| metadata.is_file() && metadata.mode() & 0o111 != 0;
+        fs::metadata(path).is_ok_and(is_program) || is_script(path)
+    };
+    words.filter(is_run).collect()
+}
+
+/// Returns whether a file begins with the name of an interpreter.
+fn is_script(path: &Path) -> bool {
+    // Opening a FIFO would wait for a writer.
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+        && File::open(path).is_ok_and(|mut file| {
+            let mut head = [0; 2];
+            file.read_exact(&mut head).is_ok() && head == *b"#!"
+        })
+}
+
+/// Returns the folder of this file that the shipped unit hides: by `ProtectHome` or `PrivateTmp`.
 fn folder_hidden_by_unit(path: &Path) -> Option<&'static str> {
     // A symbolic link that the unit shows may lead to a file that it hides.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -338,7 +396,11 @@ mod tests {
             "#
             .to_owned(),
         );
+        let is_new = !at("link.toml").exists();
         fs::write(at("link.toml"), &text).unwrap();
+        if is_new {
+            with_mode(folder, "link.toml", 0o644);
+        }
         let config = parse("link.toml", &text, folder.path()).unwrap_or_else(|errors| panic!("{errors:?}"));
         Findings::of(&config, &at("link.toml"))
     }
@@ -378,7 +440,7 @@ mod tests {
             ("link.toml", 0o664, 1),
         ] {
             let folder = folder();
-            fs::write(folder.path().join("link.toml"), "").unwrap();
+            findings(&folder, |text| text);
             with_mode(&folder, name, mode);
             let found = findings(&folder, |text| text);
             assert_eq!(found.warnings.len(), expected, "{name} {mode:o}: {:?}", found.warnings);
@@ -518,7 +580,7 @@ mod tests {
             (0o757, None, Some("users other than its owner can write")),
             (0o4755, None, Some("NoNewPrivileges")),
         ] {
-            let Findings { errors, mut warnings } = found(mode);
+            let Findings { errors, mut warnings, .. } = found(mode);
             // The folder for temporary files may be one of those that the unit hides.
             warnings.retain(|text| !text.contains("the shipped unit hides"));
             let is_one = |lines: &[String], expected: Option<&str>| match expected {
@@ -566,6 +628,116 @@ mod tests {
                 warnings.len() == 1 && warnings[0].contains("the shipped unit hides the files in /tmp"),
                 "{warnings:?}"
             );
+        }
+    }
+
+    #[test]
+    fn commands_that_others_can_change_are_found_only_if_there_are_commands() {
+        let folder = folder();
+        // Root, and the user of this test, to whom the folders belong.
+        let trusted = [0, fs::metadata(folder.path()).unwrap().uid()];
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let script = folder.path().join("script");
+        fs::write(&script, "#!/bin/sh\n").unwrap();
+        let path = script.display();
+        let found = |change: &dyn Fn(String) -> String| {
+            findings(&folder, change);
+            let config = Config::read(&folder.path().join("link.toml")).unwrap();
+            commands_of_others(&config, &folder.path().join("link.toml"), &trusted)
+        };
+        let hook = |field: &str, command: &str| {
+            let line = format!("[tun]\n{field} = [\"{command}\"]\n");
+            move |text: String| text.replace("[tun]\n", &line)
+        };
+        let keys = |program: &str| {
+            let table = format!("[keys.command]\nprogram = [{program}]\n");
+            move |text: String| text.replace("[keys]\n            file = \"link.key\"\n", &table)
+        };
+        type Change<'a> = &'a dyn Fn(String) -> String;
+        let commands: [(&str, Change<'_>, bool); 6] = [
+            ("none", &|text| text, false),
+            ("built-in", &hook("up", "true"), false),
+            ("up", &hook("up", &format!("test -e /dev/null && {path} up; true")), true),
+            ("down", &hook("down", &format!("sh '{path}'>>/dev/null")), true),
+            ("keys", &keys(&format!("\"{path}\"")), true),
+            ("keys by a shell", &keys(&format!("\"/bin/sh\", \"{path}\"")), true),
+        ];
+        for (name, change, has_script) in commands {
+            with_mode(&folder, "script", 0o755);
+            assert_eq!(found(change), [""; 0], "{name}");
+            for mode in [0o775, 0o757] {
+                with_mode(&folder, "script", mode);
+                let lines = found(change);
+                assert_eq!(lines.len(), usize::from(has_script), "{name}: {lines:?}");
+                assert!(
+                    lines.iter().all(|line| line.contains("go-w") && line.contains("script")),
+                    "{lines:?}"
+                );
+            }
+            with_mode(&folder, "script", 0o755);
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+            let lines = found(change);
+            assert_eq!(lines.is_empty(), name == "none", "{name}: {lines:?}");
+            assert!(lines.iter().all(|line| line.contains("root runs no commands")), "{lines:?}");
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    }
+
+    #[test]
+    fn programs_in_shell_commands_are_those_with_absolute_paths() {
+        let folder = folder();
+        let path = |name: &str| folder.path().join(name);
+        for (name, mode, text) in
+            [("program", 0o755, ""), ("script", 0o644, "#!/bin/sh"), ("log", 0o644, "text")]
+        {
+            fs::write(path(name), text).unwrap();
+            with_mode(&folder, name, mode);
+        }
+        let shown = |name: &str| path(name).display().to_string();
+        for command in [
+            "NAME",
+            "NAME -v",
+            "exec NAME;true",
+            "a=$(NAME)",
+            "a|\"NAME\"",
+            "x >/dev/null&&NAME",
+            "sh 'NAME'",
+        ] {
+            for (name, is_program) in
+                [("program", true), ("script", true), ("log", false), ("missing", false)]
+            {
+                let expected: Vec<PathBuf> = is_program.then(|| path(name)).into_iter().collect();
+                assert_eq!(programs_in(&command.replace("NAME", &shown(name))), expected, "{command} {name}");
+            }
+        }
+        assert!(programs_in("true").is_empty());
+        assert!(programs_in(&format!("cat {}", folder.path().display())).is_empty());
+    }
+
+    mod as_root {
+        use super::*;
+
+        #[test]
+        fn the_configuration_of_another_user_is_no_source_of_commands() {
+            if !getuid().is_root() {
+                println!("skipped: only root can give files away");
+                return;
+            }
+            let folder = folder();
+            let up = |text: String| text.replace("[tun]\n", "[tun]\nup = [\"true\"]\n");
+            with_mode(&folder, "control.key", 0o600);
+            assert_eq!(findings(&folder, up).commands, [""; 0]);
+            for name in ["", "link.toml"] {
+                let give =
+                    |owner| std::os::unix::fs::chown(folder.path().join(name), Some(owner), None).unwrap();
+                give(12_345);
+                assert_eq!(findings(&folder, |text| text).commands, [""; 0], "{name}: no commands");
+                let Findings { errors, commands, .. } = findings(&folder, up);
+                assert_eq!((errors.len(), commands.len()), (0, 1), "{commands:?}");
+                assert!(commands[0].contains("belongs to user 12345"), "{commands:?}");
+                Findings::none_in(&folder.path().join("link.toml")).err().expect("it must not be reloaded");
+                give(0);
+            }
         }
     }
 

@@ -31,6 +31,7 @@ mod status_tls;
 mod streams;
 mod supply;
 mod threads;
+mod trust;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -130,7 +131,8 @@ fn execute(command: &Command) -> Result<ExitCode> {
         Command::Run { config: path } => {
             let start = Start::new()?;
             with_config(path, |config| {
-                let Findings { errors, warnings } = Findings::of(config, path);
+                let Findings { mut errors, warnings, mut commands } = Findings::of(config, path);
+                errors.append(&mut commands);
                 if !errors.is_empty() {
                     return Ok(invalid(&errors));
                 }

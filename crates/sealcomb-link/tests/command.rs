@@ -51,6 +51,8 @@ fn configuration(folder: &Path, change: impl Fn(String) -> String) -> PathBuf {
     "#;
     let path = folder.join("link.toml");
     fs::write(&path, change(text.into())).unwrap();
+    // Whatever the umask is.
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     path
 }
 
@@ -107,6 +109,45 @@ fn run_refuses_what_check_refuses() {
     let output = link(&["run", path.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("the same key"));
+}
+
+mod as_root {
+    use super::*;
+
+    /// Otherwise, an attacker who takes over the link's user becomes root at the next start.
+    #[test]
+    fn root_does_not_run_the_commands_of_another_user() {
+        if !nix::unistd::getuid().is_root() {
+            println!("skipped: only root can give files away");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let mark = folder.path().join("mark");
+        let hook = format!("touch {}; exit 1", mark.display());
+        let up = |text: String| text.replace("[tun]\n", &format!("[tun]\nup = [\"{hook}\"]\n"));
+        let keys = |text: String| {
+            let table = format!("[keys.command]\nprogram = [\"/bin/sh\", \"-c\", \"{hook}\"]\n");
+            text.split("[keys]").next().unwrap().to_owned() + &table
+        };
+        let changes: [&dyn Fn(String) -> String; 2] = [&up, &keys];
+        for change in changes {
+            let path = configuration(folder.path(), change);
+            std::os::unix::fs::chown(&path, Some(12_345), None).unwrap();
+            let path = path.to_str().unwrap();
+            for (arguments, status) in [
+                (&["check", path][..], 0),
+                (&["check", "--strict", path], 2),
+                (&["check", "--online", path], 2),
+                (&["run", path], 2),
+            ] {
+                let output = link(arguments);
+                let text = String::from_utf8(output.stderr).unwrap();
+                assert_eq!(output.status.code(), Some(status), "{arguments:?}: {text}");
+                assert!(text.contains("belongs to user 12345; run: chown -h root"), "{text}");
+            }
+            assert!(!mark.exists());
+        }
+    }
 }
 
 #[test]
@@ -204,6 +245,6 @@ fn the_user_and_the_folder_of_the_unit_can_be_created() {
     // Only root can give the folder to its user.
     if output.status.success() {
         let mode = fs::metadata(folder.path().join("etc/sealcomb")).unwrap().permissions().mode();
-        assert_eq!(mode & 0o7777, 0o700);
+        assert_eq!(mode & 0o7777, 0o750);
     }
 }
