@@ -281,6 +281,13 @@ impl Associations {
         }
     }
 
+    /// Ends all associations at once, and drops their keys.
+    pub fn end_all(&self) {
+        *self.sending.write().unwrap_or_else(PoisonError::into_inner) = None;
+        self.change(HashMap::clear);
+        lock(&self.retiring).clear();
+    }
+
     fn change(&self, change: impl FnOnce(&mut Receiving)) {
         let mut receiving = self.receiving.write().unwrap_or_else(PoisonError::into_inner);
         let mut changed = Receiving::clone(&receiving);

@@ -25,6 +25,7 @@ use crate::config::Config;
 use crate::config::peers::{MAX_PEERS, PeerConfig};
 use crate::control::message::{Id, sender};
 use crate::findings::Findings;
+use crate::generation::Generation;
 use crate::keying::{Environment, Keying, PeerNews};
 use crate::keys::Source;
 use crate::log::Lines;
@@ -68,6 +69,7 @@ pub(crate) struct Hub {
     trials_there: usize,
     log: Lines,
     news: mpsc::Sender<PeerNews>,
+    generation: Generation,
 }
 
 /// A peer, with the boot IDs of its authentic messages.
@@ -92,6 +94,7 @@ impl Hub {
         environment: Environment,
         tunnels: Arc<Tunnels>,
         status: Arc<StatusState>,
+        generation: Generation,
     ) -> (Self, mpsc::Receiver<PeerNews>) {
         let (news, receiver) = mpsc::channel(64);
         let hub = Self {
@@ -108,6 +111,7 @@ impl Hub {
             trials_there: TRIALS,
             log: Lines::new(String::new()),
             news,
+            generation,
         };
         (hub, receiver)
     }
@@ -153,6 +157,7 @@ impl Hub {
                 self.trials = TRIALS.max(2 * self.peers.len());
                 self.trials_there = self.trials;
                 self.read_mail_of_strangers(&mail, now);
+                self.check_generation(now);
                 self.check_clocks(&mut clocks, now);
                 self.give_turns(now);
             }
@@ -226,6 +231,21 @@ impl Hub {
         for _ in 0..count.min(TURNS) {
             self.next = (self.next + 1) % count;
             self.turn(self.next, now);
+        }
+    }
+
+    /// Begins again with all peers, under new keys, if this process has become a copy of an earlier state, which may have
+    /// gone on to use the same keys and sequence numbers.
+    fn check_generation(&mut self, now: Instant) {
+        if !self.generation.has_changed() {
+            return;
+        }
+        tracing::warn!(
+            "restored: this machine or process continues from a snapshot; nothing is sent to a peer before it has \
+             agreed on a new key"
+        );
+        for peer in self.peers.iter_mut().flatten() {
+            peer.keying.begin_again(&self.environment, now);
         }
     }
 
@@ -482,6 +502,7 @@ mod tests {
     use zeroize::Zeroizing;
 
     use super::*;
+    use crate::associations::tests::association;
     use crate::config::Role;
     use crate::control::message::{Codec, Message, Say};
     use crate::control::version::Versions;
@@ -555,7 +576,8 @@ mod tests {
             };
             let status = Arc::new(StatusState::new(1400, Instant::now(), Vec::new()));
             let threads = Threads::new(Arc::default());
-            let (mut hub, news) = Hub::new(config, path, environment, Arc::default(), status);
+            let (mut hub, news) =
+                Hub::new(config, path, environment, Arc::default(), status, Generation::from_files([]));
             hub.start(sources, &threads);
             Self { hub, threads, folder, _news: news }
         }
@@ -652,6 +674,42 @@ mod tests {
         // The result of a lookup that began before.
         fail(&mut fixture);
         assert!(!is_problem(&mut fixture));
+    }
+
+    #[tokio::test]
+    async fn a_restored_snapshot_sends_and_receives_nothing_under_its_keys() {
+        let mut fixture = Fixture::start();
+        let id = fixture.folder.path().join("id");
+        fs::write(&id, "one").unwrap();
+        fixture.hub.generation = Generation::from_files([id.as_path()]);
+        let now = Instant::now();
+        for slot in 0..2 {
+            fixture.answer(slot);
+            let Keying { tunnel, config, .. } = fixture.hub.keying(slot).unwrap();
+            let key = |generation| association(config, generation, 300 + generation as u32);
+            for generation in 1..3 {
+                tunnel.associations.receive(key(generation), config, now);
+            }
+            tunnel.associations.send_under(key(2), config, now);
+            tunnel.associations.retire(2, now);
+        }
+        let state = |fixture: &mut Fixture, slot: usize| {
+            let Keying { tunnel, machine, .. } = fixture.hub.keying(slot).unwrap();
+            let associations = &tunnel.associations;
+            (associations.sending().is_some(), associations.receiving().len(), machine.heard().is_some())
+        };
+        let lines = logged(|| fixture.hub.check_generation(now));
+        assert_eq!((lines.as_str(), state(&mut fixture, 0)), ("", (true, 2, true)));
+        fs::write(&id, "two").unwrap();
+        let lines = logged(|| fixture.hub.check_generation(now));
+        assert!(lines.contains("continues from a snapshot"), "{lines}");
+        for slot in 0..2 {
+            assert_eq!(state(&mut fixture, slot), (false, 0, false));
+            assert_eq!(fixture.hub.keying(slot).unwrap().machine.address(), Some(address(slot)));
+        }
+        assert_eq!(logged(|| fixture.hub.check_generation(now)), "");
+        fixture.answer(0);
+        assert!(state(&mut fixture, 0).2, "a new beginning");
     }
 
     #[tokio::test]

@@ -128,6 +128,32 @@ fn forward<T: Send + 'static>(
     sender
 }
 
+/// Returns the state of a peer that is not connected.
+fn machine(
+    config: &PeerConfig,
+    is_single_use: bool,
+    environment: &Environment,
+    slot: usize,
+    now: Instant,
+) -> Control {
+    let settings = Settings {
+        role: config.role,
+        transform: config.transform,
+        extended: config.extended,
+        single_use: is_single_use,
+        control_key: &config.control_key,
+        every: config.rekey.age,
+        liveness: config.liveness,
+        slot: (!environment.is_single).then_some(slot as u32),
+    };
+    let mut machine = Control::new(&settings, now);
+    machine.set_max_datagram(environment.max_datagram);
+    if let Some(address) = config.address.address() {
+        machine.set_address(address, now);
+    }
+    machine
+}
+
 impl Tasks {
     fn start(
         config: &PeerConfig,
@@ -167,23 +193,7 @@ impl Keying {
         tunnel: Arc<Tunnel>,
     ) -> Self {
         let (now, is_single_use) = (Instant::now(), source.is_single_use());
-        let mut machine = Control::new(
-            &Settings {
-                role: config.role,
-                transform: config.transform,
-                extended: config.extended,
-                single_use: is_single_use,
-                control_key: &config.control_key,
-                every: config.rekey.age,
-                liveness: config.liveness,
-                slot: (!environment.is_single).then_some(tunnel.slot as u32),
-            },
-            now,
-        );
-        machine.set_max_datagram(environment.max_datagram);
-        if let Some(address) = config.address.address() {
-            machine.set_address(address, now);
-        }
+        let machine = machine(&config, is_single_use, environment, tunnel.slot, now);
         let tasks = Tasks::start(&config, source, (tunnel.slot, serial), environment.is_v4, news, threads);
         Self {
             log: Log::new(&config),
@@ -199,6 +209,16 @@ impl Keying {
             is_connected: false,
             started: now,
             had_key: false,
+        }
+    }
+
+    /// Ends all associations and begins the exchange with the peer again, as after a restart.
+    pub(crate) fn begin_again(&mut self, environment: &Environment, now: Instant) {
+        self.tunnel.associations.end_all();
+        let known = self.machine.address();
+        self.machine = machine(&self.config, self.is_single_use, environment, self.tunnel.slot, now);
+        if let Some(address) = known {
+            self.machine.set_address(address, now);
         }
     }
 

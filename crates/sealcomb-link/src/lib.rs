@@ -14,6 +14,7 @@ pub mod counters;
 pub mod derive;
 mod dns;
 mod findings;
+mod generation;
 mod hooks;
 mod hub;
 mod keygen;

@@ -16,6 +16,7 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 use crate::config::{Config, max_datagram};
 use crate::counters::Counters;
 use crate::dns::NameServers;
+use crate::generation::Generation;
 use crate::hooks::{self, Down};
 use crate::hub::Hub;
 use crate::keying::{Environment, with_port_offset};
@@ -100,6 +101,7 @@ pub(crate) fn run(start: Start, config: &Config, path: &Path, warnings: &[String
     // Dropped last, when the link has ended.
     let _down = Down::prepare(&config.tun)?;
     hooks::run_up(&config.tun)?;
+    let generation = Generation::current();
     if let Some(user) = &config.user {
         privileges::drop_to(user)?;
     }
@@ -111,7 +113,7 @@ pub(crate) fn run(start: Start, config: &Config, path: &Path, warnings: &[String
     let status = Arc::new(StatusState::new(config.inner_mtu(), started, counters.clone()));
     let mail = environment.mail.clone();
     let (mut hub, news) =
-        Hub::new(config.clone(), path.to_owned(), environment, tunnels.clone(), status.clone());
+        Hub::new(config.clone(), path.to_owned(), environment, tunnels.clone(), status.clone(), generation);
     {
         let _entered = runtime.enter();
         hub.start(sources, &threads);
