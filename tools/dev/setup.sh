@@ -47,7 +47,7 @@ prerequisite valgrind valgrind "has_all valgrind"
 prerequisite bochs "bochs bochs-term" "has_all bochs"
 prerequisite tshark tshark "has_all tshark"
 prerequisite chromium "chromium fonts-dejavu-core" "has_all chromium"
-prerequisite namespaces "curl faketime iproute2 iputils-ping procps" has_namespaces
+prerequisite namespaces "curl faketime iproute2 iputils-ping nftables procps" has_namespaces
 prerequisite arm "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static" \
     "has_all aarch64-linux-gnu-gcc qemu-aarch64-static"
 prerequisite arm-rust "" "has_target $ARM_TARGET"
