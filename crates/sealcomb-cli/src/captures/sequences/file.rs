@@ -1,7 +1,7 @@
 //! State files: JSON that maps fingerprints of keys to the last number used under each.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
@@ -66,16 +66,50 @@ pub(super) fn read_one(path: &Path, key: Fingerprint) -> Result<Option<u64>> {
     }
 }
 
+/// What makes changes of files last. The order of the calls decides what a crash of the machine leaves.
+pub(super) trait Disk {
+    /// Flushes a file's content to disk.
+    fn sync_file(&self, file: &File) -> io::Result<()>;
+    /// Gives a file its name, in place of another one that has it.
+    fn rename(&self, file: NamedTempFile, path: &Path) -> io::Result<()>;
+    /// Flushes a directory's entries to disk.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+}
+
+/// The disk of this machine.
+pub(super) struct System;
+
+impl Disk for System {
+    fn sync_file(&self, file: &File) -> io::Result<()> {
+        file.sync_all()
+    }
+
+    fn rename(&self, file: NamedTempFile, path: &Path) -> io::Result<()> {
+        file.persist(path)?;
+        Ok(())
+    }
+
+    /// Other systems than Unix cannot open directories as files.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    }
+}
+
 /// Replaces the state file of one key. Its content is on disk when this returns; its directory entry is on disk only
-/// after [`sync_folder`].
-pub(super) fn replace(path: &Path, folder: &Path, key: Fingerprint, number: u64) -> io::Result<()> {
+/// after [`Disk::sync_folder`].
+pub(super) fn replace(
+    disk: &impl Disk,
+    path: &Path,
+    folder: &Path,
+    key: Fingerprint,
+    number: u64,
+) -> io::Result<()> {
     let contents = Contents { about: ABOUT.into(), last: BTreeMap::from([(hex::encode(key.0), number)]) };
     let text = serde_json::to_string_pretty(&contents)? + "\n";
     let mut file = NamedTempFile::with_prefix_in(".sealcomb-", folder)?;
     file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+    disk.sync_file(file.as_file())?;
+    disk.rename(file, path)
 }
 
 /// Returns the reason why another user can change a file or directory; `None` if no other user can.
@@ -92,16 +126,4 @@ pub(super) fn distrust(metadata: &Metadata) -> Option<String> {
 #[cfg(not(unix))]
 pub(super) fn distrust(_: &Metadata) -> Option<String> {
     None
-}
-
-/// Flushes a directory's entries to disk.
-#[cfg(unix)]
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
-    fs::File::open(folder)?.sync_all()
-}
-
-#[cfg(not(unix))]
-#[allow(clippy::unnecessary_wraps, reason = "it can fail on Unix")]
-pub(super) fn sync_folder(_: &Path) -> io::Result<()> {
-    Ok(())
 }

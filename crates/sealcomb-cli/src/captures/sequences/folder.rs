@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use sealcomb_numbers::Fingerprint;
 
+use super::file::{Disk, System};
 use super::{REPAIR, REPLACE, file, not_read, not_stored};
 
 /// Returns the user's state directories: `sealcomb` in `$XDG_STATE_HOME`, if that is set, and in `~/.local/state`. A
@@ -51,7 +52,7 @@ impl Folder {
         if path.is_symlink() && !path.exists() {
             return Err(refused(path, &"dangling symbolic link"));
         }
-        create(path).map_err(fault)?;
+        create(&System, path).map_err(fault)?;
         let path = path.canonicalize().map_err(fault)?;
         let metadata = fs::metadata(&path).map_err(|error| refused(&path, &error.kind()))?;
         if !metadata.is_dir() {
@@ -109,6 +110,10 @@ impl Folder {
 
     /// Replaces the files of keys. They are on disk when this returns.
     pub(super) fn write(&mut self, numbers: &BTreeMap<Fingerprint, u64>) -> Result<()> {
+        self.write_to(&System, numbers)
+    }
+
+    fn write_to(&mut self, disk: &impl Disk, numbers: &BTreeMap<Fingerprint, u64>) -> Result<()> {
         for (key, number) in numbers {
             let path = self.file(*key);
             // Detects concurrent runs on file systems without working locks, such as some network file systems.
@@ -119,11 +124,11 @@ impl Folder {
                     path.display()
                 );
             }
-            file::replace(&path, &self.path, *key, *number)
+            file::replace(disk, &path, &self.path, *key, *number)
                 .map_err(|error| self.not_stored(&path, &error))?;
             self.last.insert(*key, *number);
         }
-        file::sync_folder(&self.path).map_err(|error| self.not_stored(&self.path, &error))
+        disk.sync_folder(&self.path).map_err(|error| self.not_stored(&self.path, &error))
     }
 
     fn file(&self, key: Fingerprint) -> PathBuf {
@@ -143,7 +148,7 @@ fn is_missing(path: &Path) -> bool {
 /// Returns whether the directory does not exist, and this user may not create it. Creates it if possible. As with
 /// [`Folder::is_writable`], another reason is an error.
 pub(super) fn is_impossible(path: &Path) -> Result<bool> {
-    match create(path) {
+    match create(&System, path) {
         Err(error) if is_missing(path) && is_lasting(&error) => Ok(true),
         Err(error) if is_missing(path) => Err(not_stored(path, &error.kind(), REPAIR)),
         _ => Ok(false),
@@ -163,12 +168,12 @@ fn is_lasting(error: &io::Error) -> bool {
 }
 
 /// Creates a directory and its parents. They are on disk when this returns.
-fn create(path: &Path) -> io::Result<()> {
+fn create(disk: &impl Disk, path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    create(parent)?;
+    create(disk, parent)?;
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -177,7 +182,7 @@ fn create(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
         created => created?,
     }
-    file::sync_folder(parent)
+    disk.sync_folder(parent)
 }
 
 /// Locks keys in directories, always in the same order to prevent deadlocks. Locks are separate files: a key's file
@@ -240,4 +245,87 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_same(_: &Metadata, _: &Metadata) -> bool {
     false
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::cell::RefCell;
+    use std::collections::{HashMap, HashSet};
+    use std::os::unix::fs::{FileExt, MetadataExt};
+
+    use tempfile::NamedTempFile;
+
+    use super::*;
+
+    /// A disk that keeps only what was flushed.
+    #[derive(Default)]
+    struct Fragile {
+        /// The contents that were flushed, by inode.
+        contents: RefCell<HashMap<u64, Vec<u8>>>,
+        /// The directories whose entries have changed since they were flushed.
+        changed: RefCell<HashSet<PathBuf>>,
+        renames: RefCell<usize>,
+    }
+
+    fn contents(file: &File) -> (u64, Vec<u8>) {
+        let metadata = file.metadata().unwrap();
+        let mut bytes = vec![0; metadata.len() as usize];
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        (metadata.ino(), bytes)
+    }
+
+    impl Disk for Fragile {
+        fn sync_file(&self, file: &File) -> io::Result<()> {
+            self.contents.borrow_mut().extend([contents(file)]);
+            Ok(())
+        }
+
+        fn rename(&self, file: NamedTempFile, path: &Path) -> io::Result<()> {
+            let (inode, bytes) = contents(file.as_file());
+            assert_eq!(self.contents.borrow().get(&inode), Some(&bytes), "a crash leaves an empty file");
+            self.changed.borrow_mut().insert(path.parent().unwrap().to_owned());
+            *self.renames.borrow_mut() += 1;
+            System.rename(file, path)
+        }
+
+        fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+            self.changed.borrow_mut().remove(folder);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn numbers_are_on_disk_before_they_are_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut folder = Folder::prepare(&folder.path().join("state"), true).unwrap();
+        let disk = Fragile::default();
+        for round in 1..4 {
+            let numbers = (0..3).map(|key| (Fingerprint([key; 16]), round * 100)).collect();
+            folder.write_to(&disk, &numbers).unwrap();
+            assert_eq!(*disk.renames.borrow() as u64, 3 * round);
+            assert!(disk.changed.borrow().is_empty(), "a crash restores the earlier files");
+        }
+    }
+
+    #[test]
+    fn a_directory_that_was_created_is_on_disk() {
+        struct Synced(RefCell<Vec<PathBuf>>);
+        impl Disk for Synced {
+            fn sync_file(&self, _: &File) -> io::Result<()> {
+                panic!("there is no file")
+            }
+            fn rename(&self, _: NamedTempFile, _: &Path) -> io::Result<()> {
+                panic!("there is no file")
+            }
+            fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+                self.0.borrow_mut().push(folder.to_owned());
+                Ok(())
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Synced(RefCell::default());
+        create(&disk, &folder.path().join("a/b/c")).unwrap();
+        let parents = [folder.path().to_owned(), folder.path().join("a"), folder.path().join("a/b")];
+        assert_eq!(disk.0.into_inner(), parents);
+    }
 }
