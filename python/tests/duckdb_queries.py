@@ -87,10 +87,13 @@ WINDOWS += [
     "SELECT id, {ssn}, row_number() OVER (PARTITION BY {ssn} ORDER BY id) AS r FROM {people} QUALIFY r = 1",
     "SELECT id FROM {people} QUALIFY rank() OVER (ORDER BY {num}) <= 5",
     "SELECT id FROM {people} WHERE {num} > 0 QUALIFY max({num}) OVER (PARTITION BY city) = {num}",
-    "SELECT city, max({num}) FROM {people} GROUP BY city QUALIFY row_number() OVER (ORDER BY max({num}), city) < 3",
+    "SELECT city, max({num}) FROM {people} GROUP BY city QUALIFY row_number() OVER (ORDER BY"
+    " max({num}), city) < 3",
     "SELECT id, ntile(4) OVER w, cume_dist() OVER w FROM {people} WINDOW w AS (ORDER BY {num}, id)",
-    "SELECT id, lead({ssn}, 2, 'none') OVER (ORDER BY id), nth_value({num}, 3) OVER (ORDER BY id) FROM {people}",
-    "SELECT id, count(*) OVER (ORDER BY {day} RANGE BETWEEN INTERVAL 2 DAY PRECEDING AND CURRENT ROW) FROM {people}",
+    "SELECT id, lead({ssn}, 2, 'none') OVER (ORDER BY id), nth_value({num}, 3) OVER (ORDER BY id)"
+    " FROM {people}",
+    "SELECT id, count(*) OVER (ORDER BY {day} RANGE BETWEEN INTERVAL 2 DAY PRECEDING AND CURRENT"
+    " ROW) FROM {people}",
     "SELECT id, sum({num}) FILTER ({num} > 5) OVER (PARTITION BY city ORDER BY id) FROM {people}",
     "SELECT id, count(DISTINCT {ssn}) OVER (PARTITION BY city) FROM {people}",
     "SELECT id, fill({num}) OVER (ORDER BY id) IS NULL FROM {people}",
@@ -110,7 +113,8 @@ JOINS = [
 ]
 JOINS += [
     "SELECT p.id, c.claim, {c.num} FROM {people} AS p ASOF JOIN {claims} AS c ON p.id >= c.claim",
-    "SELECT p.id, a.n FROM {people} AS p ASOF JOIN (SELECT claim, max({num}) AS n FROM {claims} GROUP BY claim) AS a"
+    "SELECT p.id, a.n FROM {people} AS p ASOF JOIN (SELECT claim, max({num}) AS n FROM {claims}"
+    " GROUP BY claim) AS a"
     " ON {p.num} >= a.claim",
     "SELECT p.id, a.c FROM {people} AS p ASOF LEFT JOIN (SELECT {num} AS n, max(claim) AS c FROM {claims}"
     " GROUP BY ALL) AS a ON {p.num} >= a.n",
@@ -122,16 +126,19 @@ JOINS += [
     "SELECT p.id, c.claim FROM {people} AS p JOIN {claims} AS c ON {p.ssn} IS NOT DISTINCT FROM {c.ssn}",
     "SELECT id, claim, {ssn=ssn} FROM {people} JOIN {claims} USING (ssn) WHERE {people}.num = {claims}.num",
     "SELECT p.id, t.x FROM {people} AS p, (SELECT unnest([{p.num}, {p.num} + 1]) AS x) AS t",
-    "SELECT p.id, t.x FROM {people} AS p, LATERAL (SELECT {c.num} AS x FROM {claims} AS c WHERE {c.ssn} = {p.ssn}"
+    "SELECT p.id, t.x FROM {people} AS p, LATERAL (SELECT {c.num} AS x FROM {claims} AS c WHERE"
+    " {c.ssn} = {p.ssn}"
     " ORDER BY claim LIMIT 1) AS t",
     "SELECT p.id, t.x FROM {people} AS p JOIN LATERAL (SELECT max({c.num}) - {p.num} AS x FROM {claims} AS c"
     " WHERE c.ssn = p.ssn) AS t ON t.x > 0",
-    "SELECT count(*) FROM {people} AS a, {people} AS b, {claims} AS c WHERE {a.ssn} = {c.ssn} AND {b.num} = {c.num}"
+    "SELECT count(*) FROM {people} AS a, {people} AS b, {claims} AS c WHERE {a.ssn} = {c.ssn} AND"
+    " {b.num} = {c.num}"
     " AND a.id < b.id",
     "SELECT id FROM {people} WHERE ({ssn}, {num}) IN (SELECT {ssn}, {num} FROM {claims})",
     "SELECT id FROM {people} WHERE {num} > ALL (SELECT {num} FROM {claims} WHERE claim % 7 = 3)",
     "SELECT id FROM {people} WHERE {ssn} = ANY (SELECT {ssn} FROM {claims} WHERE kind = 'a')",
-    "SELECT id, ARRAY(SELECT {c.num} FROM {claims} AS c WHERE {c.ssn} = {p.ssn} ORDER BY claim) FROM {people} AS p",
+    "SELECT id, ARRAY(SELECT {c.num} FROM {claims} AS c WHERE {c.ssn} = {p.ssn} ORDER BY claim) FROM"
+    " {people} AS p",
 ]
 
 NESTED = [
@@ -139,7 +146,8 @@ NESTED = [
     "SELECT id, unnest({tags}) FROM {people}",
     "SELECT t, count(*) FROM (SELECT unnest({tags}) AS t FROM {people}) GROUP BY t",
     "SELECT id, len({tags}), {tags}[1], {tags}[-1], list_contains({tags}, 't3') FROM {people}",
-    "SELECT id, list_transform({tags}, lambda x: upper(x)), [x || '!' FOR x IN {tags} IF x > 't2'] FROM {people}",
+    "SELECT id, list_transform({tags}, lambda x: upper(x)), [x || '!' FOR x IN {tags} IF x > 't2']"
+    " FROM {people}",
     "SELECT id, list_aggregate({tags}, 'max'), list_sort({tags}), list_reverse({tags}) FROM {people}",
     "SELECT id, ({addr}).town, struct_extract({addr}, 'zip') FROM {people}",
     "SELECT ({addr}).town AS town, max(({addr}).zip) FROM {people} GROUP BY town",
@@ -155,30 +163,38 @@ NESTED = [
     "SELECT id, t.u FROM {people} AS p, LATERAL (SELECT unnest({p.tags}) AS u) AS t",
     "SELECT id, {addr}::VARCHAR, to_json({tags})::VARCHAR FROM {people}",
     "SELECT list({tags} ORDER BY id), list({addr} ORDER BY id) FROM {people}",
-    "SELECT id, lag({tags}) OVER (ORDER BY id), first_value({addr}) OVER (PARTITION BY city ORDER BY id) FROM {people}",
+    "SELECT id, lag({tags}) OVER (ORDER BY id), first_value({addr}) OVER (PARTITION BY city ORDER BY"
+    " id) FROM {people}",
     "SELECT {tags} FROM {people} UNION SELECT {tags} FROM {people} WHERE {num} > 3",
 ]
 
 SHAPES = [
     "PIVOT (SELECT city, {num} % 3 AS k, {ssn} AS s FROM {people}) ON k IN (0, 1, 2) USING count(s), max(s)",
     "PIVOT (SELECT {ssn} AS s, city FROM {people}) ON city USING count(*) GROUP BY s ORDER BY s",
-    "FROM (SELECT {ssn} AS s, {num} AS n, city FROM {people}) PIVOT (sum(n) FOR city IN ('Oslo', 'Riga') GROUP BY s)",
+    "FROM (SELECT {ssn} AS s, {num} AS n, city FROM {people}) PIVOT (sum(n) FOR city IN ('Oslo',"
+    " 'Riga') GROUP BY s)",
     "UNPIVOT (SELECT id, {ssn} AS a, {note} AS b FROM {people}) ON a, b INTO NAME k VALUE v",
     "FROM (SELECT id, {ssn} AS a, {note} AS b FROM {people}) UNPIVOT INCLUDE NULLS (v FOR k IN (a, b))",
     "FROM (SELECT id, {num} AS a, id + 1 AS b FROM {people}) UNPIVOT (v FOR k IN (a, b))",
     "SUMMARIZE SELECT {ssn} AS s, {num} AS n FROM {people}",
-    "WITH RECURSIVE r AS (SELECT {num} AS n, 0 AS d FROM {people} UNION SELECT n - 1, d + 1 FROM r WHERE n > 0 AND d < 3)"
+    "WITH RECURSIVE r AS (SELECT {num} AS n, 0 AS d FROM {people} UNION SELECT n - 1, d + 1 FROM r"
+    " WHERE n > 0 AND d < 3)"
     " SELECT n, count(*) FROM r GROUP BY n",
     "WITH RECURSIVE r AS (SELECT ssn, num, 0 AS d FROM {people} UNION ALL SELECT ssn, num, d + 1 FROM r"
     " WHERE {num} > 10 AND d < 2) SELECT {ssn}, {num}, d FROM r",
-    "WITH t AS MATERIALIZED (SELECT {ssn} AS s, {num} AS n FROM {people}) SELECT a.s, b.n FROM t a JOIN t b USING (s)",
-    "WITH t AS NOT MATERIALIZED (SELECT ssn, num FROM {people}) SELECT {a.ssn}, {b.num} FROM t a JOIN t b USING (ssn)",
+    "WITH t AS MATERIALIZED (SELECT {ssn} AS s, {num} AS n FROM {people}) SELECT a.s, b.n FROM t a"
+    " JOIN t b USING (s)",
+    "WITH t AS NOT MATERIALIZED (SELECT ssn, num FROM {people}) SELECT {a.ssn}, {b.num} FROM t a"
+    " JOIN t b USING (ssn)",
     "SELECT {ssn} FROM {people} UNION BY NAME SELECT {ssn} FROM {claims}",
-    "SELECT {ssn} AS a, {num} AS b FROM {people} UNION ALL BY NAME SELECT {num} AS b, kind AS a FROM {claims}",
+    "SELECT {ssn} AS a, {num} AS b FROM {people} UNION ALL BY NAME SELECT {num} AS b, kind AS a FROM"
+    " {claims}",
     "SELECT {ssn} FROM {people} EXCEPT ALL SELECT {ssn} FROM {claims}",
     "SELECT {num} FROM {people} INTERSECT ALL SELECT {num} FROM {claims}",
-    "(SELECT {ssn} AS s FROM {people} ORDER BY id LIMIT 3) UNION ALL (SELECT {ssn} FROM {claims} ORDER BY claim LIMIT 2)",
-    "SELECT city, {ssn}, grouping(city, {ssn}), count(*) FROM {people} GROUP BY GROUPING SETS ((city, {ssn}), ({ssn}), ())",
+    "(SELECT {ssn} AS s FROM {people} ORDER BY id LIMIT 3) UNION ALL (SELECT {ssn} FROM {claims}"
+    " ORDER BY claim LIMIT 2)",
+    "SELECT city, {ssn}, grouping(city, {ssn}), count(*) FROM {people} GROUP BY GROUPING SETS"
+    " ((city, {ssn}), ({ssn}), ())",
     "SELECT {day} AS d, sum({num}) FROM {people} GROUP BY d ORDER BY d NULLS FIRST",
     "SELECT generate_subscripts([{num}, 1], 1), id FROM {people}",
     "SELECT id, x FROM {people}, generate_series(1, 2) AS g(x) WHERE {num} > x",

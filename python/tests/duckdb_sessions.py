@@ -1,6 +1,6 @@
 """Sessions of DuckDB with the extension, for its tests.
 
-The variable SEALCOMB_DUCKDB names the extension's file.
+The variable SEALCOMB_DUCKDB names the folder with the extension's file for each release of DuckDB.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from tink import aead, daead
 
 from sealcomb import Keyset
 
-EXTENSION = Path(os.environ.get("SEALCOMB_DUCKDB", "target/duckdb/sealcomb.duckdb_extension")).resolve()
+FOLDER = Path(os.environ.get("SEALCOMB_DUCKDB", "target/duckdb")).resolve()
+((PLATFORM,),) = duckdb.sql("PRAGMA platform").fetchall()
+EXTENSION = FOLDER / f"v{duckdb.__version__}" / PLATFORM / "sealcomb.duckdb_extension"
 POLICIES = ("random", "xaes", "gcm", "deterministic")
 
 

@@ -17,7 +17,7 @@ import duckdb_sessions
 import pyarrow as pa
 import pytest
 import tink
-from duckdb_sessions import EXTENSION, POLICIES, column, connect, message
+from duckdb_sessions import EXTENSION, FOLDER, PLATFORM, POLICIES, column, connect, message
 from tink import aead, daead, secret_key_access
 
 from sealcomb import Keyset, keys_from_file, open_column, seal_column
@@ -488,22 +488,32 @@ for name in ("random", "other"):
     assert "SET sealcomb_keys = 'folder', or set the environment variable SEALCOMB_KEYS" in printed
 
 
-def test_an_extension_for_another_version_is_refused(tmp_path: Path) -> None:
-    content = EXTENSION.read_bytes()
-    other = tmp_path / "sealcomb.duckdb_extension"
-    other.write_bytes(content[:-512] + content[-512:].replace(b"v2.0.0", b"v2.0.1"))
-    db = duckdb.connect(config={"allow_unsigned_extensions": "true"})
-    with pytest.raises(duckdb.Error, match=r"built specifically for DuckDB version 'v2\.0\.1'"):
-        db.load_extension(str(other))
+def test_the_extension_loads_in_the_releases_of_its_folder_only(tmp_path: Path) -> None:
+    releases = [folder.name for folder in FOLDER.glob("v*")]
+    assert f"v{duckdb.__version__}" in releases
+    config = {"allow_unsigned_extensions": "true", "extension_directory": str(tmp_path)}
+    with duckdb.connect(config=config) as db:
+        for release in releases:
+            if release != f"v{duckdb.__version__}":
+                built_for = rf"built specifically for DuckDB version '{re.escape(release)}'"
+                with pytest.raises(duckdb.Error, match=built_for):
+                    db.load_extension(str(FOLDER / release / PLATFORM / EXTENSION.name))
+        # DuckDB installs the file of its release.
+        db.execute(f"INSTALL sealcomb FROM '{FOLDER}'; LOAD sealcomb")
+        installed = "SELECT extension_version FROM duckdb_extensions() WHERE extension_name = 'sealcomb'"
+        assert column(db, installed) == ["v0.1.0"]
+    (tmp_path / "empty").mkdir()
+    with duckdb.connect(config=config) as db, pytest.raises(duckdb.Error, match=rf"v{duckdb.__version__}"):
+        db.execute(f"FORCE INSTALL sealcomb FROM '{tmp_path / 'empty'}'")
 
 
 def test_the_blocks_of_the_manual_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "target" / "duckdb").mkdir(parents=True)
-    shutil.copy(EXTENSION, tmp_path / "target" / "duckdb" / "sealcomb.duckdb_extension")
+    shutil.copytree(FOLDER, tmp_path / "target" / "duckdb")
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```(python|sql)\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     results = []
-    with duckdb.connect(config={"allow_unsigned_extensions": "true"}) as db:
+    config = {"allow_unsigned_extensions": "true", "extension_directory": str(tmp_path / "installed")}
+    with duckdb.connect(config=config) as db:
         for language, code in blocks:
             if language == "python":
                 exec(compile(code, PAGE.name, "exec"), {"__name__": "example"})

@@ -1,6 +1,6 @@
 """Every value in a nested value is verified, unless the caller says that it was never sealed.
 
-Whoever can write to a table or a file can give it other types, so types don't decide what is verified.
+Types of tables and files can be changed without a key, so they don't decide what is verified.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Over sealed columns, every query of DuckDB returns what it returns over the plain ones.
 
-How DuckDB runs each is drawn from SEALCOMB_SEED, which CI changes for each commit. SEALCOMB_QUERIES is the number of
-queries that are drawn from a grammar.
+How DuckDB runs each is drawn from SEALCOMB_SEED, which CI changes for each commit. SEALCOMB_QUERIES is the
+number of queries that are drawn from a grammar.
 """
 
 from __future__ import annotations
@@ -189,7 +189,8 @@ def test_statements_that_change_tables_do_the_same(engine: Engine) -> None:
     statements = [
         "CREATE OR REPLACE TABLE TARGET AS SELECT id, {ssn} AS s, {num} AS n FROM {people}",
         "INSERT INTO TARGET SELECT id + 100, {ssn}, {num} FROM {people} WHERE {num} > 3",
-        "UPDATE TARGET SET n = t.n + 1 FROM (SELECT id, {num} AS n FROM {people}) AS t WHERE TARGET.id = t.id",
+        "UPDATE TARGET SET n = t.n + 1 FROM (SELECT id, {num} AS n FROM {people}) AS t"
+        " WHERE TARGET.id = t.id",
         "DELETE FROM TARGET USING (SELECT {ssn} AS s FROM {claims}) AS c WHERE TARGET.s = c.s AND id % 2 = 0",
         "MERGE INTO TARGET USING (SELECT id, {note} AS s, {num} AS n FROM {people}) AS t ON TARGET.id = t.id"
         " WHEN MATCHED THEN UPDATE SET s = t.s WHEN NOT MATCHED THEN INSERT VALUES (t.id, t.s, t.n)",

@@ -1,4 +1,4 @@
-//! Which values in a nested value are sealed, and what they open as.
+//! The leaves of a sealed value: which are sealed, and what they open as.
 //!
 //! Types are not authenticated: a sealed field could be replaced by a plain one without a key. So the caller
 //! names the leaves that were never sealed, by the parameter `plain`. Every other leaf must be a BLOB, and open.

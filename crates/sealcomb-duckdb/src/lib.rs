@@ -1,7 +1,7 @@
 //! A DuckDB extension that seals and opens columns in SQL. docs/columns-duckdb.md is its manual.
 //!
 //! It is a thin binding of [`sealcomb_columns`] over version 2 of DuckDB's C API, which is not yet stable: the extension
-//! loads in the version of DuckDB that it is built for. Every `unsafe` block is at that boundary.
+//! loads in the release of DuckDB that it is built for. Every `unsafe` block is at that boundary.
 
 mod ffi;
 mod functions;
@@ -12,15 +12,50 @@ mod types;
 mod vector;
 mod write;
 
-use std::ptr::{from_ref, null_mut};
+use std::cell::Cell;
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr::{from_ref, null, null_mut};
 
 use libduckdb_sys::v2 as duckdb;
 
 use crate::ffi::{Context, Result, Slot, Value, call};
 use crate::functions::{FUNCTIONS, Function};
 
-/// The version of DuckDB whose API this is.
-const DUCKDB_VERSION: &str = "v2.0.0";
+/// The release of DuckDB whose API this is, and the number of functions that it lists before those of release 2.0.0, which
+/// are those of the bindings. (Compare `duckdb_ext_api_v2` in DuckDB's `extension_api_v2.hpp`.)
+const RELEASE: (&CStr, usize) = if cfg!(feature = "v2_0_1") { (c"v2.0.1", 21) } else { (c"v2.0.0", 0) };
+
+thread_local! {
+    /// The functions of DuckDB, while this thread loads the extension.
+    static API: Cell<*const c_void> = const { Cell::new(null()) };
+}
+
+/// Returns DuckDB's functions, beginning with those of release 2.0.0.
+unsafe extern "C" fn known_api(_: duckdb::duckdb_v2_extension_handle, _: *const c_char) -> *const c_void {
+    API.get()
+}
+
+/// Gets DuckDB's functions. Returns false if DuckDB refuses, and has reported the reason itself.
+///
+/// # Safety
+/// As for [`sealcomb_init_c_api_v2`].
+unsafe fn load_api(input: &duckdb::duckdb_v2_extension_input) -> Result<bool> {
+    let get_api = input.get_api.ok_or("the extension cannot be linked statically".to_owned())?;
+    let (release, earlier) = RELEASE;
+    // SAFETY: the caller guarantees the input and the release, whose API has these functions first.
+    let api = unsafe {
+        let api = get_api(input.extension, release.as_ptr()).cast::<*const c_void>();
+        if api.is_null() {
+            return Ok(false);
+        }
+        api.add(earlier)
+    };
+    API.set(api.cast());
+    let known = duckdb::duckdb_v2_extension_input { get_api: Some(known_api), ..*input };
+    // SAFETY: the functions from there on are those of the bindings, in the same order.
+    let loaded = unsafe { duckdb::duckdb_rs_extension_api_v2_init(&known, "v2.0.0") };
+    Ok(loaded.map_err(ToOwned::to_owned)?)
+}
 
 /// The entry point, which DuckDB calls when it loads the extension.
 ///
@@ -32,10 +67,8 @@ pub unsafe extern "C" fn sealcomb_init_c_api_v2(input: *mut duckdb::duckdb_v2_ex
     let input = unsafe { &*input };
     let slot = Slot(input.err);
     slot.run(|| {
-        // SAFETY: as for this function. The call loads the pointers to DuckDB's functions.
-        let loaded = unsafe { duckdb::duckdb_rs_extension_api_v2_init(input, DUCKDB_VERSION) };
-        // If DuckDB refuses, it has reported the reason itself.
-        if !loaded.map_err(ToOwned::to_owned)? {
+        // SAFETY: as for this function.
+        if !unsafe { load_api(input) }? {
             return Ok(());
         }
         let context = Context { raw: input.context, slot };

@@ -112,7 +112,7 @@ impl TimeTz {
 }
 
 /// The maximum number of levels of lists, arrays, structs, maps and unions within each other.
-const MAX_DEPTH: usize = 100;
+const MAX_DEPTH: usize = 64;
 /// The maximum number of values in an array, which has memory for all of them in every row. It is DuckDB's limit for one level.
 const MAX_ELEMENTS: usize = 100_000;
 /// The maximum size in bytes of the name of a type.
@@ -231,7 +231,8 @@ impl SqlType {
             kind::STRUCT => Self::Struct(Self::children(logical, depth)?),
             kind::UNION => Self::Union(Self::children(logical, depth)?),
             kind::MAP => {
-                let children = Self::children(logical, depth)?.into_iter().map(|(_, child)| child);
+                // A map is a list of structs.
+                let children = Self::children(logical, depth + 1)?.into_iter().map(|(_, child)| child);
                 let children: Vec<_> = children.collect();
                 Self::Map(Box::new(
                     children.try_into().map_err(|_| Failure::from("a map has keys and values".to_owned()))?,
