@@ -87,7 +87,7 @@ class Selection:
             raise CommandError(SEVERAL, BAD_COMMAND)
         check_distinct(file, schema, found, verb)
         if verb != "seal":
-            check_sealed(source, found)
+            check_sealed(source, found, everything=self.everything)
         self._check_types(file, found)
         return [self._target(column, path, named) for (column, path), named in found.items()]
 
@@ -187,14 +187,16 @@ def is_marked(schema: pa.Schema, column: str, path: Path) -> bool:
     return TYPE_KEY in metadata or origin_of(schema, column, path) is not None
 
 
-def check_sealed(source: Source, selected: Iterable[tuple[str, Path]]) -> None:
+def check_sealed(source: Source, selected: Iterable[tuple[str, Path]], *, everything: bool) -> None:
     """Raises ``CommandError`` for leaves to open that are not bytes, as sealed values are."""
     if source.text:
         return
     types = {at: leaf_at(source.schema.field(at[0]), at[1]).type for at in selected}
     wrong = [(full_name(*at), kind) for at, kind in types.items() if not holds_bytes(kind)]
+    if everything and len(wrong) == len(types):
+        raise CommandError(f"{source.path}: there are no columns that are sealed; name them with --column")
     if wrong:
-        (name, kind), more = wrong[0], f", nor are {len(wrong) - 1} others" if wrong[1:] else ""
+        (name, kind), more = wrong[0], f", and {len(wrong) - 1} more are not" if wrong[1:] else ""
         raise CommandError(
             f"{source.path}: column {name!r} is not sealed{more}: its type is {kind}. Somebody may have replaced "
             f"it. If it was never sealed, pass --plain {name!r}, or name the sealed columns with --column"

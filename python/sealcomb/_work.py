@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import re
 import sys
 from base64 import b64decode
 from collections import Counter
@@ -100,9 +101,11 @@ class Work:
         except LimitReached as error:
             raise self.refuse(target, error) from None
         except (TypeError, ValueError) as error:
-            raise CommandError(
-                self.where(target, place, str(error).partition("_column: ")[2] or str(error))
-            ) from None
+            problem = str(error).partition("_column: ")[2] or str(error)
+            # The library names the row of the piece that it was given.
+            at = re.match(r"chunk 0, row (\d+)[^:]*: (.*)", problem, re.DOTALL)
+            where = (at[2], row(int(at[1]))) if at else (problem, None)
+            raise CommandError(self.where(target, place, *where)) from None
         if self.forged == "null" and self.is_key(target) and result.null_count:
             at = next(at for at, value in enumerate(result) if not value.is_valid)
             problem = "the key of a map did not open, and cannot be null: use --forged raise"

@@ -535,7 +535,7 @@ def test_patterns_and_all_select_leaves(tmp_path: Path, run: Callable[..., str])
     write(people(), tmp_path / "in.parquet")
 
     def sealed() -> int:
-        assert run("open", "sealed.parquet", "opened.parquet", "--all", *CONTEXT, *row_id) == ""
+        assert run("open", "sealed.parquet", "opened.parquet", *options, *CONTEXT, *row_id) == ""
         assert load(tmp_path / "opened.parquet").equals(load(tmp_path / "in.parquet"))
         types = [leaf for kind in load(tmp_path / "sealed.parquet").schema.types for leaf in leaf_types(kind)]
         return types.count(pa.binary())
@@ -703,7 +703,7 @@ def test_lists_of_size_zero_round_trip(ids: tuple[str, ...], tmp_path: Path, run
     write(table, tmp_path / "in.arrow")
     run("seal", "in.arrow", "sealed.arrow", "--column", "lists", "--column", "nested.x", *ids, *CONTEXT)
     assert columns.main(["inspect", str(tmp_path / "sealed.arrow")]) == 0
-    run("open", "sealed.arrow", "opened.arrow", "--all", *ids, *CONTEXT)
+    run("open", "sealed.arrow", "opened.arrow", "--all", "--plain", "id", *ids, *CONTEXT)
     assert load(tmp_path / "opened.arrow").equals(load(tmp_path / "in.arrow"))
 
 
@@ -743,7 +743,8 @@ def test_sparks_description_of_nested_columns_is_changed_and_restored(
     assert not {b'"integer"', b'"string"', b'"double"'} & set(sealed.split(b":"))
     assert run("open", "sealed.parquet", "half.parquet", "--column", "addr.zip", *CONTEXT) == ""
     assert b'"integer"' in pq.read_schema(tmp_path / "half.parquet").metadata[_metadata.SPARK_KEY]
-    assert run("open", "half.parquet", "opened.parquet", "--all", *CONTEXT) == ""
+    how = ("--all", "--plain", "addr.zip")
+    assert run("open", "half.parquet", "opened.parquet", *how, *CONTEXT) == ""
     assert pq.read_schema(tmp_path / "opened.parquet").metadata == {_metadata.SPARK_KEY: note.encode()}
 
 
@@ -819,7 +820,7 @@ def test_the_default_context_is_empty_as_in_the_library(
     sealed = load(tmp_path / "sealed.parquet")["id"]
     keyset = Keyset.from_tink_json(keys.read_text())
     assert open_column(sealed, keyset, as_type="int64").to_pylist() == people()["id"].to_pylist()
-    assert run("open", "sealed.parquet", "opened.parquet", "--all") == ""
+    assert run("open", "sealed.parquet", "opened.parquet", "--column", "id") == ""
     assert run("seal", "in.parquet", "sealed.parquet", "--column", "id", "--context", "") == ""
     error = run("seal", "in.parquet", "out.parquet", "--column", "id", "--column", "tags", status=2)
     assert "{column}" in error
@@ -935,8 +936,6 @@ def test_sealed_leaves_with_the_same_name_open_if_each_has_its_type(
 @pytest.mark.parametrize(
     ("form", "kind", "value"),
     [
-        ("parquet", pa.time64("us"), 86_400_000_000),
-        ("parquet", pa.time64("ns"), -1),
         ("arrow", pa.date32(), 1 << 30),
         ("arrow", pa.timestamp("s"), 1 << 40),
     ],
@@ -945,7 +944,6 @@ def test_sealed_leaves_with_the_same_name_open_if_each_has_its_type(
 def test_dates_and_times_without_a_text_are_not_written_to_csv(
     form: str, kind: pa.DataType, value: int, tmp_path: Path, run: Callable[..., str]
 ) -> None:
-    """DuckDB has the time 24:00, for which pyarrow has no text."""
     width = pa.int64() if kind.bit_width == 64 else pa.int32()
     write(
         pa.table({"x": pa.array([1, None, value], width).view(kind), "y": ["a", "b", "c"]}),
@@ -962,6 +960,31 @@ def test_dates_and_times_without_a_text_are_not_written_to_csv(
     run("seal", f"in.{form}", f"sealed.{form}", "--column", "x", *CONTEXT)
     error = run("open", f"sealed.{form}", "out.csv", "--column", "x", *CONTEXT, status=1)
     assert " 0, column 'x': a date or time has no text" in error
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [(pa.time64("us"), 86_400_000_000), (pa.time64("ns"), -1), (pa.time32("ms"), 86_400_001)]
+)
+def test_times_outside_a_day_are_neither_sealed_nor_opened(
+    kind: pa.DataType, value: int, tmp_path: Path, run: Callable[..., str], keys: Path
+) -> None:
+    """DuckDB has the time 24:00, which Arrow has not."""
+    numbers = pa.array([1, None, value], pa.int64() if kind.bit_width == 64 else pa.int32())
+    write(pa.table({"x": numbers.view(kind), "y": ["a", "b", "c"]}), tmp_path / "in.parquet")
+    error = run("seal", "in.parquet", "out.parquet", "--column", "x", *CONTEXT, status=1)
+    assert "row group 0, column 'x', row 2: the value is not a time of day" in error
+    error = run("seal", "in.parquet", "out.csv", "--column", "y", *CONTEXT, status=1)
+    assert " 0, column 'x': a date or time has no text" in error
+    sealed = seal_column(numbers, Keyset.from_tink_json(keys.read_text()), context="people.x")
+    write(pa.table({"x": sealed}), tmp_path / "sealed.parquet")
+    how = ("--column", "x", *CONTEXT)
+    for forged in ("raise", "null"):
+        error = run(
+            "open", "sealed.parquet", "out.parquet", *how, "--as-type", str(kind), "--forged", forged, status=1
+        )
+        assert "row group 0, column 'x', row 2: the value is not a time of day" in error
+    run("open", "sealed.parquet", "out.parquet", *how, "--as-type", str(numbers.type))
+    assert load(tmp_path / "out.parquet")["x"].combine_chunks() == numbers
 
 
 def test_types_without_a_text_are_refused_by_name(tmp_path: Path, run: Callable[..., str]) -> None:

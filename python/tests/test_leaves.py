@@ -305,7 +305,7 @@ def test_all_requires_that_plain_columns_are_named(tmp_path: Path, run: Callable
     write(TABLE, tmp_path / "in.parquet")
     run("seal", "in.parquet", "sealed.parquet", "--column", "note", "--column", "addr.iban")
     error = run("open", "sealed.parquet", "out.parquet", "--all", status=1)
-    assert "column 'id' is not sealed, nor are 1 others: its type is int64" in error
+    assert "column 'id' is not sealed, and 1 more are not: its type is int64" in error
     run("open", "sealed.parquet", "out.parquet", "--all", "--plain", "id", "--plain", "addr.name")
     assert load(tmp_path / "out.parquet") == TABLE
     run("open", "sealed.parquet", "out.parquet", "--all", "--plain", "id", "--plain", "addr.name")

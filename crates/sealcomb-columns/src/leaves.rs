@@ -29,9 +29,18 @@ pub fn sealed_leaves(field: &Field, plain: &[String]) -> Result<Vec<bool>, Error
     for name in plain {
         check_name(name, &leaves, is_nested)?;
     }
+    let none = if leaves.iter().any(|(_, leaf)| holds_bytes(leaf.data_type())) || !is_nested {
+        ""
+    } else {
+        "a sealed column is binary; none of the column's values are: "
+    };
     let sealed = |(path, leaf): &(String, Field)| {
         let is_plain = plain.contains(path);
-        if is_plain || holds_bytes(leaf.data_type()) { Ok(!is_plain) } else { Err(not_sealed(path, leaf)) }
+        if is_plain || holds_bytes(leaf.data_type()) {
+            Ok(!is_plain)
+        } else {
+            Err(Error::Type(format!("{none}{}", not_sealed(path, leaf))))
+        }
     };
     let sealed = leaves.iter().map(sealed).collect::<Result<Vec<_>, _>>()?;
     if !sealed.is_empty() && !sealed.contains(&true) {
@@ -75,9 +84,9 @@ fn is_sealed(path: &str) -> Error {
     Error::Invalid(format!("plain names {path:?}, which is sealed; name only leaves that were never sealed"))
 }
 
-fn not_sealed(path: &str, leaf: &Field) -> Error {
+fn not_sealed(path: &str, leaf: &Field) -> String {
     let data_type = leaf.data_type();
-    Error::Type(if path.is_empty() {
+    if path.is_empty() {
         format!(
             "a sealed column is binary, not {data_type}: seal it first, or decode it if it is base64 or hex"
         )
@@ -86,7 +95,7 @@ fn not_sealed(path: &str, leaf: &Field) -> Error {
             "the leaf {path:?} has type {data_type}, but a sealed leaf is binary: it may have been replaced; if it was \
              never sealed, name it in plain"
         )
-    })
+    }
 }
 
 /// Whether the values of a leaf are bytes, or there are none.

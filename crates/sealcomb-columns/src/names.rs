@@ -145,8 +145,9 @@ impl Problem {
     fn error(self, name: &str, may_nest: bool) -> Error {
         const SHOWN: usize = 80;
         let known = if may_nest {
-            "use a name of pyarrow, Spark or SQL, such as int64, double, string, date, decimal(10, 2), timestamp[us, \
-             tz=UTC], list<item: int64> or struct<name: string, zip: int32>"
+            "use a name of pyarrow, Spark or SQL, of a type that is not nested, such as int64, double, string, date, \
+             decimal(10, 2) or timestamp[us, tz=UTC], or of one that is, such as list<item: int64> or struct<name: \
+             string, zip: int32>"
         } else {
             "use a name of pyarrow, Spark or SQL that is not nested, such as int64, double, string, date, decimal(10, 2) \
              or timestamp[us, tz=UTC]"
