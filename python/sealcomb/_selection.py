@@ -156,7 +156,7 @@ class Selection:
     def _all(self, source: Source, verb: str) -> Iterable[tuple[tuple[str, Path], str]]:
         """Yields all leaves of a file; to seal, those that are not sealed, as the metadata says.
 
-        To open, the metadata does not decide, because whoever can write to the file can change it.
+        To open, the metadata does not decide, because anybody who can write to the file can change it.
         """
         schema = source.schema
         # At once, since looking up each name would take quadratic time.

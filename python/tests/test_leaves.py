@@ -230,7 +230,7 @@ def test_types_that_nest_too_deep_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="levels deep|has .* bytes|unknown type") as error:
         open_column(sealed, KEYS, as_type=name)
     assert len(str(error.value)) < 500
-    # The same in metadata, which anybody can write.
+    # Anybody can write such metadata, too.
     metadata = {"sealcomb.type": name, "sealcomb.version": "1"}
     table = pa.table([sealed], pa.schema([pa.field("x", pa.binary(), metadata=metadata)]))
     with pytest.raises(ValueError, match="levels deep|has .* bytes|unknown type"):

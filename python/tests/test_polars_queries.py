@@ -1,7 +1,7 @@
 """Polars answers queries over sealed columns, opened in the query, as over the columns before they were sealed.
 
-Every query runs lazily on the in-memory and the streaming engine, with and without optimizations such as pushdowns. The
-queries of one mode run in a process of their own, which is killed if one of them hangs.
+Every query runs lazily on the in-memory and the streaming engine, with and without optimizations such as
+pushdowns. Each mode has its own process, which is killed if a query hangs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-//! Which leaves of a column are sealed.
+//! Decides which leaves of a column are sealed.
 //!
-//! Types and metadata are not authenticated, so they cannot decide whether a value is verified: whoever can write to a
-//! column could replace a sealed leaf by a plain one. The caller decides. Every leaf must open, except for those that
+//! Types and metadata are not authenticated, so they cannot decide whether a value is verified: anybody who can write to
+//! a column could replace a sealed leaf by a plain one. The caller decides. Every leaf must open, except for those that
 //! the caller names.
 
 use arrow_schema::{DataType, Field};

@@ -8,11 +8,11 @@ use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, TimeUnit, UnionField
 
 use crate::error::Error;
 
-/// The most bytes of a name.
+/// Maximum bytes of a name.
 const MAX_BYTES: usize = 1 << 20;
-/// The most levels of nesting in a name, dictionaries and runs included.
+/// Maximum levels of nesting in a name, dictionaries and runs included.
 const MAX_DEPTH: usize = 32;
-/// The most bytes of a type's name without its parameters.
+/// Maximum bytes of a type's name without its parameters.
 const MAX_WORD: usize = 32;
 
 fn unit_name(unit: TimeUnit) -> &'static str {

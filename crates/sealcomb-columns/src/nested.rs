@@ -131,7 +131,7 @@ fn element(data_type: &DataType) -> Option<&FieldRef> {
     }
 }
 
-/// The most levels of nesting in a column.
+/// Maximum levels of nesting in a column.
 const MAX_DEPTH: usize = 64;
 
 /// Whether a type has at most so many levels.

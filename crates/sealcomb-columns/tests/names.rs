@@ -124,7 +124,7 @@ fn names_that_nest_deep_or_are_long_are_errors_at_once() {
             }
         }
     }
-    // Also without nesting: no name takes time or memory that grows faster than its size.
+    // Without nesting, no name takes time or memory that grows faster than its size.
     for name in ["<".repeat(1 << 20), ",".repeat(1 << 20), "[]".repeat(1 << 19), "a".repeat(1 << 21)] {
         assert!(parse_nested_type(&name).is_err());
     }

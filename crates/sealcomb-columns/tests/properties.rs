@@ -106,7 +106,7 @@ fn values_below_a_null_are_not_sealed_whether_or_not_others_are_null() {
             while let [only] = data[0].child_data() {
                 data = vec![only.clone()];
             }
-            // Nor are they in memory that no row refers to.
+            // Memory that no row refers to has none of them.
             let bytes = data[0].buffers()[1].len();
             let texts = if visible == 1 { 1 } else { 2 };
             assert_eq!(bytes, visible * 33 + texts);
