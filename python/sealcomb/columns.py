@@ -651,6 +651,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         where = f"{error.filename}: " if error.filename else ""
         print(f"sealcomb-columns: {where}{error.strerror or error}", file=sys.stderr)
         return BAD_FILE
+    except RecursionError:
+        print(f"sealcomb-columns: {options.input}: a column is nested too deep", file=sys.stderr)
+        return BAD_INPUT
     except (pa.ArrowException, UnicodeDecodeError):
         print(f"sealcomb-columns: {options.input}: the data cannot be read or converted", file=sys.stderr)
         return BAD_INPUT

@@ -66,14 +66,26 @@ pub(crate) fn types_of_leaves(field: &Field, as_type: &DataType) -> Result<Vec<D
         found.resize(leaves(field).len(), as_type.clone());
         return Ok(found);
     }
+    if !is_within(as_type, MAX_DEPTH) {
+        return Err(Error::Type(format!("as_type is nested more than {MAX_DEPTH} levels deep")));
+    }
     if !pair(field.data_type(), as_type, &mut found) {
         return Err(Error::Type(format!(
-            "as_type is {as_type}, and the column has type {}; they differ in lists, structs, maps or unions, or in the \
-             names of fields",
-            field.data_type()
+            "as_type is {}, and the column has type {}; they differ in lists, structs, maps or unions, or in the names of \
+             fields",
+            shown(as_type),
+            shown(field.data_type())
         )));
     }
     Ok(found)
+}
+
+/// The start of a type's text.
+fn shown(data_type: &DataType) -> String {
+    const SHOWN: usize = 200;
+    let text = data_type.to_string();
+    let start: String = text.chars().take(SHOWN).collect();
+    if start.len() < text.len() { start + "..." } else { start }
 }
 
 /// Appends the types of the leaves, and returns whether both types are nested alike.
