@@ -9,6 +9,8 @@ each with a line of the counts so far:
     {"loss_control": 0.5}                           set the loss probability of control messages
     {"forge": 1000, "replay": 1000}                 send that many forged and replayed datagrams to each end
     {"replay_control": 1000}                        replay control messages of the whole run to their receivers
+    {"withhold": 60}                                withhold the next 60 ESP packets
+    {"release": 1}                                  send on that many of them, from the port 4602
     {}                                              only print the counts
 """
 
@@ -34,6 +36,7 @@ class End:
         self.esp: deque[bytes] = deque(maxlen=MAX_RECORDED)
         self.control: list[bytes] = []
         self.held: deque[bytes] = deque()
+        self.withheld: deque[bytes] = deque()
 
     def send(self, datagram: bytes) -> None:
         try:
@@ -43,13 +46,19 @@ class End:
 
 
 counts: Counter[str] = Counter()
-chances = {"loss": 0.0, "double": 0.0, "delay": 0.0, "loss_control": 0.0}
+# Probabilities, and the number of packets to withhold.
+chances = {"loss": 0.0, "double": 0.0, "delay": 0.0, "loss_control": 0.0, "withhold": 0}
 
 
 def forward(datagram: bytes, to: End) -> None:
     is_control = datagram[:4] == MARKER
     counts["control" if is_control else "esp"] += 1
     (to.control if is_control else to.esp).append(datagram)
+    if chances["withhold"] and not is_control:
+        chances["withhold"] -= 1
+        counts["withheld"] += 1
+        to.withheld.append(datagram)
+        return
     if random.random() < (chances["loss_control"] if is_control else chances["loss"]):
         counts["lost_control" if is_control else "lost"] += 1
         return
@@ -82,8 +91,18 @@ def forged(datagram: bytes) -> bytes:
     return bytes(changed)
 
 
-def execute(command: dict, ends: tuple[End, End]) -> None:
+def release(count: int, ends: tuple[End, End], elsewhere: socket.socket) -> None:
+    for end in ends:
+        for _ in range(min(count, len(end.withheld))):
+            elsewhere.sendto(end.withheld.popleft(), end.theirs)
+            counts["released"] += 1
+
+
+def execute(command: dict, ends: tuple[End, End], elsewhere: socket.socket) -> None:
     for name, value in command.items():
+        if name == "release":
+            release(value, ends, elsewhere)
+            continue
         if name in chances:
             chances[name] = value
             continue
@@ -100,6 +119,8 @@ def execute(command: dict, ends: tuple[End, End]) -> None:
 def main() -> None:
     ours, a, a_port, b, b_port = sys.argv[1:]
     ends = End(ours, 4600, (a, int(a_port))), End(ours, 4601, (b, int(b_port)))
+    elsewhere = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    elsewhere.bind((ours, 4602))
     selector = selectors.DefaultSelector()
     for here, there in (ends, ends[::-1]):
         selector.register(here.socket, selectors.EVENT_READ, (here, there))
@@ -111,7 +132,7 @@ def main() -> None:
                 line = sys.stdin.readline()
                 if not line:
                     return
-                execute(json.loads(line), ends)
+                execute(json.loads(line), ends, elsewhere)
                 print(json.dumps(counts), flush=True)
                 continue
             here, there = key.data

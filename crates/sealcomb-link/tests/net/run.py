@@ -917,6 +917,30 @@ class Roaming(OnALink):
         self.assert_traffic()
         self.assertEqual((a.status()["unaccounted_in"], b.status()["unaccounted_in"]), (0, 0))
 
+    def test_packets_that_were_withheld_neither_keep_a_dead_peer_alive_nor_move_it(self) -> None:
+        relay = self.relay()
+        a, b = self.links_over_relay(tables='[liveness]\ninterval = "200ms"\ndead = "1s"\n')
+        address = a.status()["peer_address"]
+        relay.command(withhold=60)
+        self.b.run(*tool("traffic.py", "source", TUNNEL_V4[0], "60", "2000"))
+        until("packets", lambda: relay.command()["withheld"] == 60)
+        b.kill()
+        start = time.monotonic()
+        delivered = a.counters()["in_delivered"]
+        while a.status()["met"]:
+            self.assertLess(time.monotonic() - start, 10, "five times what it may be")
+            relay.command(release=1)
+            time.sleep(0.4)
+        self.assertGreater(time.monotonic() - start, 1)
+        until("the last packets", lambda: a.counters()["in_delivered"] >= delivered + 3)
+        for _ in range(5):
+            relay.command(release=1)
+            time.sleep(0.2)
+            self.assertFalse(a.status()["met"])
+        self.assertEqual(a.status()["peer_address"], address)
+        self.assertNotIn("peer moved: 192.0.2.2:4600 at", a.log.read_text())
+        self.assertIn("has not answered for", a.log.read_text())
+
     def test_an_end_behind_a_nat_whose_mappings_expire_and_change(self) -> None:
         if not shutil.which("nft"):
             self.skipTest("the command `nft` is missing (Debian package nftables)")
