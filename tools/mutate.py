@@ -11,6 +11,7 @@ Each file tools/mutations/NAME.patch is a fault. A header precedes the patch:
          crate CRATE FILTER...      unit tests of the library, or of a crate that does not depend on it
          unit CRATE FILTER...       unit tests of another crate of the workspace
          python ARGUMENT...         `pytest` on the package, which is rebuilt
+         duckdb ARGUMENT...         `pytest` on the DuckDB extension, which is rebuilt
          rtl TOP FILTER...          tests of the 512-bit engines, with the model of this top only
   Fails: the name of the test that must fail with the fault, and pass without it
   Cost:  cheap, or slow if much code is recompiled
@@ -39,7 +40,7 @@ WORKSPACE = ("--workspace", "--all-features", "--exclude", "sealcomb-checks")
 FIELDS = ("Fault", "Claim", "Run", "Fails", "Cost")
 # Time limit for a build and its tests, in seconds.
 TIMEOUT = 3600
-KINDS = ("tests", "crate", "unit", "python", "rtl")
+KINDS = ("tests", "crate", "unit", "python", "duckdb", "rtl")
 
 
 class Refused(Exception):  # noqa: N818
@@ -177,6 +178,17 @@ class Scratch:
         if built.returncode != 0:
             return built
         shutil.copyfile(target / "release/lib_sealcomb.so", self.tree / "python/sealcomb/_sealcomb.abi3.so")
+        return self.pytest(*arguments, PYTHONPATH=str(self.tree / "python"))
+
+    def duckdb(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Runs tests of DuckDB's extension, with the installed package."""
+        built = self.run("./dev", "duckdb")
+        if built.returncode != 0:
+            return built
+        # The sources of the package lack the compiled module.
+        return self.pytest(*arguments, PYTHONSAFEPATH="1", SEALCOMB_DUCKDB=str(self.target / "duckdb"))
+
+    def pytest(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         command = (
             TARGET / "python/venv/bin/python",
             "-m",
@@ -186,7 +198,7 @@ class Scratch:
             "no:cacheprovider",
             "-rfE",
         )
-        return self.run(*command, *arguments, folder="python", PYTHONPATH=str(self.tree / "python"))
+        return self.run(*command, *arguments, folder="python", **environment)
 
     def rtl(self, top: str, *filters: str) -> subprocess.CompletedProcess[str]:
         """Runs tests of an engine's model, as many packets and as little optimized as in CI."""

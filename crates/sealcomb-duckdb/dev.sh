@@ -35,6 +35,7 @@ lint_duckdb() {
 }
 
 test_duckdb() {
+    cargo_duckdb test --quiet --release --locked --lib
     SEALCOMB_DUCKDB=$DUCKDB pytest_wheel --numprocesses "$(nproc)" --maxprocesses 4 --dist loadfile \
         python/tests/test_duckdb*.py
     # Whether the extension calls the right functions of each release.

@@ -338,6 +338,14 @@ def test_no_name_of_a_type_shuts_down_a_database(
     assert column(db, "SELECT count(*) FROM kept") == [3]
 
 
+def test_arrays_have_at_most_100000_elements_in_total(db: duckdb.DuckDBPyConnection) -> None:
+    for sql in ("INTEGER[1000][101]", "STRUCT(a INTEGER[60000], b INTEGER[60000])[1]"):
+        call = f"unseal(NULL, 'random', as_type := '{sql}')"
+        assert "at most 100000 elements in total" in message(db, f"SELECT {call}")
+    call = "unseal(NULL, 'random', as_type := 'INTEGER[100][1000]')"
+    assert column(db, f"SELECT {call} IS NULL FROM range(3)") == [True] * 3
+
+
 def test_types_of_64_levels_open(db: duckdb.DuckDBPyConnection) -> None:
     value = "7"
     for _ in range(64):
@@ -407,6 +415,26 @@ def test_lists_cross_the_borders_of_vectors(db: duckdb.DuckDBPyConnection, rows:
     for source in ("l", "l WHERE i % 3 = 1", "(FROM l LIMIT 5)", "(FROM l ORDER BY i DESC) AS l"):
         expected = column(db, f"SELECT count(*) FROM {source}")
         assert column(db, f"SELECT count(*) FILTER ({call} IS NOT DISTINCT FROM v) FROM {source}") == expected
+
+
+def test_arrays_are_sealed_by_row_after_filters_and_in_lists(db: duckdb.DuckDBPyConnection) -> None:
+    db.execute(
+        "CREATE TABLE a AS SELECT i, array_value(i, -i, NULL) AS v,"
+        " [array_value(i, 1), array_value(2, i)] AS l, array_value([i], [], [i, i]) AS m FROM range(5000) t(i)"
+    )
+    for name, kind in (("v", "BIGINT[3]"), ("l", "BIGINT[2][]"), ("m", "BIGINT[][3]")):
+        call = f"unseal(seal({name}, 'random', 'c', i), 'random', 'c', i, as_type := '{kind}')"
+        for source in (
+            "a",
+            "a WHERE i % 3 = 1",
+            "a JOIN range(0, 5000, 7) r(j) ON i = j",
+            "(FROM a LIMIT 3) AS a",
+        ):
+            expected = column(db, f"SELECT count(*) FROM {source}")
+            assert column(db, f"SELECT count(*) FILTER ({call} = {name}) FROM {source}") == expected, (
+                name,
+                source,
+            )
 
 
 def test_constant_and_repeated_values_are_sealed_for_each_row(db: duckdb.DuckDBPyConnection) -> None:

@@ -240,3 +240,17 @@ impl<V> View<V> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::length;
+
+    #[test]
+    fn a_value_of_four_gibibytes_has_no_length() {
+        assert_eq!(length(0), Some(0));
+        assert_eq!(length(0xffff_ffff), Some(u32::MAX));
+        for bytes in [1 << 32, (1 << 32) + 1, (1 << 33) - 1, usize::MAX] {
+            assert_eq!(length(bytes), None);
+        }
+    }
+}
