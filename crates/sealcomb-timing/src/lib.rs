@@ -91,6 +91,35 @@ impl Clock {
         timings
     }
 
+    /// Returns the core cycles of a single call of each contender after `prepare`, which could evict a cache. The
+    /// contenders are timed in turn like in [`Clock::interleave`]. A timing includes the cost of reading the time twice,
+    /// some 100 cycles.
+    ///
+    /// ```
+    /// let mut clock = sealcomb_timing::Clock::new();
+    /// let mut cold = vec![0u8; 1 << 16];
+    /// let mut work = || std::hint::black_box(());
+    /// let timings = clock.interleave_after(7, &mut [&mut work], &mut || cold.fill(1));
+    /// assert_eq!(timings[0].len(), 7);
+    /// ```
+    pub fn interleave_after(
+        &mut self,
+        samples: usize,
+        contenders: &mut [&mut dyn FnMut()],
+        prepare: &mut dyn FnMut(),
+    ) -> Vec<Vec<f64>> {
+        let mut timings = vec![Vec::with_capacity(samples); contenders.len()];
+        for _ in 0..samples {
+            for (work, timings) in contenders.iter_mut().zip(&mut timings) {
+                let before = self.cycle_length();
+                prepare();
+                let ticks = self.ticks(work);
+                timings.push(ticks / before.min(self.cycle_length()));
+            }
+        }
+        timings
+    }
+
     /// Returns the number of rounds to take, at most `samples`, if a round takes `nanos` nanoseconds.
     fn affordable(&self, samples: usize, nanos: f64) -> usize {
         let rounds = self.patience.as_nanos() as f64 / nanos;
@@ -181,6 +210,21 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         });
         assert!((MIN_SAMPLES..50).contains(&calls), "{calls} calls");
+    }
+
+    #[test]
+    fn every_single_call_follows_a_preparation_that_is_not_timed() {
+        let calls = std::cell::RefCell::new(String::new());
+        let timings = Clock::new().interleave_after(
+            3,
+            &mut [&mut || calls.borrow_mut().push('a'), &mut || calls.borrow_mut().push('b')],
+            &mut || {
+                calls.borrow_mut().push('-');
+                run_chain(10_000_000);
+            },
+        );
+        assert_eq!(*calls.borrow(), "-a-b-a-b-a-b");
+        assert!(timings.iter().all(|timings| Quartiles::of(timings.clone()).median < 1_000_000.0));
     }
 
     #[test]

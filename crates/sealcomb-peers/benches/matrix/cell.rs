@@ -119,7 +119,7 @@ impl Cell {
 }
 
 /// Seals one message with the key, or several as a burst.
-fn seal_ours(key: &Key, messages: Messages<'_>) {
+pub(crate) fn seal_ours(key: &Key, messages: Messages<'_>) {
     if messages.nonces.len() == 1 {
         messages.each().for_each(|(nonce, data, tag)| seal_single(key, nonce, data, tag));
         return;
@@ -168,7 +168,7 @@ fn open_single(key: &Key, nonce: &[u8], message: &mut [u8], tag: &[u8]) {
     opened.expect("a valid message");
 }
 
-fn seal_theirs(peer: &Peer, messages: Messages<'_>) {
+pub(crate) fn seal_theirs(peer: &Peer, messages: Messages<'_>) {
     if peer.takes_many() && messages.nonces.len() > 1 {
         peer.seal_many(&mut listed(messages));
     } else {

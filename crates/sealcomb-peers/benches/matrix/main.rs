@@ -11,6 +11,7 @@
 mod batches;
 mod buffers;
 mod cell;
+mod cold;
 mod keys;
 mod lengths;
 mod picture;
@@ -36,6 +37,7 @@ use sealcomb_timing::Clock;
 #[command(after_help = "\
 Examples:
   ./dev bench --algorithms aes128-gcm,aes128-ctr --lengths 64,mix --batches 16,64
+  ./dev bench --algorithms aes128-gcm --lengths 64 --batches 16 --cold
   IPSEC_MB=/path/to/intel-ipsec-mb ./dev bench --layouts packed,page --json new.json --compare old.json
 
 The environment variable IPSEC_MB selects a build of Intel's library instead of the system's.")]
@@ -60,6 +62,9 @@ struct Arguments {
     /// Maximum number of timings per library and cell; at least 5, fewer than this if a cell takes long
     #[arg(long, default_value_t = 31)]
     turns: usize,
+    /// Also measure single calls after the second-level cache was evicted
+    #[arg(long)]
+    cold: bool,
     /// Number of worst cells to list
     #[arg(long, default_value_t = 20)]
     worst: usize,
@@ -106,6 +111,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     tables::print_worst(&cells, arguments.worst);
     tables::print_all(&cells, &arguments.batches);
     keys::print(&mut clock, &algorithms, arguments.turns);
+    if arguments.cold {
+        cold::print(&mut clock, &algorithms, arguments.turns);
+    }
     let run = Run::new(backend, &libraries, &cells);
     if let Some(earlier) = earlier {
         run.print_changes(&earlier, arguments.worst);
