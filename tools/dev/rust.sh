@@ -94,10 +94,10 @@ run_tests() {
         chown -R "$SEALCOMB_TEST_USER:" "$TARGET/tmp" fuzz/artifacts
         local runner
         runner=CARGO_TARGET_$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')_RUNNER
-        (export "$runner=$PWD/tools/dev/as-test-user" && test_workspace)
-        test_workspace --lib --bins --tests as_root
+        (export "$runner=$PWD/tools/dev/as-test-user" && test_workspace --no-fail-fast)
+        test_workspace --no-fail-fast --lib --bins --tests as_root
     else
-        test_workspace
+        test_workspace --no-fail-fast
     fi
     # The library's Cargo.toml excludes its unit tests from the command above. They compile the library again, and do
     # little: without optimization, that takes a third of the time.

@@ -62,7 +62,7 @@ struct Arguments {
     /// Maximum number of timings per library and cell; at least 5, fewer than this if a cell takes long
     #[arg(long, default_value_t = 31)]
     turns: usize,
-    /// Also measure single calls after the second-level cache was evicted
+    /// Measure single calls after the second-level cache was evicted, too
     #[arg(long)]
     cold: bool,
     /// Number of worst cells to list
