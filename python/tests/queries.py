@@ -1,4 +1,4 @@
-"""Queries for every engine with SQL: over sealed columns, each must return what it returns over the plain ones.
+"""Queries for every engine: over sealed columns, each must return what it returns over the plain ones.
 
 A template names tables and opened columns in braces:
 

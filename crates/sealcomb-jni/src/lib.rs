@@ -1,14 +1,14 @@
-//! The native methods of `io.sealcomb.spark.Native`, which seal and open batches of a column outside Java's heap.
+//! The native methods of `io.sealcomb.spark.Native`, which seal and open batches of a column.
 //!
 //! ```text
-//! a column, and its row ids:       long[] with addresses and sizes; the memory belongs to Java
-//!     copy it into an Arrow array, which checks offsets and sizes
+//! a column, and its row ids:       arrays of Java's heap
+//!     copy them into an Arrow array, which checks offsets and sizes
 //!     a nested column is a tree of nodes, each before its children
 //! seal, open or reseal the array on this thread
-//! the result:                      a handle, and addresses of its memory, valid until `close`
+//! the result:                      arrays of Java's heap, which are copies
 //! ```
 //!
-//! A batch crosses the boundary in one call. Errors become exceptions with the row; panics become exceptions, too.
+//! No memory of a batch outlives its call on either side, so nothing can be freed while another thread reads it. A batch crosses the boundary in one call. Errors become exceptions with the row; panics become exceptions, too.
 
 mod failure;
 mod memory;
@@ -20,11 +20,12 @@ use arrow_array::ArrayRef;
 use jni::objects::{JByteArray, JClass, JLongArray, JObjectArray, JString};
 use jni::refs::Reference;
 use jni::sys::{jboolean, jint, jlong};
-use jni::{Env, EnvUnowned, jni_mangle};
+use jni::{EnvUnowned, jni_mangle};
 use sealcomb_columns::{Binding, Column, Forged, Keyset, Opening, Resealing, Threads};
 use zeroize::Zeroizing;
 
 use crate::failure::{Failure, Throw};
+use crate::memory::Node;
 
 /// Reads a keyset from Tink's JSON, or from Protocol Buffers. Returns its handle.
 #[jni_mangle("io.sealcomb.spark.Native")]
@@ -86,11 +87,12 @@ pub fn encrypted_keyset<'local>(
     .resolve::<Throw>()
 }
 
-/// Runs a function of SQL on a batch.
+/// Runs a function of SQL on a batch. Returns the number of values that did not open.
 ///
-/// `verb` is a `Verb`, and `column` and `ids` are columns in Java's memory; `ids` may be null. `fields` has two entries
-/// per node of the column: its name, and the type of its values once they are opened, or null if it is not sealed.
-/// `result` receives the description of the result, whose nodes are those of the column.
+/// `verb` is a `Verb`, `column` and `ids` describe nodes, and `buffers` and `id_buffers` have their contents; those of
+/// the ids may be null. `fields` has two entries per node of the column: its name, and the type of its values once they
+/// are opened, or null if it is not sealed. `result` receives the buffers of the result, whose nodes are those of the
+/// column.
 #[jni_mangle("io.sealcomb.spark.Native")]
 pub fn run<'local>(
     mut env: EnvUnowned<'local>,
@@ -98,34 +100,29 @@ pub fn run<'local>(
     verb: jint,
     keyset: jlong,
     column: JLongArray<'local>,
+    buffers: JObjectArray<'local, JByteArray<'local>>,
     fields: JObjectArray<'local, JString<'local>>,
     context: JByteArray<'local>,
     ids: JLongArray<'local>,
-    result: JLongArray<'local>,
-) {
+    id_buffers: JObjectArray<'local, JByteArray<'local>>,
+    result: JObjectArray<'local, JByteArray<'local>>,
+) -> jlong {
     env.with_env(|env| {
         let verb = Verb::new(verb)?;
-        // SAFETY: Java keeps the keyset and the memory of the columns alive and unchanged during the call.
-        let (keyset, mut call) =
-            unsafe { (memory::at::<Keyset>(keyset)?, Call::new(env, &column, &fields, &context, &ids)?) };
+        // SAFETY: Java keeps the keyset alive during the call.
+        let keyset = unsafe { memory::at::<Keyset>(keyset) }?;
+        let ids = if ids.is_null() { Vec::new() } else { memory::nodes(env, &ids, &id_buffers, None)? };
+        let column = memory::nodes(env, &column, &buffers, Some(&fields))?;
+        let mut call = Call::new(&column, env.convert_byte_array(&context)?, &ids)?;
         if verb == Verb::OpenAesEncrypt {
             call.prefix(keyset)?;
         }
         let (column, unopened) = call.run(verb, keyset)?;
-        give(env, column, unopened, &result)
+        let array = column.chunks.first().ok_or_else(|| Failure::bug("the result has no chunk"))?;
+        memory::give(env, array, &result)?;
+        Ok::<_, Failure>(jlong::try_from(unopened).unwrap_or(jlong::MAX))
     })
-    .resolve::<Throw>();
-}
-
-/// Frees a result.
-#[jni_mangle("io.sealcomb.spark.Native")]
-pub fn close_result<'local>(mut env: EnvUnowned<'local>, _: JClass<'local>, result: jlong) {
-    env.with_env(|_| {
-        // SAFETY: Java passes a handle of a result, once, when nothing refers to its memory anymore.
-        unsafe { memory::free::<ArrayRef>(result) };
-        Ok::<_, Failure>(())
-    })
-    .resolve::<Throw>();
+    .resolve::<Throw>()
 }
 
 /// A function of SQL, in the order of Java's `Work.Verb`.
@@ -156,33 +153,12 @@ struct Call {
 }
 
 impl Call {
-    /// Copies the arguments of a call. `ids` may be null.
-    ///
-    /// # Safety
-    /// The memory of both columns is readable, and nobody writes to it during the call.
-    unsafe fn new(
-        env: &mut Env<'_>,
-        column: &JLongArray<'_>,
-        fields: &JObjectArray<'_, JString<'_>>,
-        context: &JByteArray<'_>,
-        ids: &JLongArray<'_>,
-    ) -> Result<Self, Failure> {
-        let nodes = memory::nodes(env, column, Some(fields))?;
-        // SAFETY: the caller vouches for the memory.
-        let (field, values) = unsafe { memory::column(&nodes)? };
-        let plain = memory::plain(&field, &nodes);
-        let ids = if ids.is_null() {
-            None
-        } else {
-            // SAFETY: as above.
-            Some([unsafe { memory::column(&memory::nodes(env, ids, None)?)? }.1])
-        };
-        Ok(Self {
-            column: Column { field: Arc::new(field), chunks: vec![values] },
-            plain,
-            context: env.convert_byte_array(context)?,
-            ids,
-        })
+    /// Describes a call. `ids` may be empty.
+    fn new(nodes: &[Node], context: Vec<u8>, ids: &[Node]) -> Result<Self, Failure> {
+        let (field, values) = memory::column(nodes)?;
+        let plain = memory::plain(&field, nodes);
+        let ids = if ids.is_empty() { None } else { Some([memory::column(ids)?.1]) };
+        Ok(Self { column: Column { field: Arc::new(field), chunks: vec![values] }, plain, context, ids })
     }
 
     /// Returns the result, and the number of values that did not open.
@@ -222,20 +198,4 @@ impl Call {
         self.column.chunks = vec![memory::prefixed(&self.column.chunks[0], &prefix)?];
         Ok(())
     }
-}
-
-/// Hands the only chunk of a result to Java.
-fn give(env: &Env<'_>, column: Column, unopened: usize, result: &JLongArray<'_>) -> Result<(), Failure> {
-    let Some(array) = column.chunks.into_iter().next() else {
-        return Err(Failure::bug("the result has no chunk"));
-    };
-    let mut longs = memory::describe(&array)?;
-    longs[memory::RESULT_LONGS - 1] = i64::try_from(unopened).unwrap_or(i64::MAX);
-    let handle = memory::into_handle(array);
-    longs[0] = handle;
-    result.set_region(env, 0, &longs).map_err(|error| {
-        // SAFETY: Java has not seen the handle.
-        unsafe { memory::free::<ArrayRef>(handle) };
-        error.into()
-    })
 }

@@ -1,4 +1,4 @@
-//! Memory that crosses the boundary: columns in Java's memory, results in ours, and handles.
+//! What crosses the boundary: columns and results, copied from and to arrays of Java's heap, and handles of keysets.
 
 use std::ptr;
 use std::slice;
@@ -6,50 +6,48 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, make_array};
-use arrow_buffer::Buffer;
+use arrow_buffer::{Buffer, MutableBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field};
 use jni::Env;
-use jni::objects::{JLongArray, JObjectArray, JString};
+use jni::objects::{JByteArray, JLongArray, JObjectArray, JString};
 use jni::refs::Reference;
 use jni::sys::jlong;
 
 use crate::failure::Failure;
 
-/// The number of longs that describe a node of a column: rows, width, number of children, and addresses and sizes in
-/// bytes of validity, offsets and values.
-const NODE_LONGS: usize = 9;
-/// The number of longs that describe a node of a result: its handle, the addresses of validity (0 if no row is null),
-/// offsets (0 if it has none) and values, the size of the values in bytes, and the number of unopened values. Handle and
-/// number are those of the whole result, and 0 in other nodes than the first.
-pub(crate) const RESULT_LONGS: usize = 6;
+/// The number of longs that describe a node of a column: rows, width, number of children, and sizes in bytes of
+/// validity, offsets and values.
+const NODE_LONGS: usize = 6;
+/// The number of buffers of a node of a column or a result: validity, offsets and values.
+const NODE_BUFFERS: usize = 3;
 
 /// The width of 64-bit integers that are row ids.
 const INTEGERS: i64 = -1;
 
-/// A part of a column in Java's memory: single values, structs, lists or maps.
+/// A part of a column: single values, structs, lists or maps.
 pub(crate) struct Node {
     rows: usize,
     /// 0 for values of any size with 32-bit offsets, [`INTEGERS`], or the size of every value in bytes.
     width: i64,
     /// A node with children has offsets if it consists of lists (one child) or maps (two), and none if of structs.
     children: usize,
-    validity: (usize, usize),
-    offsets: (usize, usize),
-    values: (usize, usize),
+    /// A copy of Java's. None is empty.
+    buffers: [Option<Buffer>; NODE_BUFFERS],
     name: String,
     /// The name of the type of the opened values, if they are sealed.
     opens_as: Option<String>,
 }
 
-/// Reads the description of a column: its nodes, each before its children. `fields` has the name of each, and the type
-/// of its opened values or null.
+/// Copies a column: its nodes, each before its children. `buffers` has [`NODE_BUFFERS`] arrays per node, of which an
+/// empty one may be null. `fields` has the name of each, and the type of its opened values or null.
 ///
 /// # Errors
 /// If a number is negative, or the arrays do not fit each other.
 pub(crate) fn nodes(
     env: &mut Env<'_>,
     longs: &JLongArray<'_>,
+    buffers: &JObjectArray<'_, JByteArray<'_>>,
     fields: Option<&JObjectArray<'_, JString<'_>>>,
 ) -> Result<Vec<Node>, Failure> {
     let mut numbers = vec![0; longs.len(env)?];
@@ -58,42 +56,47 @@ pub(crate) fn nodes(
     if !rest.is_empty() {
         return Err(Failure::bug(format!("{} numbers do not describe nodes", numbers.len())));
     }
-    let mut text = |index| -> Result<Option<String>, Failure> {
-        let Some(fields) = fields else { return Ok(None) };
-        let text = fields.get_element(env, index)?;
-        Ok(if text.is_null() { None } else { Some(text.try_to_string(env)?) })
-    };
-    let node = |(index, numbers): (usize, &[i64; NODE_LONGS])| {
-        Node::new(*numbers, text(2 * index)?.unwrap_or_default(), text(2 * index + 1)?)
-    };
-    chunks.iter().enumerate().map(node).collect()
+    let mut nodes = Vec::with_capacity(chunks.len());
+    for (index, &[rows, width, children, sizes @ ..]) in chunks.iter().enumerate() {
+        let mut copies = [const { None }; NODE_BUFFERS];
+        for (part, bytes) in sizes.into_iter().enumerate() {
+            if bytes != 0 {
+                let array = buffers.get_element(env, NODE_BUFFERS * index + part)?;
+                copies[part] = Some(copied(env, &array, size(bytes)?)?);
+            }
+        }
+        let mut text = |index| -> Result<Option<String>, Failure> {
+            let Some(fields) = fields else { return Ok(None) };
+            let text = fields.get_element(env, index)?;
+            Ok(if text.is_null() { None } else { Some(text.try_to_string(env)?) })
+        };
+        let (name, opens_as) = (text(2 * index)?.unwrap_or_default(), text(2 * index + 1)?);
+        nodes.push(Node { name, opens_as, ..Node::new(rows, width, children, copies)? });
+    }
+    Ok(nodes)
+}
+
+fn size(number: i64) -> Result<usize, Failure> {
+    usize::try_from(number).map_err(|_| Failure::bug(format!("{number} is not a size")))
+}
+
+/// Copies the first bytes of an array.
+fn copied(env: &Env<'_>, array: &JByteArray<'_>, bytes: usize) -> Result<Buffer, Failure> {
+    let mut copy = MutableBuffer::from_len_zeroed(bytes);
+    array.get_region(env, 0, copy.typed_data_mut::<i8>())?;
+    Ok(copy.into())
 }
 
 impl Node {
+    /// A node without a name, whose values are not sealed.
     fn new(
-        [rows, width, numbers @ ..]: [i64; NODE_LONGS],
-        name: String,
-        opens_as: Option<String>,
+        rows: i64,
+        width: i64,
+        children: i64,
+        buffers: [Option<Buffer>; NODE_BUFFERS],
     ) -> Result<Self, Failure> {
-        let size = |number: i64| {
-            usize::try_from(number)
-                .map_err(|_| Failure::bug(format!("{number} is neither a size nor an address")))
-        };
-        let mut sizes = [0; NODE_LONGS - 2];
-        for (size_of, number) in sizes.iter_mut().zip(numbers) {
-            *size_of = size(number)?;
-        }
-        let [children, validity, validity_bytes, offsets, offsets_bytes, values, values_bytes] = sizes;
-        Ok(Self {
-            rows: size(rows)?,
-            width,
-            children,
-            validity: (validity, validity_bytes),
-            offsets: (offsets, offsets_bytes),
-            values: (values, values_bytes),
-            name,
-            opens_as,
-        })
+        let (rows, children) = (size(rows)?, size(children)?);
+        Ok(Self { rows, width, children, buffers, name: String::new(), opens_as: None })
     }
 
     /// The type of a node without children.
@@ -125,46 +128,38 @@ pub(crate) fn plain(field: &Field, nodes: &[Node]) -> Vec<String> {
     paths.filter(|(_, leaf)| leaf.opens_as.is_none()).map(|(path, _)| path).collect()
 }
 
-/// Returns the field of a column, and a copy of it, in which every offset and size is valid.
+/// Returns the field of a column, and the column, in which every offset and size is valid.
 ///
 /// # Errors
 /// If a buffer is too short for the rows, offsets are not ascending or exceed the values, or nodes are missing.
-///
-/// # Safety
-/// The memory is readable, and nobody writes to it during the call.
-pub(crate) unsafe fn column(nodes: &[Node]) -> Result<(Field, ArrayRef), Failure> {
+pub(crate) fn column(nodes: &[Node]) -> Result<(Field, ArrayRef), Failure> {
     let mut rest = nodes.iter();
-    // SAFETY: the caller vouches for the memory.
-    let (field, data) = unsafe { copy(&mut rest)? };
+    let (field, data) = part(&mut rest)?;
     if rest.next().is_some() {
         return Err(Failure::bug("the description of a column has too many nodes"));
     }
     Ok((field, make_array(data)))
 }
 
-/// Copies the next node, with its children.
-///
-/// # Safety
-/// The caller upholds the contract of [`column`].
-unsafe fn copy(nodes: &mut slice::Iter<'_, Node>) -> Result<(Field, ArrayData), Failure> {
+/// Builds the next node, with its children.
+fn part(nodes: &mut slice::Iter<'_, Node>) -> Result<(Field, ArrayData), Failure> {
     let node = nodes.next().ok_or_else(|| Failure::bug("the description of a column lacks a node"))?;
     let mut children = Vec::new();
     for _ in 0..node.children {
-        // SAFETY: the caller vouches for the memory.
-        children.push(unsafe { copy(nodes)? });
+        children.push(part(nodes)?);
     }
-    // SAFETY: as above.
-    let buffer = |(address, bytes)| unsafe { copied(address, bytes) };
-    let has_offsets = node.offsets.1 > 0;
+    let [validity, offsets, values] = node.buffers.clone();
     let (field, children) = if children.is_empty() {
         (node.leaf_field()?, Vec::new())
     } else {
-        nested_field(&node.name, children, has_offsets)?
+        nested_field(&node.name, children, offsets.is_some())?
     };
-    let data = ArrayData::builder(field.data_type().clone()).len(node.rows).child_data(children);
-    let data = if node.validity.1 == 0 { data } else { data.null_bit_buffer(Some(buffer(node.validity)?)) };
-    let data = if has_offsets { data.add_buffer(buffer(node.offsets)?) } else { data };
-    let data = if node.children == 0 { data.add_buffer(buffer(node.values)?) } else { data };
+    let values = (node.children == 0).then(|| values.unwrap_or_else(|| Buffer::from(&[0_u8; 0])));
+    let data = ArrayData::builder(field.data_type().clone())
+        .len(node.rows)
+        .child_data(children)
+        .null_bit_buffer(validity)
+        .buffers(offsets.into_iter().chain(values).collect());
     let data =
         data.build().map_err(|error| Failure::bug(format!("a column of a batch is invalid: {error}")))?;
     Ok((field, data))
@@ -195,21 +190,6 @@ fn nested_field(
     Ok((Field::new(name, data_type, true), data))
 }
 
-/// Copies memory.
-///
-/// # Safety
-/// It is readable, and nobody writes to it during the call.
-unsafe fn copied(address: usize, bytes: usize) -> Result<Buffer, Failure> {
-    if bytes == 0 {
-        return Ok(Buffer::from(&[0_u8; 0]));
-    }
-    if address == 0 || isize::try_from(bytes).is_err() {
-        return Err(Failure::bug(format!("no memory has {bytes} bytes at {address:#x}")));
-    }
-    // SAFETY: the address is not null, no object is larger, and the caller vouches for the rest.
-    Ok(Buffer::from(unsafe { slice::from_raw_parts(ptr::with_exposed_provenance::<u8>(address), bytes) }))
-}
-
 /// Returns a column of bytes in which a prefix precedes every value that is not null.
 ///
 /// # Errors
@@ -224,26 +204,41 @@ pub(crate) fn prefixed(array: &ArrayRef, prefix: &[u8]) -> Result<ArrayRef, Fail
     Ok(Arc::new(prefixed.collect::<BinaryArray>()))
 }
 
-/// Returns the description of a result: the longs of its nodes, each before its children. Bitmaps begin with the bit of
-/// the first row. Handle and number of unopened values are 0.
+/// The buffers of a node of a result. Bitmaps begin with the bit of the first row.
+type Buffers = [Option<Buffer>; NODE_BUFFERS];
+
+/// Copies a result to Java: [`NODE_BUFFERS`] arrays for each of its nodes, each node before its children.
 ///
 /// # Errors
-/// If a part of it has more than 2 GiB, or a type that Java does not ask for.
-pub(crate) fn describe(array: &ArrayRef) -> Result<Vec<jlong>, Failure> {
-    let mut longs = Vec::with_capacity(RESULT_LONGS);
-    describe_data(&array.to_data(), &mut longs)?;
-    Ok(longs)
+/// If a part of it has more than 2 GiB, a type that Java does not ask for, or Java has no memory.
+pub(crate) fn give(
+    env: &mut Env<'_>,
+    array: &ArrayRef,
+    result: &JObjectArray<'_, JByteArray<'_>>,
+) -> Result<(), Failure> {
+    for (index, buffer) in buffers(array)?.iter().flatten().enumerate() {
+        if let Some(buffer) = buffer {
+            let copy = env.byte_array_from_slice(buffer)?;
+            result.set_element(env, index, &copy)?;
+        }
+    }
+    Ok(())
 }
 
-fn describe_data(data: &ArrayData, longs: &mut Vec<jlong>) -> Result<(), Failure> {
+/// Returns the buffers of a result's nodes. Validity is missing if no row is null.
+fn buffers(array: &ArrayRef) -> Result<Vec<Buffers>, Failure> {
+    let mut nodes = Vec::new();
+    add_buffers(&array.to_data(), &mut nodes)?;
+    Ok(nodes)
+}
+
+fn add_buffers(data: &ArrayData, nodes: &mut Vec<Buffers>) -> Result<(), Failure> {
     let unexpected =
         || Failure::bug(format!("a result of type {} has an unexpected layout", data.data_type()));
     if data.offset() != 0 || data.nulls().is_some_and(|nulls| nulls.offset() != 0) {
         return Err(unexpected());
     }
-    let address = |buffer: &Buffer| to_java(buffer.as_ptr().expose_provenance());
     let validity = data.nulls().filter(|nulls| nulls.null_count() > 0);
-    let validity = validity.map_or(0, |nulls| address(nulls.buffer()));
     let (offsets, values) = match (data.data_type(), data.buffers()) {
         (DataType::LargeBinary | DataType::LargeUtf8, _) => {
             return Err(Failure::argument("the results of a batch have more than 2 GiB; use smaller values"));
@@ -254,24 +249,18 @@ fn describe_data(data: &ArrayData, longs: &mut Vec<jlong>) -> Result<(), Failure
         (DataType::Binary | DataType::Utf8, [offsets, values]) => (Some(offsets), Some(values)),
         _ => return Err(unexpected()),
     };
-    let bytes = values.map_or(0, |values| to_java(values.len()));
-    longs.extend([0, validity, offsets.map_or(0, address), values.map_or(0, address), bytes, 0]);
+    nodes.push([validity.map(|nulls| nulls.buffer().clone()), offsets.cloned(), values.cloned()]);
     let children = match (data.data_type(), data.child_data()) {
         // Java has no node for the entries of a map.
         (DataType::Map(..), [entries]) => entries.child_data(),
         (_, children) => children,
     };
-    children.iter().try_for_each(|child| describe_data(child, longs))
+    children.iter().try_for_each(|child| add_buffers(child, nodes))
 }
 
 /// Returns the handle of a value, which [`free`] drops.
 pub(crate) fn into_handle<T>(value: T) -> jlong {
-    to_java(Box::into_raw(Box::new(value)).expose_provenance())
-}
-
-/// Returns an address or a size as Java's long with the same bits.
-fn to_java(number: usize) -> jlong {
-    number.cast_signed() as jlong
+    Box::into_raw(Box::new(value)).expose_provenance().cast_signed() as jlong
 }
 
 /// Returns the address in a handle.
@@ -307,34 +296,22 @@ pub(crate) unsafe fn free<T>(handle: jlong) {
 mod tests {
     use super::*;
 
-    /// A node of a column, whose memory is that of the slices.
-    fn node(rows: usize, width: i64, children: usize, offsets: &[i32], values: &[u8]) -> Node {
-        let address = |pointer: *const u8| to_java(pointer.expose_provenance());
-        let numbers = [
-            to_java(rows),
-            width,
-            to_java(children),
-            0,
-            0,
-            address(offsets.as_ptr().cast()),
-            to_java(size_of_val(offsets)),
-            address(values.as_ptr()),
-            to_java(values.len()),
-        ];
-        Node::new(numbers, "name".into(), None).unwrap_or_else(|_| panic!("the numbers are sizes"))
+    fn node(rows: i64, width: i64, children: i64, offsets: &[i32], values: &[u8]) -> Node {
+        let buffers =
+            [None, (!offsets.is_empty()).then(|| Buffer::from_slice_ref(offsets)), Some(values.into())];
+        Node::new(rows, width, children, buffers).unwrap_or_else(|_| panic!("the numbers are sizes"))
     }
 
     fn read(nodes: &[Node]) -> Result<ArrayRef, Failure> {
-        // SAFETY: the slices live during the call.
-        unsafe { column(nodes) }.map(|(_, array)| array)
+        column(nodes).map(|(_, array)| array)
     }
 
-    fn region(rows: usize, width: i64, offsets: &[i32], values: &[u8]) -> Result<ArrayRef, Failure> {
+    fn region(rows: i64, width: i64, offsets: &[i32], values: &[u8]) -> Result<ArrayRef, Failure> {
         read(&[node(rows, width, 0, offsets, values)])
     }
 
     #[test]
-    fn a_column_is_copied() {
+    fn a_column_is_built() {
         let Ok(array) = region(2, 0, &[0, 1, 3], b"abc") else { panic!("the column is valid") };
         assert_eq!(array.as_binary::<i32>(), &BinaryArray::from(vec![&b"a"[..], b"bc"]));
     }
@@ -348,11 +325,12 @@ mod tests {
         assert!(region(3, 8, &[], &[0; 24]).is_ok());
         assert!(region(3, INTEGERS, &[], &[0; 23]).is_err());
         assert!(region(1, -2, &[], &[0; 8]).is_err());
-        assert!(Node::new([-1; NODE_LONGS], String::new(), None).is_err());
+        assert!(Node::new(-1, 0, 0, [const { None }; NODE_BUFFERS]).is_err());
+        assert!(Node::new(0, 0, -1, [const { None }; NODE_BUFFERS]).is_err());
     }
 
     #[test]
-    fn nested_columns_are_copied_and_described_node_by_node() {
+    fn nested_columns_are_built_and_returned_node_by_node() {
         // A struct of a list and a map.
         let offsets = [0, 1, 3];
         let nodes = [
@@ -365,10 +343,11 @@ mod tests {
         ];
         let Ok(array) = read(&nodes) else { panic!("the column is valid") };
         assert_eq!((array.len(), array.as_struct().column(1).as_map().len()), (2, 2));
-        let Ok(longs) = describe(&array) else { panic!("the layout is known") };
-        let (longs, rest) = longs.as_chunks::<RESULT_LONGS>();
-        assert_eq!((longs.len(), rest.len()), (nodes.len(), 0));
-        let sizes: Vec<_> = longs.iter().map(|longs| (longs[2] != 0, longs[4])).collect();
+        let Ok(parts) = buffers(&array) else { panic!("the layout is known") };
+        let sizes: Vec<_> = parts
+            .iter()
+            .map(|[_, offsets, values]| (offsets.is_some(), values.as_ref().map_or(0, Buffer::len)))
+            .collect();
         assert_eq!(sizes, [(false, 0), (true, 0), (false, 6), (true, 0), (true, 3), (false, 3)]);
     }
 

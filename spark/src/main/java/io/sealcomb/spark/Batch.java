@@ -3,7 +3,6 @@ package io.sealcomb.spark;
 import java.util.Arrays;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
-import org.apache.spark.util.TaskCompletionListener;
 
 /** The calls of a task: collects their arguments, and runs each in one native call. */
 final class Batch {
@@ -17,19 +16,16 @@ final class Batch {
     private final Keyset[] keysets;
     private final InputColumn[] columns;
     private final InputColumn[] ids;
-    private final ResultVector[] results;
     private long firstRow;
     private int rows;
 
-    /** Fetches the keysets. All memory is freed when the task ends, however it ends. */
+    /** Fetches the keysets. */
     Batch(Place[] places, Meters meters) {
         this.places = places;
         this.meters = meters;
         keysets = Arrays.stream(places).map(place -> place.work().keyset()).toArray(Keyset[]::new);
         columns = new InputColumn[places.length];
         ids = new InputColumn[places.length];
-        results = new ResultVector[places.length];
-        TaskContext.get().addTaskCompletionListener((TaskCompletionListener) task -> close());
         for (int call = 0; call < places.length; call++) {
             columns[call] = InputColumn.ofValues(places[call].valueType());
             ids[call] = places[call].rowId() < 0 ? null : InputColumn.ofRowIds(places[call].rowIdType());
@@ -63,9 +59,9 @@ final class Batch {
         rows++;
     }
 
-    /** Runs the calls, and begins a new batch. The results are valid until the next one runs. */
+    /** Runs the calls, and begins a new batch. */
     ResultVector[] run() {
-        closeResults();
+        ResultVector[] results = new ResultVector[places.length];
         long begin = System.nanoTime();
         for (int call = 0; call < places.length; call++) {
             try {
@@ -83,7 +79,7 @@ final class Batch {
         meters.rows().add(rows);
         firstRow += rows;
         rows = 0;
-        return results.clone();
+        return results;
     }
 
     private SealcombException located(SealcombException error, String column) {
@@ -91,26 +87,5 @@ final class Batch {
         return error.row() < 0
                 ? error.at(place, -1)
                 : error.at(place + ", row " + (firstRow + error.row()), firstRow + error.row());
-    }
-
-    private void closeResults() {
-        for (int call = 0; call < results.length; call++) {
-            if (results[call] != null) {
-                results[call].close();
-                results[call] = null;
-            }
-        }
-    }
-
-    private void close() {
-        closeResults();
-        for (int call = 0; call < places.length; call++) {
-            if (columns[call] != null) {
-                columns[call].close();
-            }
-            if (ids[call] != null) {
-                ids[call].close();
-            }
-        }
     }
 }

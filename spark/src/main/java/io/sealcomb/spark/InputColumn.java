@@ -20,7 +20,7 @@ import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * A column of a batch in memory outside the heap, in Arrow's format: what native code reads.
+ * A column of a batch in Arrow's format: what native code copies.
  *
  * <pre>
  * validity: a bit per row, 0 for null
@@ -29,9 +29,9 @@ import org.apache.spark.unsafe.types.UTF8String;
  * parts:    the fields of structs; the elements of arrays; the keys and the values of maps
  * </pre>
  */
-final class InputColumn implements AutoCloseable {
+final class InputColumn {
     /** The number of longs that describe a column without its parts. */
-    private static final int NODE_LONGS = 9;
+    private static final int NODE_LONGS = 6;
     /** The width of row ids that are integers. */
     private static final int INTEGERS = -1;
 
@@ -42,9 +42,9 @@ final class InputColumn implements AutoCloseable {
     private final DataType dataType;
     private final int width;
     private final InputColumn[] parts;
-    private final NativeMemory validity = new NativeMemory();
-    private final NativeMemory offsets = new NativeMemory();
-    private final NativeMemory values = new NativeMemory();
+    private final GrowingBytes validity = new GrowingBytes();
+    private final GrowingBytes offsets = new GrowingBytes();
+    private final GrowingBytes values = new GrowingBytes();
     private int rows;
     private int nulls;
     /** The size of the values in bytes, or the number of elements. */
@@ -84,7 +84,7 @@ final class InputColumn implements AutoCloseable {
         nulls = 0;
         end = 0;
         if (hasOffsets()) {
-            Platform.putInt(null, offsets.reserve(0, 4), 0);
+            putOffset(0);
         }
         for (InputColumn part : parts) {
             part.clear();
@@ -123,13 +123,13 @@ final class InputColumn implements AutoCloseable {
         appendValidity(!isNull);
         if (width != 0) {
             int size = width == INTEGERS ? 8 : width;
-            long address = values.reserve(end, size);
-            end += size;
+            long place = values.reserve(end, size);
             if (isNull) {
-                Platform.setMemory(address, (byte) 0, size);
+                Arrays.fill(values.array(), (int) end, (int) end + size, (byte) 0);
             } else {
-                putFixed(row, ordinal, address);
+                putFixed(row, ordinal, values.array(), place);
             }
+            end += size;
         } else if (dataType instanceof StructType) {
             InternalRow fields = isNull ? nullFields() : row.getStruct(ordinal, parts.length);
             for (int field = 0; field < parts.length; field++) {
@@ -142,9 +142,15 @@ final class InputColumn implements AutoCloseable {
             if (end > Integer.MAX_VALUE) {
                 throw new SealcombException("a column of this batch exceeds 2 GiB; use smaller values", -1);
             }
-            Platform.putInt(null, offsets.reserve(4L * (rows + 1), 4), (int) end);
+            putOffset(rows + 1);
         }
         rows++;
+    }
+
+    /** Ends the values before an offset. */
+    private void putOffset(int index) {
+        long place = offsets.reserve(4L * index, 4);
+        Platform.putInt(offsets.array(), place, (int) end);
     }
 
     private InternalRow nullFields() {
@@ -176,31 +182,32 @@ final class InputColumn implements AutoCloseable {
     }
 
     private void appendValidity(boolean valid) {
-        long address = validity.reserve(rows >> 3, 1);
+        validity.reserve(rows >> 3, 1);
+        byte[] bits = validity.array();
         int bit = rows & 7;
-        int before = bit == 0 ? 0 : Platform.getByte(null, address);
-        Platform.putByte(null, address, (byte) (valid ? before | 1 << bit : before));
+        int before = bit == 0 ? 0 : bits[rows >> 3];
+        bits[rows >> 3] = (byte) (valid ? before | 1 << bit : before);
         if (!valid) {
             nulls++;
         }
     }
 
-    private void putFixed(SpecializedGetters row, int ordinal, long address) {
+    private void putFixed(SpecializedGetters row, int ordinal, byte[] bytes, long place) {
         if (width == INTEGERS) {
-            Platform.putLong(null, address, integer(row, ordinal));
+            Platform.putLong(bytes, place, integer(row, ordinal));
             return;
         }
         switch (type) {
-            case BOOLEAN -> Platform.putByte(null, address, (byte) (row.getBoolean(ordinal) ? 1 : 0));
-            case BYTE -> Platform.putByte(null, address, row.getByte(ordinal));
-            case SHORT -> Platform.putShort(null, address, row.getShort(ordinal));
-            case INT -> Platform.putInt(null, address, row.getInt(ordinal));
-            case LONG -> Platform.putLong(null, address, row.getLong(ordinal));
-            case FLOAT -> Platform.putInt(null, address, Float.floatToRawIntBits(row.getFloat(ordinal)));
-            case DOUBLE -> Platform.putLong(null, address, Double.doubleToRawLongBits(row.getDouble(ordinal)));
+            case BOOLEAN -> Platform.putByte(bytes, place, (byte) (row.getBoolean(ordinal) ? 1 : 0));
+            case BYTE -> Platform.putByte(bytes, place, row.getByte(ordinal));
+            case SHORT -> Platform.putShort(bytes, place, row.getShort(ordinal));
+            case INT -> Platform.putInt(bytes, place, row.getInt(ordinal));
+            case LONG -> Platform.putLong(bytes, place, row.getLong(ordinal));
+            case FLOAT -> Platform.putInt(bytes, place, Float.floatToRawIntBits(row.getFloat(ordinal)));
+            case DOUBLE -> Platform.putLong(bytes, place, Double.doubleToRawLongBits(row.getDouble(ordinal)));
             default -> {
                 DecimalType decimal = (DecimalType) dataType;
-                putDecimal(row.getDecimal(ordinal, decimal.precision(), decimal.scale()), decimal, address);
+                putDecimal(row.getDecimal(ordinal, decimal.precision(), decimal.scale()), decimal, bytes, place);
             }
         }
     }
@@ -215,16 +222,16 @@ final class InputColumn implements AutoCloseable {
     }
 
     /** Writes the unscaled value as 16 bytes. */
-    private static void putDecimal(Decimal value, DecimalType type, long address) {
+    private static void putDecimal(Decimal value, DecimalType type, byte[] bytes, long place) {
         if (type.precision() <= Decimal.MAX_LONG_DIGITS()) {
             long unscaled = value.toUnscaledLong();
-            Platform.putLong(null, address, unscaled);
-            Platform.putLong(null, address + 8, unscaled >> 63);
+            Platform.putLong(bytes, place, unscaled);
+            Platform.putLong(bytes, place + 8, unscaled >> 63);
             return;
         }
         BigInteger unscaled = value.toJavaBigDecimal().unscaledValue();
-        Platform.putLong(null, address, unscaled.longValue());
-        Platform.putLong(null, address + 8, unscaled.shiftRight(64).longValue());
+        Platform.putLong(bytes, place, unscaled.longValue());
+        Platform.putLong(bytes, place + 8, unscaled.shiftRight(64).longValue());
     }
 
     private void putBytes(SpecializedGetters row, int ordinal) {
@@ -242,19 +249,26 @@ final class InputColumn implements AutoCloseable {
     }
 
     private void copy(Object base, long offset, int size) {
-        Platform.copyMemory(base, offset, null, values.reserve(end, size), size);
+        long place = values.reserve(end, size);
+        Platform.copyMemory(base, offset, values.array(), place, size);
         end += size;
     }
 
-    /**
-     * Describes the column and its parts, each before its own parts: rows, width, the number of parts, and the
-     * addresses and sizes of validity, offsets and values.
-     */
-    long[] nodes() {
-        long[] nodes = new long[NODE_LONGS * count()];
+    /** Describes the column and its parts, each before its own parts. */
+    Nodes nodes() {
+        int count = count();
+        Nodes nodes = new Nodes(new long[NODE_LONGS * count], new byte[Native.NODE_BUFFERS * count][]);
         describe(nodes, 0);
         return nodes;
     }
+
+    /**
+     * A column for native code.
+     *
+     * @param longs for each node rows, width, the number of parts, and the sizes of its buffers
+     * @param buffers for each node validity, offsets and values, which may be larger
+     */
+    record Nodes(long[] longs, byte[][] buffers) {}
 
     private int count() {
         int count = 1;
@@ -264,32 +278,22 @@ final class InputColumn implements AutoCloseable {
         return count;
     }
 
-    /** Writes the description from an index, and returns the index after it. */
-    private int describe(long[] nodes, int at) {
-        boolean hasNulls = nulls > 0;
-        nodes[at] = rows;
-        nodes[at + 1] = width;
-        nodes[at + 2] = parts.length;
-        nodes[at + 3] = hasNulls ? validity.address() : 0;
-        nodes[at + 4] = hasNulls ? (rows + 7) >> 3 : 0;
-        nodes[at + 5] = hasOffsets() ? offsets.address() : 0;
-        nodes[at + 6] = hasOffsets() ? 4L * (rows + 1) : 0;
-        nodes[at + 7] = values.address();
-        nodes[at + 8] = parts.length == 0 ? end : 0;
-        int next = at + NODE_LONGS;
+    /** Writes the description from a node, and returns the node after it. */
+    private int describe(Nodes nodes, int node) {
+        int at = NODE_LONGS * node;
+        nodes.longs[at] = rows;
+        nodes.longs[at + 1] = width;
+        nodes.longs[at + 2] = parts.length;
+        nodes.longs[at + 3] = nulls > 0 ? (rows + 7) >> 3 : 0;
+        nodes.longs[at + 4] = hasOffsets() ? 4L * (rows + 1) : 0;
+        nodes.longs[at + 5] = parts.length == 0 ? end : 0;
+        nodes.buffers[Native.NODE_BUFFERS * node] = validity.array();
+        nodes.buffers[Native.NODE_BUFFERS * node + 1] = offsets.array();
+        nodes.buffers[Native.NODE_BUFFERS * node + 2] = values.array();
+        int next = node + 1;
         for (InputColumn part : parts) {
             next = part.describe(nodes, next);
         }
         return next;
-    }
-
-    @Override
-    public void close() {
-        validity.close();
-        offsets.close();
-        values.close();
-        for (InputColumn part : parts) {
-            part.close();
-        }
     }
 }

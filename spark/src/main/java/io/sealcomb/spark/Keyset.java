@@ -32,13 +32,13 @@ final class Keyset {
 
     /** What a call does with the handle. */
     interface Call {
-        void with(long handle);
+        long with(long handle);
     }
 
-    /** Calls native code. The keyset stays alive until it returns. */
-    void call(Call call) {
+    /** Calls native code, and returns its result. The keyset stays alive until it returns. */
+    long call(Call call) {
         try {
-            call.with(handle);
+            return call.with(handle);
         } finally {
             Reference.reachabilityFence(this);
         }

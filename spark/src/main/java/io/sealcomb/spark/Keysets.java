@@ -2,6 +2,8 @@ package io.sealcomb.spark;
 
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import org.apache.spark.SparkContext$;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 
 /** The keysets of an executor, fetched on first use, and again after ten minutes, so that rotated keys arrive. */
@@ -21,13 +23,23 @@ final class Keysets {
 
     /** Returns a keyset. Tasks that need the same one wait for a single fetch. */
     static Keyset get(KeySource source, String name) {
-        if (TaskContext.get() == null) {
+        if (isDriver()) {
             throw new SealcombException(
-                    "a function of sealcomb was evaluated outside of a task; only executors have keys", -1);
+                    "Spark evaluates this call of sealcomb on the driver, and only executors have keys; compute it in a"
+                            + " query of its own, such as SET VAR x = (SELECT unseal(…)) or CREATE TABLE … AS SELECT"
+                            + " unseal(…), and use the result",
+                    -1);
         }
         FETCHED.values().removeIf(fetched -> !fetched.isFresh());
         return FETCHED.computeIfAbsent(
                         new Name(source, name), missing -> new Fetched(source.fetch(name), System.nanoTime()))
                 .keyset();
+    }
+
+    /** Returns whether no task runs here. In an executor, threads of the user run for a task without having its context. */
+    private static boolean isDriver() {
+        SparkEnv environment = SparkEnv.get();
+        return TaskContext.get() == null
+                && (environment == null || environment.executorId().equals(SparkContext$.MODULE$.DRIVER_IDENTIFIER()));
     }
 }

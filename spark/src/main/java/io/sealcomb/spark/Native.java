@@ -10,13 +10,16 @@ import java.util.Locale;
 /**
  * The native library, which the jar contains.
  *
- * <p>Columns and row ids are passed as the longs of {@link InputColumn#nodes}, results as those of
- * {@link ResultVector#LONGS}.
+ * <p>Columns and row ids are passed as {@link InputColumn.Nodes}. Native code copies arguments and results, and holds no
+ * memory of a batch once it returns.
  */
 final class Native {
     static {
         load();
     }
+
+    /** The number of buffers of a column, a result or a part of these: validity, offsets and values. */
+    static final int NODE_BUFFERS = 3;
 
     private Native() {}
 
@@ -29,18 +32,25 @@ final class Native {
     static native byte[] encryptedKeyset(byte[] text);
 
     /**
-     * Runs a function on a batch.
+     * Runs a function on a batch. Returns the number of values that did not open.
      *
      * @param verb the ordinal of a {@link Work.Verb}
      * @param fields for each node of the column its name, and the type that its values open as or null if they are not
      *     sealed
-     * @param ids null if values are not bound to rows
-     * @param result receives the description of the result
+     * @param ids null, like their buffers, if values are not bound to rows
+     * @param result receives the buffers of the result: null for validity without nulls, and for those that a part does
+     *     not have
      */
-    static native void run(
-            int verb, long keyset, long[] column, String[] fields, byte[] context, long[] ids, long[] result);
-
-    static native void closeResult(long result);
+    static native long run(
+            int verb,
+            long keyset,
+            long[] column,
+            byte[][] buffers,
+            String[] fields,
+            byte[] context,
+            long[] ids,
+            byte[][] idBuffers,
+            byte[][] result);
 
     /** Copies the library out of the jar, because the operating system loads only files. */
     private static void load() {

@@ -2,7 +2,8 @@ package io.sealcomb.spark;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
-import java.nio.LongBuffer;
+import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataType;
@@ -14,64 +15,59 @@ import org.apache.spark.sql.vectorized.ColumnarMap;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** The results of a call, in native memory until {@link #close}. */
+/**
+ * The results of a call, in arrays of its own. Rows, strings and arrays refer to them, and may outlive the batch and its
+ * task.
+ */
 final class ResultVector extends ColumnVector {
-    /**
-     * The longs that describe a result or a part of it: its handle, the addresses of validity (0 if no row is null),
-     * offsets (0 if it has none) and values, the size of the values in bytes, and the number of values that did not
-     * open. Handle and number are those of the whole result.
-     */
-    static final int LONGS = 6;
-
     private final ValueType valueType;
-    private final long validity;
-    private final long offsets;
-    private final long values;
+    /** Null if no row is null. */
+    private final byte[] validity;
+    /** Null if there are none. */
+    private final byte[] offsets;
+
+    private final byte[] values;
     private final long unopened;
     private final int rows;
     private final ResultVector[] parts;
     /** Whether a boolean has one byte, as in the column that the call was given. */
     private final boolean byteBooleans;
 
-    private long handle;
-
     /**
-     * Describes a result.
+     * Creates a vector of results.
      *
      * @param type the type of the results
      * @param input the type of the values. Leaves of equal types, except binary ones, were passed on unchanged
+     * @param buffers as {@link Native#run} returned them. The vector owns them
      */
-    ResultVector(DataType type, DataType input, int rows, long[] result) {
-        this(type, input, rows, LongBuffer.wrap(result));
-        NativeMemory.count(1);
+    ResultVector(DataType type, DataType input, int rows, byte[][] buffers, long unopened) {
+        this(type, input, rows, Arrays.asList(buffers).iterator(), unopened);
     }
 
-    private ResultVector(DataType type, DataType input, int rows, LongBuffer nodes) {
+    private ResultVector(DataType type, DataType input, int rows, Iterator<byte[]> buffers, long unopened) {
         super(type);
         this.valueType = ValueType.of(type);
         this.rows = rows;
         this.byteBooleans = valueType == ValueType.BOOLEAN && ValueType.of(input) == ValueType.BOOLEAN;
-        this.handle = nodes.get();
-        this.validity = nodes.get();
-        this.offsets = nodes.get();
-        this.values = nodes.get();
-        nodes.get();
-        this.unopened = nodes.get();
+        this.validity = buffers.next();
+        this.offsets = buffers.next();
+        this.values = buffers.next();
+        this.unopened = unopened;
         List<StructField> fields = Leaves.parts(type);
         List<StructField> inputs = Leaves.parts(input);
-        int length = offsets == 0 ? rows : start(rows);
+        int length = offsets == null ? rows : start(rows);
         this.parts = new ResultVector[fields.size()];
         for (int part = 0; part < parts.length; part++) {
             parts[part] = new ResultVector(
-                    fields.get(part).dataType(), inputs.get(part).dataType(), length, nodes);
+                    fields.get(part).dataType(), inputs.get(part).dataType(), length, buffers, 0);
         }
     }
 
-    /** Returns the number of longs that describe results of a type. */
-    static int longs(DataType type) {
-        return LONGS
+    /** Returns the number of buffers of results of a type. */
+    static int buffers(DataType type) {
+        return Native.NODE_BUFFERS
                 + Leaves.parts(type).stream()
-                        .mapToInt(part -> longs(part.dataType()))
+                        .mapToInt(part -> buffers(part.dataType()))
                         .sum();
     }
 
@@ -80,18 +76,13 @@ final class ResultVector extends ColumnVector {
         return unopened;
     }
 
+    /** Nothing to do: the arrays live as long as a row, a string or another vector refers to them. */
     @Override
-    public void close() {
-        if (handle != 0) {
-            Native.closeResult(handle);
-            NativeMemory.count(-1);
-            handle = 0;
-        }
-    }
+    public void close() {}
 
     @Override
     public boolean hasNull() {
-        return validity != 0;
+        return validity != null;
     }
 
     @Override
@@ -105,11 +96,11 @@ final class ResultVector extends ColumnVector {
 
     @Override
     public boolean isNullAt(int row) {
-        return validity != 0 && !bit(validity, row);
+        return validity != null && !bit(validity, row);
     }
 
-    private static boolean bit(long bits, int row) {
-        return (Platform.getByte(null, bits + (row >> 3)) >> (row & 7) & 1) != 0;
+    private static boolean bit(byte[] bits, int row) {
+        return (bits[row >> 3] >> (row & 7) & 1) != 0;
     }
 
     @Override
@@ -119,22 +110,22 @@ final class ResultVector extends ColumnVector {
 
     @Override
     public byte getByte(int row) {
-        return Platform.getByte(null, values + row);
+        return values[row];
     }
 
     @Override
     public short getShort(int row) {
-        return Platform.getShort(null, values + 2L * row);
+        return Platform.getShort(values, at(2L * row));
     }
 
     @Override
     public int getInt(int row) {
-        return Platform.getInt(null, values + 4L * row);
+        return Platform.getInt(values, at(4L * row));
     }
 
     @Override
     public long getLong(int row) {
-        return Platform.getLong(null, values + 8L * row);
+        return Platform.getLong(values, at(8L * row));
     }
 
     @Override
@@ -152,8 +143,8 @@ final class ResultVector extends ColumnVector {
         if (isNullAt(row)) {
             return null;
         }
-        long low = Platform.getLong(null, values + 16L * row);
-        long high = Platform.getLong(null, values + 16L * row + 8);
+        long low = Platform.getLong(values, at(16L * row));
+        long high = Platform.getLong(values, at(16L * row + 8));
         if (high == low >> 63 && precision <= Decimal.MAX_LONG_DIGITS()) {
             return Decimal.apply(low, precision, scale);
         }
@@ -166,8 +157,12 @@ final class ResultVector extends ColumnVector {
         return low < 0 ? value.setBit(63) : value;
     }
 
+    private static long at(long index) {
+        return Platform.BYTE_ARRAY_OFFSET + index;
+    }
+
     private int start(int row) {
-        return Platform.getInt(null, offsets + 4L * row);
+        return Platform.getInt(offsets, at(4L * row));
     }
 
     @Override
@@ -176,7 +171,7 @@ final class ResultVector extends ColumnVector {
             return null;
         }
         int start = start(row);
-        return UTF8String.fromAddress(null, values + start, start(row + 1) - start);
+        return UTF8String.fromAddress(values, at(start), start(row + 1) - start);
     }
 
     @Override
@@ -185,12 +180,10 @@ final class ResultVector extends ColumnVector {
             return null;
         }
         int start = start(row);
-        byte[] bytes = new byte[start(row + 1) - start];
-        Platform.copyMemory(null, values + start, bytes, Platform.BYTE_ARRAY_OFFSET, bytes.length);
-        return bytes;
+        return Arrays.copyOfRange(values, start, start(row + 1));
     }
 
-    /** Returns a value that outlives this vector. */
+    /** Returns a value as an object of its own. */
     Object copyOf(int row) {
         if (isNullAt(row)) {
             return null;

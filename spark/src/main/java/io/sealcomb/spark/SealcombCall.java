@@ -83,18 +83,14 @@ public final class SealcombCall extends Expression implements CodegenFallback, S
             return null;
         }
         boolean bound = rowId() != null;
-        try (InputColumn column = InputColumn.ofValues(value().dataType());
-                InputColumn ids = bound ? InputColumn.ofRowIds(rowId().dataType()) : null) {
+        InputColumn column = InputColumn.ofValues(value().dataType());
+        InputColumn ids = bound ? InputColumn.ofRowIds(rowId().dataType()) : null;
+        try {
             column.append(new GenericInternalRow(new Object[] {value}), 0);
             if (bound) {
                 ids.append(new GenericInternalRow(new Object[] {rowId().eval(input)}), 0);
             }
-            ResultVector result = work.run(work.keyset(), column, ids);
-            try {
-                return result.copyOf(0);
-            } finally {
-                result.close();
-            }
+            return work.run(work.keyset(), column, ids).copyOf(0);
         } catch (SealcombException error) {
             TaskContext task = TaskContext.get();
             throw error.at(this + (task == null ? "" : ", partition " + task.partitionId()), -1);

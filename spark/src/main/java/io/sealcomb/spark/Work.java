@@ -119,9 +119,6 @@ final class Work implements Serializable {
             forged = forged == null || forged.row() < error.row() ? error : forged;
         }
         if (other != null && (opened == null || other.unopened() < opened.unopened())) {
-            if (opened != null) {
-                opened.close();
-            }
             fittingContext = otherContext;
             LoggerFactory.getLogger(Sealcomb.class)
                     .warn(
@@ -132,20 +129,28 @@ final class Work implements Serializable {
         } else if (opened == null) {
             throw forged;
         }
-        if (other != null) {
-            other.close();
-        } else if (column.hasValues()) {
+        if (other == null && column.hasValues()) {
             fittingContext = context;
         }
         return opened;
     }
 
     private ResultVector run(Keyset keys, InputColumn column, InputColumn ids, byte[] bound) {
-        long[] result = new long[ResultVector.longs(this.result)];
-        long[] idNodes = ids == null ? null : ids.nodes();
+        InputColumn.Nodes nodes = column.nodes();
+        InputColumn.Nodes idNodes = ids == null ? new InputColumn.Nodes(null, null) : ids.nodes();
         String[] named = fields(column.dataType());
-        keys.call(handle -> Native.run(verb.ordinal(), handle, column.nodes(), named, bound, idNodes, result));
-        return new ResultVector(this.result, column.dataType(), column.rows(), result);
+        byte[][] buffers = new byte[ResultVector.buffers(result)][];
+        long unopened = keys.call(handle -> Native.run(
+                verb.ordinal(),
+                handle,
+                nodes.longs(),
+                nodes.buffers(),
+                named,
+                bound,
+                idNodes.longs(),
+                idNodes.buffers(),
+                buffers));
+        return new ResultVector(result, column.dataType(), column.rows(), buffers, unopened);
     }
 
     private String[] fields(DataType value) {
