@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.BinaryOperator;
 import java.util.stream.Collectors;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
@@ -44,7 +43,8 @@ final class Functions {
         Expression rowId = given.size() > 3 && !(given.get(3).dataType() instanceof NullType) ? given.get(3) : null;
         DataType type = given.size() > 4 ? ValueType.parse(text(verb, "as_type", given.get(4))) : null;
         Settings settings = Settings.of(SQLConf.get()::getConfString, null);
-        return build(verb, given.get(0), keyset, context, rowId, type, settings);
+        SealcombCall call = call(verb, given.get(0), keyset, context, rowId, settings);
+        return type == null ? call : call.decided(type);
     }
 
     /**
@@ -62,15 +62,9 @@ final class Functions {
         }
     }
 
-    /** Builds a call. Row id and type may be null. */
-    static SealcombCall build(
-            Work.Verb verb,
-            Expression value,
-            String keyset,
-            byte[] context,
-            Expression rowId,
-            DataType type,
-            Settings settings) {
+    /** Builds a call whose type is not decided. The row id may be null. */
+    static SealcombCall call(
+            Work.Verb verb, Expression value, String keyset, byte[] context, Expression rowId, Settings settings) {
         Expression checked = checked(verb, value);
         if (rowId != null && !InputColumn.canBeRowIds(rowId.dataType())) {
             throw wrong(verb, "row_id is " + rowId.dataType().sql() + "; cast it to BIGINT, STRING or BINARY");
@@ -80,8 +74,7 @@ final class Functions {
             children.add(rowId);
         }
         boolean deterministic = !verb.seals() || settings.deterministic().contains(keyset);
-        DataType result = resultType(verb, checked, type);
-        Work work = new Work(verb, keyset, context, settings.source(), result, deterministic);
+        Work work = new Work(verb, keyset, context, settings.source(), null, deterministic);
         return new SealcombCall(work, CollectionConverters.asScala(children).toList());
     }
 
@@ -104,15 +97,18 @@ final class Functions {
         return value;
     }
 
-    private static DataType resultType(Work.Verb verb, Expression value, DataType type) {
-        DataType before = value.dataType();
+    /**
+     * Returns the type of results.
+     *
+     * @param before the type of the values
+     * @param sealed the type that they open as, or null if it is not known
+     */
+    static DataType resultType(Work.Verb verb, DataType before, DataType sealed) {
         if (verb == Work.Verb.SEAL) {
             return Leaves.sealed(before);
         } else if (verb != Work.Verb.UNSEAL && verb != Work.Verb.TRY_UNSEAL) {
             return before;
         }
-        DataType sealed =
-                type == null && value instanceof Attribute column ? ValueType.sealedType(column.metadata()) : type;
         DataType opened = sealed == null ? before : Leaves.opened(before, sealed);
         return verb == Work.Verb.TRY_UNSEAL ? opened.asNullable() : opened;
     }

@@ -1,108 +1,349 @@
 package io.sealcomb.spark;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ConditionalExpression;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.HigherOrderFunction;
+import org.apache.spark.sql.catalyst.expressions.IsNull;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.expressions.OuterReference;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Offset;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.apache.spark.sql.execution.ProjectExec;
-import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.SparkStrategy;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.plans.logical.Subquery;
+import org.apache.spark.sql.catalyst.rules.Rule;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractPartialFunction;
 
 /**
- * Plans projections with calls.
+ * Moves calls into an operator of their own, {@link SealcombCalls}, which executors process in batches.
  *
  * <pre>
- * Project [id, upper(unseal(note))]               ProjectExec [id, upper(result)]
- *   child                                    →      SealcombExec [unseal(note) as result]
+ * Project [id, upper(unseal(note))]               Project [id, upper(result)]
+ *   child                                    →      SealcombCalls [unseal(note) as result]
  *                                                     Project [id, note]
  *                                                       child
  * </pre>
  *
- * The lower projection computes arguments that are not attributes. Its own calls are planned in the same way, so calls
+ * The lower projection computes arguments that are not attributes. Its own calls are moved in the same way, so calls
  * within arguments work. Calls that are not evaluated for every row stay where they are.
+ *
+ * <p>Calls also leave all places that Spark evaluates on the driver, which has no keys:
+ *
+ * <ul>
+ *   <li>projections above a sort and below a limit, and the order of such a sort
+ *   <li>filters, which select partitions of a table if they refer to nothing else
+ *   <li>keys of joins, with which Spark builds the table that it broadcasts
+ * </ul>
  */
-final class GatherCalls extends SparkStrategy {
+final class GatherCalls extends Rule<LogicalPlan> {
     @Override
-    public Seq<SparkPlan> apply(LogicalPlan plan) {
-        if (plan instanceof Project project && Gathering.hasCall(project)) {
-            Gathering gathering = new Gathering();
-            List<NamedExpression> outer = new ArrayList<>();
-            for (NamedExpression expression : CollectionConverters.asJava(project.projectList())) {
-                outer.add((NamedExpression) gathering.gather((Expression) expression));
+    public LogicalPlan apply(LogicalPlan plan) {
+        // Spark rewrites a correlated subquery later, and expects certain operators in it.
+        boolean correlated = plan instanceof Subquery subquery && subquery.correlated();
+        return plan.transformUp(new Operators(correlated));
+    }
+
+    private static final class Operators extends AbstractPartialFunction<LogicalPlan, LogicalPlan> {
+        private final boolean correlated;
+
+        Operators(boolean correlated) {
+            this.correlated = correlated;
+        }
+
+        @Override
+        public boolean isDefinedAt(LogicalPlan plan) {
+            return changed(plan) != plan;
+        }
+
+        @Override
+        public LogicalPlan apply(LogicalPlan plan) {
+            return changed(plan);
+        }
+
+        private LogicalPlan changed(LogicalPlan plan) {
+            if (correlated) {
+                return plan instanceof Filter filter && filter.child() instanceof LeafNode ? filtered(filter) : plan;
             }
-            if (!gathering.isEmpty()) {
-                SparkPlan child = planLater(gathering.arguments(outer, project.child()));
-                SparkPlan operator = new SealcombExec(gathering.calls(), child);
-                return one(new ProjectExec(CollectionConverters.asScala(outer).toList(), operator));
+            return gathered(plan);
+        }
+    }
+
+    private static LogicalPlan gathered(LogicalPlan plan) {
+        if (plan instanceof Project project) {
+            return projected(project);
+        } else if (plan instanceof Filter filter) {
+            return filtered(filter);
+        } else if (plan instanceof Sort sort) {
+            return sorted(sort);
+        } else if (plan instanceof Join join) {
+            return joined(join);
+        } else if (isLimit(plan) && plan.children().head() instanceof Project project) {
+            return limited(plan, project);
+        }
+        return plan;
+    }
+
+    private static LogicalPlan projected(Project project) {
+        List<NamedExpression> before = list(project.projectList());
+        if (!hasCalls(before)) {
+            return project;
+        }
+        Gathering gathering = new Gathering();
+        List<NamedExpression> outer = before.stream()
+                .map(expression -> (NamedExpression) gathering.gather((Expression) expression))
+                .toList();
+        return gathering.isEmpty() ? project : new Project(scala(outer), gathering.results(outer, project.child()));
+    }
+
+    /** Parts of a condition without calls select rows first, so that no call is evaluated for other rows. */
+    private static LogicalPlan filtered(Filter filter) {
+        boolean done = filter.child() instanceof SealcombCalls;
+        if (!hasCall(filter.condition()) || !filter.condition().deterministic()) {
+            return filter;
+        }
+        List<Expression> parts = conjuncts(filter.condition());
+        List<Expression> first = parts.stream().filter(part -> !hasCall(part)).toList();
+        LogicalPlan plan = first.isEmpty() ? filter.child() : new Filter(conjunction(first), filter.child());
+        boolean changed = !first.isEmpty() || !done;
+        for (Expression part : parts) {
+            if (hasCall(part)) {
+                Gathering gathering = new Gathering();
+                Expression condition = gathering.gather(part);
+                changed |= !gathering.isEmpty();
+                if (changed) {
+                    plan = gathering.results(list(plan.output()), plan);
+                }
+                plan = new Filter(condition, plan);
             }
         }
-        return CollectionConverters.asScala(List.<SparkPlan>of()).toList();
+        return changed ? restored(filter, plan) : filter;
     }
 
-    private static Seq<SparkPlan> one(SparkPlan plan) {
-        return CollectionConverters.asScala(List.of(plan)).toList();
+    private static LogicalPlan sorted(Sort sort) {
+        Keys keys = new Keys(sort.child());
+        List<SortOrder> orders = new ArrayList<>();
+        for (SortOrder order : list(sort.order())) {
+            Expression key = keys.computed(order.child());
+            orders.add(order.copy(key, order.direction(), order.nullOrdering(), scala(List.<Expression>of())));
+        }
+        return keys.isEmpty()
+                ? sort
+                : restored(sort, sort.copy(scala(orders), sort.global(), keys.plan(), sort.hint()));
     }
 
-    /** Collects the calls of a projection. */
-    static final class Gathering {
+    private static LogicalPlan joined(Join join) {
+        if (join.condition().isEmpty() || !hasCall(join.condition().get())) {
+            return join;
+        }
+        Keys left = new Keys(join.left());
+        Keys right = new Keys(join.right());
+        List<Expression> parts = conjuncts(join.condition().get()).stream()
+                .map(part -> compared(part, left, right))
+                .toList();
+        if (left.isEmpty() && right.isEmpty()) {
+            return join;
+        }
+        return restored(
+                join,
+                join.copy(left.plan(), right.plan(), join.joinType(), Option.apply(conjunction(parts)), join.hint()));
+    }
+
+    /** Returns a part of a join's condition with computed keys, if it compares one side with the other. */
+    private static Expression compared(Expression part, Keys left, Keys right) {
+        if (part instanceof EqualTo || part instanceof EqualNullSafe) {
+            List<Expression> sides = list(part.children());
+            for (List<Keys> keys : List.of(List.of(left, right), List.of(right, left))) {
+                if (keys.get(0).cover(sides.get(0)) && keys.get(1).cover(sides.get(1))) {
+                    return part.withNewChildren(scala(List.of(
+                            keys.get(0).computed(sides.get(0)), keys.get(1).computed(sides.get(1)))));
+                }
+            }
+        } else if (part instanceof Or || part instanceof IsNull) {
+            // NOT IN compares by `a = b OR (a = b) IS NULL`.
+            return part.withNewChildren(scala(list(part.children()).stream()
+                    .map(child -> compared(child, left, right))
+                    .toList()));
+        }
+        return part;
+    }
+
+    /** Moves a limit of sorted rows below a projection with calls. */
+    private static LogicalPlan limited(LogicalPlan limit, Project project) {
+        LogicalPlan sorted = project.child();
+        while (isLimit(sorted) || sorted instanceof SealcombCalls || sorted instanceof Project) {
+            sorted = sorted.children().head();
+        }
+        if (!(sorted instanceof Sort)) {
+            return limit;
+        }
+        if (hasCalls(list(project.projectList()))) {
+            return project.withNewChildren(scala(List.of(limit.withNewChildren(scala(List.of(project.child()))))));
+        } else if (project.child() instanceof SealcombCalls calls) {
+            LogicalPlan below = gathered(limit.withNewChildren(scala(List.of(calls.child()))));
+            return project.withNewChildren(scala(List.of(calls.withNewChildren(scala(List.of(below))))));
+        }
+        return limit;
+    }
+
+    private static boolean isLimit(LogicalPlan plan) {
+        return plan instanceof GlobalLimit || plan instanceof LocalLimit || plan instanceof Offset;
+    }
+
+    /** Returns a plan with the output of another one. */
+    private static LogicalPlan restored(LogicalPlan before, LogicalPlan plan) {
+        List<NamedExpression> output = new ArrayList<>(list(before.output()));
+        return new Project(scala(output), plan);
+    }
+
+    private static List<Expression> conjuncts(Expression condition) {
+        if (!(condition instanceof And and)) {
+            return List.of(condition);
+        }
+        List<Expression> parts = new ArrayList<>(conjuncts(and.left()));
+        parts.addAll(conjuncts(and.right()));
+        return parts;
+    }
+
+    private static Expression conjunction(List<Expression> parts) {
+        return parts.stream().reduce(And::new).orElseThrow();
+    }
+
+    private static boolean hasCalls(List<NamedExpression> expressions) {
+        return expressions.stream().anyMatch(expression -> hasCall((Expression) expression));
+    }
+
+    /** Returns whether an expression contains a call, other than in a subquery, which has a plan of its own. */
+    private static boolean hasCall(Expression expression) {
+        return expression instanceof SealcombCall
+                || !(expression instanceof SubqueryExpression)
+                        && list(expression.children()).stream().anyMatch(GatherCalls::hasCall);
+    }
+
+    private static boolean isOuter(Expression expression) {
+        return expression instanceof OuterReference
+                || list(expression.children()).stream().anyMatch(GatherCalls::isOuter);
+    }
+
+    private static Alias alias(Expression expression, String name) {
+        return new Alias(
+                expression,
+                name,
+                NamedExpression$.MODULE$.newExprId(),
+                scala(List.<String>of()),
+                Option.empty(),
+                scala(List.<String>of()));
+    }
+
+    private static <T> List<T> list(Seq<T> seq) {
+        return CollectionConverters.asJava(seq);
+    }
+
+    private static <T> Seq<T> scala(List<T> list) {
+        return CollectionConverters.asScala(list).toList();
+    }
+
+    /** Expressions with calls that a projection of a plan computes. */
+    private static final class Keys {
+        private final LogicalPlan source;
+        private final List<Alias> computed = new ArrayList<>();
+
+        Keys(LogicalPlan source) {
+            this.source = source;
+        }
+
+        boolean isEmpty() {
+            return computed.isEmpty();
+        }
+
+        /** Returns whether the plan has all columns of an expression. */
+        boolean cover(Expression expression) {
+            return expression.references().subsetOf(source.outputSet());
+        }
+
+        /** Returns an expression, or the column that will contain its values. */
+        Expression computed(Expression expression) {
+            if (!hasCall(expression)) {
+                return expression;
+            }
+            Alias alias = alias(expression, "key");
+            computed.add(alias);
+            return alias.toAttribute();
+        }
+
+        LogicalPlan plan() {
+            if (isEmpty()) {
+                return source;
+            }
+            List<NamedExpression> columns = new ArrayList<>(list(source.output()));
+            columns.addAll(computed);
+            return projected(new Project(scala(columns), source));
+        }
+    }
+
+    /** Collects calls. */
+    private static final class Gathering {
         private final List<NamedExpression> calls = new ArrayList<>();
         /** The results of deterministic calls, which are computed once. */
         private final Map<Expression, Attribute> results = new LinkedHashMap<>();
         /** The arguments that are not attributes. */
         private final Map<Expression, Alias> computed = new LinkedHashMap<>();
 
-        static boolean hasCall(Project project) {
-            return CollectionConverters.asJava(project.projectList()).stream()
-                    .anyMatch(expression -> hasCall((Expression) expression));
-        }
-
-        private static boolean hasCall(Expression expression) {
-            return expression instanceof SealcombCall
-                    || CollectionConverters.asJava(expression.children()).stream()
-                            .anyMatch(Gathering::hasCall);
-        }
-
         boolean isEmpty() {
             return calls.isEmpty();
         }
 
-        Seq<NamedExpression> calls() {
-            return CollectionConverters.asScala(calls).toList();
-        }
-
         /** Returns the expression with results in the places of its calls. */
         Expression gather(Expression expression) {
-            if (expression instanceof SealcombCall call) {
+            if (expression instanceof SealcombCall call && !isOuter(call)) {
                 return result(call);
             }
-            if (expression instanceof HigherOrderFunction || !hasCall(expression)) {
+            if (expression instanceof HigherOrderFunction
+                    || expression instanceof SubqueryExpression
+                    || !hasCall(expression)) {
                 return expression;
             }
-            List<Expression> evaluated = CollectionConverters.asJava(
-                    expression instanceof ConditionalExpression conditional
-                            ? conditional.alwaysEvaluatedInputs()
-                            : expression.children());
+            List<Expression> evaluated = evaluated(expression);
             List<Expression> children = new ArrayList<>();
-            for (Expression child : CollectionConverters.asJava(expression.children())) {
+            for (Expression child : list(expression.children())) {
                 boolean always = evaluated.stream().anyMatch(input -> input == child);
                 children.add(always ? gather(child) : child);
             }
-            return expression.withNewChildren(
-                    CollectionConverters.asScala(children).toList());
+            return expression.withNewChildren(scala(children));
+        }
+
+        /** Returns the parts of an expression that are evaluated for every row. */
+        private static List<Expression> evaluated(Expression expression) {
+            if (expression instanceof ConditionalExpression conditional) {
+                return list(conditional.alwaysEvaluatedInputs());
+            } else if (expression instanceof And || expression instanceof Or) {
+                return List.of(expression.children().head());
+            }
+            return list(expression.children());
         }
 
         private Attribute result(SealcombCall call) {
@@ -110,14 +351,12 @@ final class GatherCalls extends SparkStrategy {
             if (known != null) {
                 return known;
             }
-            List<Expression> children = new ArrayList<>(CollectionConverters.asJava(call.children()));
+            List<Expression> children = new ArrayList<>(list(call.children()));
             children.set(0, attribute(children.get(0)));
             if (children.size() > 2) {
                 children.set(2, attribute(children.get(2)));
             }
-            Expression bound =
-                    call.withNewChildren(CollectionConverters.asScala(children).toList());
-            Alias alias = alias(bound, call.name());
+            Alias alias = alias(call.withNewChildren(scala(children)), call.name());
             calls.add(alias);
             Attribute result = alias.toAttribute();
             if (call.deterministic()) {
@@ -137,28 +376,22 @@ final class GatherCalls extends SparkStrategy {
 
         /** The names of the columns of an argument, for error messages. Its text may contain values. */
         private static String names(Expression argument) {
-            return CollectionConverters.asJava(argument.references().toSeq()).stream()
+            return list(argument.references().toSeq()).stream()
                     .map(Attribute::name)
                     .collect(Collectors.joining(", "));
         }
 
-        private static Alias alias(Expression expression, String name) {
-            return new Alias(
-                    expression,
-                    name,
-                    NamedExpression$.MODULE$.newExprId(),
-                    CollectionConverters.asScala(List.<String>of()).toList(),
-                    Option.empty(),
-                    CollectionConverters.asScala(List.<String>of()).toList());
+        /** Returns a plan with the results, and what else the outer expressions refer to. */
+        LogicalPlan results(List<? extends NamedExpression> outer, LogicalPlan child) {
+            return new SealcombCalls(scala(calls), arguments(outer, child));
         }
 
-        /** Returns the plan that computes the arguments, and what else the outer expressions refer to. */
-        LogicalPlan arguments(List<NamedExpression> outer, LogicalPlan child) {
-            java.util.Set<ExprId> used = new java.util.HashSet<>();
+        private LogicalPlan arguments(List<? extends NamedExpression> outer, LogicalPlan child) {
+            Set<ExprId> used = new HashSet<>();
             outer.forEach(expression -> addReferences((Expression) expression, used));
             calls.forEach(call -> addReferences((Expression) call, used));
             List<NamedExpression> list = new ArrayList<>();
-            List<Attribute> output = CollectionConverters.asJava(child.output());
+            List<Attribute> output = list(child.output());
             output.stream()
                     .filter(attribute -> used.contains(attribute.exprId()))
                     .forEach(list::add);
@@ -166,14 +399,11 @@ final class GatherCalls extends SparkStrategy {
                 return child;
             }
             list.addAll(computed.values());
-            return new Project(CollectionConverters.asScala(list).toList(), child);
+            return gathered(new Project(scala(list), child));
         }
 
-        private static void addReferences(Expression expression, java.util.Set<ExprId> used) {
-            if (expression instanceof Attribute attribute) {
-                used.add(attribute.exprId());
-            }
-            CollectionConverters.asJava(expression.children()).forEach(child -> addReferences(child, used));
+        private static void addReferences(Expression expression, Set<ExprId> used) {
+            list(expression.references().toSeq()).forEach(attribute -> used.add(attribute.exprId()));
         }
     }
 }

@@ -56,6 +56,33 @@ public final class SealcombCall extends Expression implements CodegenFallback, S
         return name();
     }
 
+    /** Returns whether the type of the results is final. */
+    boolean isDecided() {
+        return work.result != null;
+    }
+
+    /**
+     * Returns the call with a final type.
+     *
+     * @param sealed the type that the values open as, or null if it is not known
+     */
+    SealcombCall decided(DataType sealed) {
+        DataType result = Functions.resultType(work.verb, value().dataType(), sealed);
+        return new SealcombCall(work.withResult(result), children);
+    }
+
+    /** A call without a type waits for {@link ResolveTypes}, unless Spark has put a placeholder into its arguments. */
+    @Override
+    public boolean resolved() {
+        return childrenResolved() && (isDecided() || SealedTypes.isPreliminary(value()));
+    }
+
+    @Override
+    public Expression canonicalized() {
+        SealcombCall call = isDecided() || !childrenResolved() ? this : decided(SealedTypes.ofMetadata(value()));
+        return call.withCanonicalizedChildren();
+    }
+
     @Override
     public boolean deterministic() {
         return work.deterministic && value().deterministic() && (rowId() == null || rowId().deterministic());
@@ -73,7 +100,9 @@ public final class SealcombCall extends Expression implements CodegenFallback, S
 
     @Override
     public DataType dataType() {
-        return work.result;
+        return isDecided()
+                ? work.result
+                : Functions.resultType(work.verb, value().dataType(), SealedTypes.ofMetadata(value()));
     }
 
     @Override

@@ -42,11 +42,7 @@ public final class SealcombExec extends SparkPlan {
 
     @Override
     public Seq<Attribute> output() {
-        List<Attribute> output = new ArrayList<>(CollectionConverters.asJava(child.output()));
-        for (NamedExpression call : CollectionConverters.asJava(calls)) {
-            output.add(call.toAttribute());
-        }
-        return CollectionConverters.asScala(output).toList();
+        return SealcombCalls.output(child.output(), calls);
     }
 
     @Override

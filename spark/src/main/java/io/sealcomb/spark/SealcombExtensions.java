@@ -1,14 +1,20 @@
 package io.sealcomb.spark;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
+import org.apache.spark.sql.ExperimentalMethods;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
 import scala.Function1;
 import scala.Tuple3;
 import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
@@ -25,10 +31,22 @@ public final class SealcombExtensions extends AbstractFunction1<SparkSessionExte
             extensions.injectFunction(function(verb));
         }
         // Not post hoc: by then, CREATE TABLE AS SELECT has hidden its query.
-        extensions.injectResolutionRule(once(session -> new MarkTypes()));
-        extensions.injectPreCBORule(once(session -> new LimitBeforeCalls()));
-        extensions.injectPlannerStrategy(once(session -> new GatherCalls()));
+        extensions.injectResolutionRule(once(session -> new ResolveTypes()));
+        // Before Spark selects partitions and builds filters of joins, and again after it has rewritten subqueries.
+        extensions.injectPreCBORule(once(session -> {
+            gatherLast(session.experimental());
+            return new GatherCalls();
+        }));
+        extensions.injectPlannerStrategy(once(session -> new PlanCalls()));
         return BoxedUnit.UNIT;
+    }
+
+    private static void gatherLast(ExperimentalMethods methods) {
+        List<Rule<LogicalPlan>> rules = new ArrayList<>(CollectionConverters.asJava(methods.extraOptimizations()));
+        if (rules.stream().noneMatch(rule -> rule instanceof GatherCalls)) {
+            rules.add(new GatherCalls());
+            methods.extraOptimizations_$eq(CollectionConverters.asScala(rules).toList());
+        }
     }
 
     private interface Creator<T> {

@@ -36,7 +36,9 @@ final class Work implements Serializable {
 
     final Verb verb;
     final String keyset;
+    /** The type of the results; null in a plan that Spark still analyzes. */
     final DataType result;
+
     final boolean deterministic;
     private final byte[] context;
     /** The context to try if values do not open; null if there is none. */
@@ -52,7 +54,7 @@ final class Work implements Serializable {
      * Creates a description.
      *
      * @param context what every value is bound to; for {@code OPEN_AES_ENCRYPT} the additional data
-     * @param result the type of the results
+     * @param result the type of the results, or null
      * @param deterministic whether equal values have equal results
      */
     Work(Verb verb, String keyset, byte[] context, KeySource source, DataType result, boolean deterministic) {
@@ -65,19 +67,24 @@ final class Work implements Serializable {
         this.deterministic = deterministic;
     }
 
-    private Work(Work work, byte[] otherContext) {
+    private Work(Work work, byte[] otherContext, DataType result) {
         this.verb = work.verb;
         this.keyset = work.keyset;
         this.context = work.context;
-        this.otherContext = otherContext.clone();
+        this.otherContext = otherContext;
         this.source = work.source;
-        this.result = work.result;
+        this.result = result;
         this.deterministic = work.deterministic;
     }
 
     /** Returns the same work, which opens values with another context if they do not open with its own. */
     Work orContext(byte[] other) {
-        return new Work(this, other);
+        return new Work(this, other.clone(), result);
+    }
+
+    /** Returns the same work with results of a type. */
+    Work withResult(DataType type) {
+        return new Work(this, otherContext, type);
     }
 
     /** Fetches the keyset, if this executor does not have it yet, and checks its policy. */
@@ -187,7 +194,7 @@ final class Work implements Serializable {
                 && Arrays.equals(context, that.context)
                 && Arrays.equals(otherContext, that.otherContext)
                 && source.equals(that.source)
-                && result.equals(that.result)
+                && Objects.equals(result, that.result)
                 && deterministic == that.deterministic;
     }
 
@@ -198,6 +205,7 @@ final class Work implements Serializable {
 
     @Override
     public String toString() {
-        return verb.sqlName() + "[" + keyset + (result.equals(DataTypes.BinaryType) ? "" : " as " + result.sql()) + "]";
+        return verb.sqlName() + "[" + keyset
+                + (result == null || result.equals(DataTypes.BinaryType) ? "" : " as " + result.sql()) + "]";
     }
 }

@@ -15,6 +15,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.TaskContext;
+import org.apache.spark.TaskKilledException;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -25,6 +26,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.unsafe.types.UTF8String;
+import org.apache.spark.util.TaskCompletionListener;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -45,6 +47,7 @@ final class OwnershipTest {
     /** What threads found that read on after their task: null, or an error. */
     private static final BlockingQueue<String> FOUND = new LinkedBlockingQueue<>();
 
+    private static CountDownLatch begun;
     private static CountDownLatch ended;
 
     @BeforeAll
@@ -55,7 +58,7 @@ final class OwnershipTest {
                 .write()
                 .parquet(path);
         SPARK.read().parquet(path).createOrReplaceTempView("owned");
-        SPARK.read().parquet(path).cache().createOrReplaceTempView("owned_and_cached");
+        sql("SELECT id, note FROM owned WHERE id >= 0").cache().createOrReplaceTempView("owned_and_cached");
     }
 
     @BeforeEach
@@ -98,6 +101,7 @@ final class OwnershipTest {
 
     /** Starts a thread that reads rows once the task has ended. */
     private static void readLater(Iterator<InternalRow> rows) {
+        assertTrue(rows.hasNext());
         InternalRow first = rows.next();
         Thread reader = new Thread(() -> {
             try {
@@ -113,6 +117,9 @@ final class OwnershipTest {
                         break;
                     }
                 }
+                FOUND.add("");
+            } catch (TaskKilledException killed) {
+                // Spark's iterators end with their task.
                 FOUND.add("");
             } catch (Throwable error) {
                 FOUND.add(error.toString());
@@ -137,8 +144,7 @@ final class OwnershipTest {
 
     @Test
     void threadsOfKilledTasksReadOn() throws InterruptedException {
-        CountDownLatch begun = new CountDownLatch(1);
-        Began.LATCH = begun;
+        begun = new CountDownLatch(1);
         Thread job = new Thread(() -> {
             SPARK.sparkContext().setJobGroup("killed reader", "a job that is killed", true);
             assertThrows(
@@ -149,8 +155,9 @@ final class OwnershipTest {
                             .toJavaRDD()
                             .foreachPartition(rows -> {
                                 readLater(rows);
-                                Began.LATCH.countDown();
-                                TaskContext.get().addTaskCompletionListener(task -> ended.countDown());
+                                begun.countDown();
+                                TaskContext.get()
+                                        .addTaskCompletionListener((TaskCompletionListener) task -> ended.countDown());
                                 TimeUnit.SECONDS.sleep(60);
                             }));
         });
@@ -162,16 +169,14 @@ final class OwnershipTest {
         assertEquals("", FOUND.poll(120, TimeUnit.SECONDS));
     }
 
-    /** A latch that tasks reach without serializing it. */
-    private static final class Began {
-        static CountDownLatch LATCH;
-    }
-
     @Test
     void vectorsOutliveTheirBatch() {
         SparkPlan plan = sql(OPENED + "owned").queryExecution().executedPlan();
         SparkPlan columnar = plan.collectFirst(new FirstOperator()).get();
-        List<String> wrong = columnar.executeColumnar().toJavaRDD().mapPartitions(OwnershipTest::wrongValues).collect();
+        List<String> wrong = columnar.executeColumnar()
+                .toJavaRDD()
+                .mapPartitions(OwnershipTest::wrongValues)
+                .collect();
         assertEquals(List.of(), wrong);
     }
 
