@@ -834,9 +834,9 @@ def open_column(
             them by nulls; `open_column_counted` also counts them.
         as_type: The type that was sealed, as pyarrow, Spark or SQL name it: `"int64"`, `"string"`,
             `"decimal(10, 2)"`, `"timestamp[us, tz=UTC]"`, .... `None` means the type in the field's metadata,
-            or `"binary"` without metadata. In a nested column, it is the type of every leaf, or a type that
-            is nested like the column: `"struct<name: string, zip: int32>"`, `"STRUCT(name VARCHAR, zip INT)"`,
-            or a type of pyarrow or Polars.
+            or `"binary"` without metadata. In a nested column, it is the type of every leaf, or one that is
+            nested like the column: `"struct<name: string, zip: int32>"`, `"STRUCT(name TEXT, zip INT)"`, or
+            a type of pyarrow or Polars.
         plain: The paths of the leaves of a nested column that were never sealed, such as `"zip"` or
             `"tags.element"`. They are returned as they are, without any check. All other leaves must open.
         threads: Number of threads. `None` uses all processors.

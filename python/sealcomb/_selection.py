@@ -198,8 +198,8 @@ def check_sealed(source: Source, selected: Iterable[tuple[str, Path]], *, everyt
     if wrong:
         (name, kind), more = wrong[0], f", and {len(wrong) - 1} more are not" if wrong[1:] else ""
         raise CommandError(
-            f"{source.path}: column {name!r} is not sealed{more}: its type is {kind}. Somebody may have replaced "
-            f"it. If it was never sealed, pass --plain {name!r}, or name the sealed columns with --column"
+            f"{source.path}: column {name!r} is not sealed{more}: its type is {kind}. Somebody may have "
+            f"replaced it. If it never was, pass --plain {name!r}, or name the sealed columns with --column"
         )
 
 

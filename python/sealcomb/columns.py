@@ -490,7 +490,11 @@ def parser() -> argparse.ArgumentParser:
 
 def add_change_options(one: argparse.ArgumentParser, verb: str) -> None:
     binds = "binds every value to" if verb == "seal" else "every value was bound to"
-    every = "all columns" if verb == "seal" else "all columns. Fails if one is not sealed, except for those of --plain"
+    every = (
+        "all columns"
+        if verb == "seal"
+        else "all columns. Fails if one is not sealed, except for those of --plain"
+    )
     typed = (
         "reads the cells of a CSV column as values of this type"
         if verb == "seal"
@@ -520,7 +524,7 @@ def add_change_options(one: argparse.ArgumentParser, verb: str) -> None:
             "--plain",
             metavar="NAME",
             action="append",
-            help="a column, or a leaf of a nested one, that was never sealed, and stays as it is; can be repeated",
+            help="a column, or a leaf of one, that was never sealed, and stays as it is; can be repeated",
         )
     one.add_argument(
         "--context",

@@ -963,7 +963,8 @@ def test_dates_and_times_without_a_text_are_not_written_to_csv(
 
 
 @pytest.mark.parametrize(
-    ("kind", "value"), [(pa.time64("us"), 86_400_000_000), (pa.time64("ns"), -1), (pa.time32("ms"), 86_400_001)]
+    ("kind", "value"),
+    [(pa.time64("us"), 86_400_000_000), (pa.time64("ns"), -1), (pa.time32("ms"), 86_400_001)],
 )
 def test_times_outside_a_day_are_neither_sealed_nor_opened(
     kind: pa.DataType, value: int, tmp_path: Path, run: Callable[..., str], keys: Path
@@ -980,7 +981,15 @@ def test_times_outside_a_day_are_neither_sealed_nor_opened(
     how = ("--column", "x", *CONTEXT)
     for forged in ("raise", "null"):
         error = run(
-            "open", "sealed.parquet", "out.parquet", *how, "--as-type", str(kind), "--forged", forged, status=1
+            "open",
+            "sealed.parquet",
+            "out.parquet",
+            *how,
+            "--as-type",
+            str(kind),
+            "--forged",
+            forged,
+            status=1,
         )
         assert "row group 0, column 'x', row 2: the value is not a time of day" in error
     run("open", "sealed.parquet", "out.parquet", *how, "--as-type", str(numbers.type))

@@ -61,7 +61,12 @@ def test_a_leaf_that_was_replaced_is_refused(replacement: str, how: str) -> None
     sealed = seal_column(PEOPLE, KEYS, context=CONTEXT)
     for marked in (True, False):
         evil = replaced(REPLACEMENTS[replacement], sealed, marked=marked)
-        for array in (evil, evil.slice(0, 0), pa.chunked_array([evil, evil]), pa.chunked_array([], evil.type)):
+        for array in (
+            evil,
+            evil.slice(0, 0),
+            pa.chunked_array([evil, evil]),
+            pa.chunked_array([], evil.type),
+        ):
             with pytest.raises(TypeError, match="name it in plain"):
                 OPENINGS[how](array, KEYS, context=CONTEXT)
             assert inspect_column(array) is None
@@ -104,7 +109,11 @@ def test_named_leaves_stay_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("plain", "error", "message"),
     [
-        (["zip"], ValueError, 'plain names "zip", which is no leaf of the column; its leaves are "name", "iban"'),
+        (
+            ["zip"],
+            ValueError,
+            'plain names "zip", which is no leaf of the column; its leaves are "name", "iban"',
+        ),
         ([""], ValueError, "is no leaf"),
         (["*"], ValueError, "is no leaf"),
         (["iban"], ValueError, 'plain names "iban", which is sealed'),
@@ -172,13 +181,17 @@ def test_types_of_polars_restore_structs_and_lists() -> None:
     sealed = seal_column(frame["x"], KEYS, context=CONTEXT)
     parts = sealed[:1]
     for as_type in (kind, "struct<name: string, age: int64, days: list<item: int64>>"):
-        assert open_column(parts, KEYS, context=CONTEXT, as_type=as_type).to_list() == frame["x"][:1].to_list()
+        assert (
+            open_column(parts, KEYS, context=CONTEXT, as_type=as_type).to_list() == frame["x"][:1].to_list()
+        )
     numbers = seal_column(pl.Series([1, None]), KEYS)
     assert open_column(numbers, KEYS, as_type=pl.Int64).to_list() == [1, None]
     lazy = frame.lazy().select(
         pl.col("x")
         .map_batches(lambda column: seal_column(column, KEYS, context=CONTEXT))
-        .map_batches(lambda column: open_column(column, KEYS, context=CONTEXT, as_type=kind), return_dtype=kind)
+        .map_batches(
+            lambda column: open_column(column, KEYS, context=CONTEXT, as_type=kind), return_dtype=kind
+        )
     )
     assert lazy.collect().equals(frame)
 
@@ -227,13 +240,13 @@ def test_the_type_of_a_named_leaf_must_be_its_own() -> None:
 )
 def test_types_that_nest_too_deep_are_refused(name: str) -> None:
     sealed = seal_column(EVIL, KEYS)
-    with pytest.raises(ValueError, match="levels deep|has .* bytes|unknown type") as error:
+    with pytest.raises(ValueError, match=r"levels deep|has \d+ bytes|unknown type") as error:
         open_column(sealed, KEYS, as_type=name)
     assert len(str(error.value)) < 500
     # Anybody can write such metadata, too.
     metadata = {"sealcomb.type": name, "sealcomb.version": "1"}
     table = pa.table([sealed], pa.schema([pa.field("x", pa.binary(), metadata=metadata)]))
-    with pytest.raises(ValueError, match="levels deep|has .* bytes|unknown type"):
+    with pytest.raises(ValueError, match=r"levels deep|has \d+ bytes|unknown type"):
         open_column(table.to_struct_array(), KEYS)
 
 

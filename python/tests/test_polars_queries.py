@@ -1,4 +1,4 @@
-"""Polars answers queries over sealed columns, opened in the query, as over the columns before they were sealed.
+"""Polars answers queries over sealed columns, opened in the query, as over the columns before sealing.
 
 Every query runs lazily on the in-memory and the streaming engine, with and without optimizations such as
 pushdowns. Each mode has its own process, which is killed if a query hangs.
@@ -82,7 +82,9 @@ QUERIES: dict[str, Query] = {
     "filter nulls": lambda t, _: t.filter(C("note").is_null()),
     "filter on a field": lambda t, _: t.filter(C("addr").struct.field("zip") == 7),
     "filter on a list": lambda t, _: t.filter(C("tags").list.contains("t3")),
-    "filter in a subquery": lambda t, o: t.filter(C("pay").is_in(o.select("pay").limit(1).collect()["pay"].implode())),
+    "filter in a subquery": lambda t, o: t.filter(
+        C("pay").is_in(o.select("pay").limit(1).collect()["pay"].implode())
+    ),
     "select": lambda t, _: t.select("pay", "team"),
     "select computed": lambda t, _: t.select("id", double=C("pay") * 2, long=C("note").str.len_bytes()),
     "drop": lambda t, _: t.drop("tags", "addr"),
@@ -96,8 +98,8 @@ QUERIES: dict[str, Query] = {
     "group and filter": lambda t, _: t.group_by("team").agg(C("pay").sum()).filter(C("pay") > 90_000),
     "filter and group": lambda t, _: t.filter(C("day").is_not_null()).group_by("day").agg(C("pay").sum()),
     "group distinct": lambda t, _: t.group_by("team").agg(C("pay").n_unique()),
-    "group dynamically": lambda t, _: t.drop_nulls("day").sort("day").group_by_dynamic("day", every="1mo").agg(
-        C("pay").sum()
+    "group dynamically": lambda t, _: (
+        t.drop_nulls("day").sort("day").group_by_dynamic("day", every="1mo").agg(C("pay").sum())
     ),
     "totals": lambda t, _: t.select(C("pay").sum(), C("rate").mean(), note=C("note").max()),
     "quantiles": lambda t, _: t.select(C("pay").quantile(0.25), C("rate").median()),
@@ -119,7 +121,9 @@ QUERIES: dict[str, Query] = {
     "every": lambda t, _: t.gather_every(13, 2),
     "row index": lambda t, _: t.with_row_index().filter(C("index") > 2_900),
     "join": lambda t, o: t.join(o.select("id", other="pay").filter(C("id") < 90), on="id"),
-    "join left": lambda t, o: t.join(o.filter(C("id") % 7 == 0).select("id", more="note"), on="id", how="left"),
+    "join left": lambda t, o: t.join(
+        o.filter(C("id") % 7 == 0).select("id", more="note"), on="id", how="left"
+    ),
     "join on sealed": lambda t, o: t.limit(50).join(
         o.limit(50).select("team", other="id"), on="team", nulls_equal=True
     ),
@@ -129,8 +133,12 @@ QUERIES: dict[str, Query] = {
     "join semi": lambda t, o: t.join(o.filter(C("pay") > 990), on="pay", how="semi"),
     "join anti": lambda t, o: t.join(o.filter(C("pay") > 100), on="pay", how="anti"),
     "join cross": lambda t, o: t.limit(5).join(o.limit(4).select(C("team").alias("t2")), how="cross"),
-    "join as of": lambda t, o: t.drop_nulls("day").sort("day", "id").join_asof(
-        o.drop_nulls("day").group_by("day").agg(C("pay").max().alias("most")).sort("day"), on="day"
+    "join as of": lambda t, o: (
+        t.drop_nulls("day")
+        .sort("day", "id")
+        .join_asof(
+            o.drop_nulls("day").group_by("day").agg(C("pay").max().alias("most")).sort("day"), on="day"
+        )
     ),
     "window": lambda t, _: t.with_columns(total=C("pay").sum().over("team")),
     "window rank": lambda t, _: t.with_columns(rank=C("pay").rank("min").over("team")),
@@ -152,9 +160,13 @@ QUERIES: dict[str, Query] = {
     "concatenated and filtered": lambda t, o: pl.concat([t, o]).filter(C("pay") == 500),
     "concatenated beside": lambda t, o: pl.concat([t.select("id"), o.select("note")], how="horizontal"),
     "unpivoted": lambda t, _: t.select("id", "pay").unpivot(index="id"),
-    "pivoted": lambda t, _: t.limit(60).collect().pivot("team", index="day", values="pay", aggregate_function="sum").lazy(),
+    "pivoted": lambda t, _: (
+        t.limit(60).collect().pivot("team", index="day", values="pay", aggregate_function="sum").lazy()
+    ),
     "sampled rows": lambda t, _: t.filter(C("id").hash(7) % 50 == 0),
-    "cached": lambda t, o: (cached := t.filter(C("pay") > 300).cache()).join(cached.select("id", x="pay"), on="id"),
+    "cached": lambda t, _: (cached := t.filter(C("pay") > 300).cache()).join(
+        cached.select("id", x="pay"), on="id"
+    ),
     "twice": lambda t, o: t.join(o, on="id", suffix=" again").select("id", "pay again", "team"),
 }
 
@@ -180,7 +192,7 @@ def main(mode: str) -> None:
                 check_column_order=True,
                 check_exact=False,
             )
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             failed.append(f"{name}: {type(error).__name__}: {str(error)[:500]}")
     sys.exit("\n".join(failed) or 0)
 
@@ -189,7 +201,11 @@ def main(mode: str) -> None:
 def test_queries_have_the_answers_of_the_plain_columns(mode: str) -> None:
     try:
         done = subprocess.run(
-            [sys.executable, "-P", __file__, mode], capture_output=True, text=True, timeout=PATIENCE, check=False
+            [sys.executable, "-P", __file__, mode],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
     except subprocess.TimeoutExpired as hung:
         last = (hung.stdout or b"").decode().split("\n")[-2:]
