@@ -219,7 +219,7 @@ pub(crate) mod tests {
     /// Returns random messages of some sizes at random places, some of them in place.
     fn random_messages(random: &mut impl FnMut(usize) -> usize, same_sizes: bool) -> Vec<(Place, Place)> {
         let near = 8 << random(4);
-        (0..1 + random(6))
+        (0..=random(6))
             .map(|_| {
                 let (input, input_bytes) = (random(near), random(6));
                 let output = if random(2) == 0 { input } else { random(near) };

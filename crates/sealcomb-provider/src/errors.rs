@@ -59,15 +59,15 @@ reasons! {
     TAG_NOT_NEEDED: PROV 120;
     XTS_DATA_UNIT_IS_TOO_LARGE: PROV 148;
     XTS_DUPLICATED_KEYS: PROV 149;
-    PASSED_INVALID_ARGUMENT: PROV 262 | COMMON;
-    INTERNAL_ERROR: PROV 259 | FATAL;
+    PASSED_INVALID_ARGUMENT: PROV COMMON + 262;
+    INTERNAL_ERROR: PROV FATAL + 259;
     /// A piece of XTS that is too large: both functions that pass the refusal on add a reason.
     XTS_PIECE_IS_TOO_LARGE: PROV 148, PROV 102;
     /// What libcrypto adds itself for ciphers outside of providers.
     PARTIALLY_OVERLAPPING: EVP 162;
     /// CMAC: the reasons of the functions by which OpenSSL's provider gets and prepares the cipher.
     CIPHER_KEY_LENGTH: EVP 130;
-    CIPHER_UNSUPPORTED: EVP 268 | COMMON;
+    CIPHER_UNSUPPORTED: EVP COMMON + 268;
 }
 
 /// The library refuses what the provider checks before, or what is impossible: OpenSSL's provider adds nothing.

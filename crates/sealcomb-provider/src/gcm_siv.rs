@@ -90,6 +90,7 @@ impl Cipher for GcmSiv {
         }
         // Ignore empty pieces: the message may follow.
         if buffers.count > 0 {
+            buffers.check()?;
             // SAFETY: guaranteed by the caller.
             unsafe { self.message(buffers) }?;
         }

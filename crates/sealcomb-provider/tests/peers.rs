@@ -119,21 +119,24 @@ fn is_installed(program: &str, arguments: &[&str]) -> bool {
 
 #[test]
 fn the_documented_configuration_loads_the_module_beside_those_of_openssl() {
+    if !is_installed("openssl", &["version"]) {
+        return;
+    }
     let setup = Setup::new("configuration");
     let (ours, _) = setup.run("openssl", &["list", "-providers"]);
     let listed = text(&ours);
     assert!(listed.contains("\n  sealcomb\n") && listed.contains("\n  default\n"), "{listed}");
     // Debian's python3-cryptography cannot be imported without this provider.
-    let legacy = ["list", "-providers", "-provider", "legacy"];
-    let (ours, theirs) = setup.run("openssl", &legacy);
+    let (ours, theirs) = setup.run("openssl", &["list", "-providers", "-provider", "legacy"]);
     assert_eq!(text(&ours).contains("\n  legacy\n"), text(&theirs).contains("\n  legacy\n"));
-    let md4 = setup
-        .same("openssl", &["dgst", "-provider", "legacy", "-provider", "default", "-md4", "sealcomb.cnf"]);
-    assert!(md4.contains("MD4"), "{md4}");
+    setup.same("openssl", &["dgst", "-provider", "legacy", "-provider", "default", "-md4", "sealcomb.cnf"]);
 }
 
 #[test]
 fn the_command_openssl_prints_the_same_errors() {
+    if !is_installed("openssl", &["version"]) {
+        return;
+    }
     let setup = Setup::new("openssl");
     setup.write_keys();
     fs::write(setup.folder.join("text"), "a text of some blocks, the last of which is not whole").unwrap();

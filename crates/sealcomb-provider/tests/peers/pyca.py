@@ -15,29 +15,25 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 KEY, IV = b"k" * 16, b"i" * 16
 
 
-def attempt(name: str, call: Callable[[], object]) -> None:
+def attempt(name: str, call: Callable[..., object], *arguments: object) -> None:
     try:
-        print(name, repr(call()))
-    except Exception as error:  # noqa: BLE001  # Whatever it raises is the result.
+        print(name, repr(call(*arguments)))
+    except Exception as error:  # Whatever it raises is the result.
         print(name, type(error).__name__, error)
 
 
-def process(mode: modes.Mode, key: bytes, size: int, *, encrypts: bool) -> bytes:
-    cipher = Cipher(algorithms.AES(key), mode)
-    context = cipher.encryptor() if encrypts else cipher.decryptor()
+def encrypt(mode: modes.Mode, key: bytes, size: int) -> bytes:
+    context = Cipher(algorithms.AES(key), mode).encryptor()
     return context.update(b"x" * size) + context.finalize()
 
 
-for size in (0, 1, 15, 16, 17, 33):
-    for encrypts in (True, False):
-        attempt(f"CBC {size}", lambda: process(modes.CBC(IV), KEY, size, encrypts=encrypts))
-        attempt(f"CTR {size}", lambda: process(modes.CTR(IV), KEY, size, encrypts=encrypts))
-attempt("XTS with equal halves", lambda: process(modes.XTS(IV), 2 * KEY, 32, encrypts=True))
-attempt("XTS", lambda: process(modes.XTS(IV), bytes(range(32)), 33, encrypts=True))
-attempt("a short sector", lambda: process(modes.XTS(IV), bytes(range(32)), 5, encrypts=True))
-attempt("a forged message", lambda: process(modes.GCM(IV[:12], b"t" * 16), KEY, 20, encrypts=False))
-for aead in (AESGCM, AESCCM, AESOCB3):
-    attempt(f"forged with {aead.__name__}", lambda: aead(KEY).decrypt(IV[:12], b"x" * 40, b"a"))
+def decrypt(mode: modes.Mode, key: bytes, size: int) -> bytes:
+    context = Cipher(algorithms.AES(key), mode).decryptor()
+    return context.update(b"x" * size) + context.finalize()
+
+
+def open_forged(aead: type[AESGCM] | type[AESCCM] | type[AESOCB3]) -> bytes:
+    return aead(KEY).decrypt(IV[:12], b"x" * 40, b"a")
 
 
 def verify_mac() -> None:
@@ -46,7 +42,21 @@ def verify_mac() -> None:
     mac.verify(b"x" * 16)
 
 
+def load(path: Path, password: bytes | None) -> str:
+    return type(load_pem_private_key(path.read_bytes(), password)).__name__
+
+
+for size in (0, 1, 15, 16, 17, 33):
+    for process in (encrypt, decrypt):
+        attempt(f"CBC {size}", process, modes.CBC(IV), KEY, size)
+        attempt(f"CTR {size}", process, modes.CTR(IV), KEY, size)
+attempt("XTS with equal halves", encrypt, modes.XTS(IV), 2 * KEY, 32)
+attempt("XTS", encrypt, modes.XTS(IV), bytes(range(32)), 33)
+attempt("a short sector", encrypt, modes.XTS(IV), bytes(range(32)), 5)
+attempt("a forged message", decrypt, modes.GCM(IV[:12], b"t" * 16), KEY, 20)
+for aead in (AESGCM, AESCCM, AESOCB3):
+    attempt(f"forged with {aead.__name__}", open_forged, aead)
 attempt("a forged MAC", verify_mac)
 for path in sorted(Path(sys.argv[1]).glob("*.pem")):
     for password in (b"wrong", b"right", None):
-        attempt(f"{path.name} {password}", lambda: type(load_pem_private_key(path.read_bytes(), password)).__name__)
+        attempt(f"{path.name} {password!r}", load, path, password)
