@@ -407,6 +407,8 @@ mod tests {
 
     fn folder() -> TempDir {
         let folder = tempfile::tempdir().unwrap();
+        // Whatever the umask is.
+        with_mode(&folder, "", 0o755);
         crate::keygen::create(&["control.key", "link.key"].map(|name| folder.path().join(name)), None)
             .unwrap();
         folder
@@ -539,6 +541,7 @@ mod tests {
         let token = "t".repeat(32);
         let found = |listen: &str, cert: &str, key: &str| {
             write("cert.pem", cert);
+            with_mode(&folder, "cert.pem", 0o644);
             write("key.pem", key);
             with_mode(&folder, "key.pem", 0o600);
             write("token", &token);
@@ -636,7 +639,6 @@ mod tests {
         let folder = folder();
         // Root, and the user of this test, to whom the folders belong.
         let trusted = [0, fs::metadata(folder.path()).unwrap().uid()];
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let script = folder.path().join("script");
         fs::write(&script, "#!/bin/sh\n").unwrap();
         let path = script.display();

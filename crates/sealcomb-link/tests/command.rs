@@ -52,6 +52,7 @@ fn configuration(folder: &Path, change: impl Fn(String) -> String) -> PathBuf {
     let path = folder.join("link.toml");
     fs::write(&path, change(text.into())).unwrap();
     // Whatever the umask is.
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     path
 }

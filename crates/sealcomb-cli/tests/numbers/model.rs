@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 
-use crate::world::{Owner, State, World, capture, feed};
+use crate::world::{Owner, State, World, capture, feed, write};
 
 const STEPS: usize = 60;
 
@@ -71,12 +71,12 @@ fn with_a_broken_state(world: &mut World, rng: &mut Rng, run: impl FnOnce(&mut W
         0 => fs::create_dir(&file).unwrap(),
         #[cfg(unix)]
         1 => std::os::unix::fs::symlink(world.path("nowhere"), &file).unwrap(),
-        _ => fs::write(&file, &good[..rng.usize(..good.len() - 2)]).unwrap(),
+        _ => write(&file, &good[..rng.usize(..good.len() - 2)]),
     }
     run(world);
     let _ = fs::remove_dir(&file);
     let _ = fs::remove_file(&file);
-    fs::write(&file, good).unwrap();
+    write(&file, good);
 }
 
 #[test]

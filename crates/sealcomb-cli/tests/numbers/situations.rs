@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::world::{Owner, Protocol, State, World, feed};
+use crate::world::{Owner, Protocol, State, World, feed, write};
 
 const BOTH: [Owner; 2] = [Owner::esp(1), Owner::macsec(1, 1)];
 
@@ -71,7 +71,7 @@ fn another_state_directory_does_not_restart_numbers() {
         }
         // A named directory suffices if the user's state directory is unavailable.
         fs::remove_dir_all(world.path("home")).unwrap();
-        fs::write(world.path("home"), "").unwrap();
+        write(world.path("home"), "");
         seal_after(&mut world, owner, &sa, &a, 18);
     }
 }
@@ -141,23 +141,24 @@ fn state_files_of_early_versions_are_honored() {
         let state = fs::read_to_string(state_file(&world.state())).unwrap();
         fs::remove_dir_all(world.state()).unwrap();
         let next_to_sa = world.path("sa.toml.sequence");
-        fs::write(&next_to_sa, state.replace(": 3", ": 70000")).unwrap();
+        write(&next_to_sa, state.replace(": 3", ": 70000"));
         seal_after(&mut world, owner, &sa, &State::Xdg, 70_000);
         fs::remove_file(&next_to_sa).unwrap();
         seal_after(&mut world, owner, &sa, &State::Xdg, 70_003);
 
         // A file that an early version took as `--state` is refused with instructions, which work.
         let earlier = world.path("numbers");
-        fs::write(&earlier, state.replace(": 3", ": 90000")).unwrap();
+        write(&earlier, state.replace(": 3", ": 90000"));
         let outcome = world.seal(&[owner], &sa, &State::Named(earlier.clone()), 3);
         outcome.assert_refused(&["numbers", "earlier version", "mkdir", "earlier.sequence"]);
         let folder = world.path("numbers.d");
         fs::create_dir(&folder).unwrap();
         set_mode(&folder, 0o700);
+        set_mode(&folder, 0o700);
         fs::rename(&earlier, folder.join("earlier.sequence")).unwrap();
         seal_after(&mut world, owner, &sa, &State::Named(folder), 90_000);
 
-        fs::write(&next_to_sa, "damaged").unwrap();
+        write(&next_to_sa, "damaged");
         world.seal(&[owner], &sa, &State::Xdg, 1).assert_refused(&["sa.toml.sequence", "use new keys"]);
     }
 }
@@ -180,20 +181,20 @@ fn invalid_state_files_are_refused() {
         symlink(world.path("nowhere"), &file).unwrap();
         refused(&mut world, &["not a regular file"]);
         fs::remove_file(&file).unwrap();
-        fs::write(world.path("elsewhere"), &good).unwrap();
+        write(world.path("elsewhere"), &good);
         symlink(world.path("elsewhere"), &file).unwrap();
         refused(&mut world, &["not a regular file"]);
         fs::remove_file(&file).unwrap();
         for damaged in
             ["", &good[..good.len() / 2], &good.replace(": 3", ": -3"), "{\"about\": \"\", \"last\": {}}"]
         {
-            fs::write(&file, damaged).unwrap();
+            write(&file, damaged);
             refused(&mut world, &["use new keys"]);
         }
         // A file with another key's number as well.
-        fs::write(&file, good.replace(": 3", ": 3, \"00000000000000000000000000000000\": 1")).unwrap();
+        write(&file, good.replace(": 3", ": 3, \"00000000000000000000000000000000\": 1"));
         refused(&mut world, &["use new keys"]);
-        fs::write(&file, &good).unwrap();
+        write(&file, &good);
         set_mode(&file, 0o622);
         refused(&mut world, &["other users can write it"]);
         set_mode(&file, 0o600);
@@ -267,7 +268,7 @@ mod as_root {
                 ]);
             }
             let text = fs::read_to_string(&sa).unwrap();
-            fs::write(&sa, format!("keys-are-public = true\n{text}")).unwrap();
+            write(&sa, format!("keys-are-public = true\n{text}"));
             seal_after(&mut world, owner, &sa, &State::Xdg, 0);
         }
     }
@@ -311,7 +312,7 @@ fn a_state_that_cannot_be_written_is_refused() {
         set_mode(&world.state(), 0o500);
         // An unprivileged user may not open this process's standard input.
         let input = world.path("in.pcap");
-        fs::write(&input, crate::world::capture(&[owner], 1)).unwrap();
+        write(&input, crate::world::capture(&[owner], 1));
         let before = fs::metadata(state_file(&world.state())).unwrap().mtime_nsec();
         let (mut command, output) = world.command(owner.protocol, &sa, &State::Xdg, &input);
         without_privileges(&world, &mut command);
@@ -368,7 +369,7 @@ fn a_state_that_cannot_be_read_is_refused_even_with_another_directory() {
             let sa = world.write_sa("sa.toml", &[owner], 0);
             seal_after(&mut world, owner, &sa, &State::Xdg, 0);
             let input = world.path("in.pcap");
-            fs::write(&input, crate::world::capture(&[owner], 1)).unwrap();
+            write(&input, crate::world::capture(&[owner], 1));
             let named = State::Named(world.path("a"));
             let (mut command, output) = world.command(owner.protocol, &sa, &named, &input);
             without_privileges(&world, &mut command);

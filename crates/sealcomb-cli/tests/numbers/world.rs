@@ -97,6 +97,13 @@ impl Outcome {
     }
 }
 
+/// Writes a file that no other user can change, whatever the umask is.
+pub(crate) fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) {
+    fs::write(&path, contents).unwrap();
+    #[cfg(unix)]
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+}
+
 /// Where a run stores its numbers.
 #[derive(Clone, Debug)]
 pub(crate) enum State {
@@ -135,9 +142,7 @@ impl World {
     pub(crate) fn write_sa(&self, name: &str, owners: &[Owner], variant: u8) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, sa_file(owners, variant)).unwrap();
-        #[cfg(unix)]
-        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        write(&path, sa_file(owners, variant));
         path
     }
 
