@@ -305,16 +305,8 @@ fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(
         }
         each_count!(blocks.div_ceil(B::BLOCKS), R => {
             let mut x: [B::V; R] = states.take(b);
-            // With one block per register, the pieces are too short to gain anything.
-            if OPENS && B::BLOCKS > 1 {
-                let ciphertext = load_last::<B, R>(b, data, at);
-                let mut absorb = AbsorbLast { hash: &mut hash, ciphertext: &ciphertext, blocks };
-                states.finish(b, &mut x, &mut absorb);
-                store_last(b, data, at, &ciphertext, &x);
-            } else {
-                states.finish(b, &mut x, &mut ());
-                last_group::<B, OPENS, R>(b, &mut hash, data, at, &x);
-            }
+            states.finish(b, &mut x, &mut ());
+            last_group::<B, OPENS, R>(b, &mut hash, data, at, &x);
         });
     }
     hash.absorb(b, lengths, 1);
@@ -341,46 +333,4 @@ fn last_group<B: Isa, const OPENS: bool, const R: usize>(
     let bytes = data.len() - at;
     let (input, output) = data.xor_part(b, at, x[R - 1]);
     hash.absorb(b, if OPENS { input } else { output }, bytes.div_ceil(BLOCK));
-}
-
-/// Loads the last group of a message from byte `at` on, zero-padded.
-#[inline(always)]
-fn load_last<B: Isa, const R: usize>(b: B, data: &Span<'_>, at: usize) -> [B::V; R] {
-    let mut x = [b.zero(); R];
-    for r in 0..R - 1 {
-        x[r] = data.load(b, at + r * BLOCK * B::BLOCKS);
-    }
-    x[R - 1] = data.load_part(b, at + (R - 1) * BLOCK * B::BLOCKS);
-    x
-}
-
-/// Adds the keystream to the last group of a message.
-#[inline(always)]
-fn store_last<B: Isa, const R: usize>(
-    b: B,
-    data: &mut Span<'_>,
-    mut at: usize,
-    ciphertext: &[B::V; R],
-    x: &[B::V; R],
-) {
-    for r in 0..R - 1 {
-        data.store(b, at, b.xor(x[r], ciphertext[r]));
-        at += BLOCK * B::BLOCKS;
-    }
-    data.store_part(b, at, b.xor(x[R - 1], ciphertext[R - 1]));
-}
-
-/// Hashes the last group of a ciphertext, one register between two rounds.
-struct AbsorbLast<'h, 't, B: Isa, const R: usize> {
-    hash: &'h mut Ghash<'t, B>,
-    ciphertext: &'h [B::V; R],
-    blocks: usize,
-}
-
-impl<B: Isa, const R: usize> Weave<B> for AbsorbLast<'_, '_, B, R> {
-    #[inline(always)]
-    fn thread(&mut self, b: B, r: usize) {
-        let blocks = if r < R - 1 { B::BLOCKS } else { self.blocks - r * B::BLOCKS };
-        self.hash.absorb(b, self.ciphertext[r], blocks);
-    }
 }
