@@ -21,7 +21,6 @@ use crate::engine::blocks::encrypt_each_by;
 use crate::engine::groups::{self, Grouped};
 use crate::engine::{Batch, BlockCipher, Column, Material, Message, share_key};
 use crate::primitives::aes;
-use crate::primitives::block::bit_lengths;
 use crate::primitives::counter::{Be32, LAST_BYTES};
 use crate::primitives::first_round::{Demand, FirstRounds, States, short_states};
 use crate::primitives::gf128::{GcmOrder, Unreduced, haswell};
@@ -227,13 +226,13 @@ fn first_counter<C: BlockCipher, B: Isa>(b: B, key: &Material, iv: &[u8]) -> B::
 /// Returns the last block of a hash: the lengths of two byte strings in bits.
 #[inline(always)]
 fn lengths(first: usize, second: usize) -> Block {
-    bit_lengths(second as u64, first as u64).to_be_bytes()
+    (u128::from(8 * first as u64) << 64 | u128::from(8 * second as u64)).to_be_bytes()
 }
 
 /// Returns the block of [`lengths`], byte-reversed.
 #[inline(always)]
 pub(super) fn reversed_lengths(first: usize, second: usize) -> Block {
-    bit_lengths(second as u64, first as u64).to_le_bytes()
+    (u128::from(8 * first as u64) << 64 | u128::from(8 * second as u64)).to_le_bytes()
 }
 
 /// Encrypts or decrypts a message and returns `S`, the hash of its additional data and ciphertext, in the first lane.

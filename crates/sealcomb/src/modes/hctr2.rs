@@ -30,7 +30,7 @@ use super::Mode;
 use crate::backend::{BLOCK, Backend, Isa, Kernel, ModeState, REGISTERS, Span, Weave};
 use crate::engine::blocks::Loose;
 use crate::engine::{Batch, Column, Material, Message};
-use crate::primitives::block::{before_last, bit_lengths};
+use crate::primitives::block::before_last;
 use crate::primitives::counter::{NUMBERS, XorCounters};
 use crate::primitives::gf128::PolyvalOrder;
 use crate::primitives::ghash::{self, Absorb, KeyHash, Table};
@@ -145,7 +145,7 @@ fn table<'a>(message: &Message<'a>) -> &'a Table {
 fn z<B: Isa>(b: B, message: &Message<'_>) -> B::V {
     let tweak = &*message.aad;
     let whole = message.data.len().is_multiple_of(BLOCK);
-    let length = 2 * bit_lengths(tweak.len() as u64, 0) + if whole { 2 } else { 3 };
+    let length = 16 * tweak.len() as u128 + if whole { 2 } else { 3 };
     let length = b.one(&length.to_le_bytes());
     if tweak.is_empty() {
         return length;
