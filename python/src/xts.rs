@@ -44,7 +44,7 @@ impl AesXts {
     ) -> PyResult<Bound<'py, PyBytes>> {
         if !SECTOR_SIZES.contains(&sector_size) {
             return Err(PyValueError::new_err(format!(
-                "sector_size is {sector_size}; expected {} to {} bytes, such as 512 or 4096",
+                "sector_size is {sector_size}; a sector is a message of {} to {} bytes, such as 512 or 4096",
                 SECTOR_SIZES.start(),
                 SECTOR_SIZES.end()
             )));

@@ -837,3 +837,15 @@ def test_a_keyset_from_standard_input(work: Path, keysets: Path) -> None:
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     assert load(out).num_rows == ROWS
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_command_works_without_its_progress_bar(terminal: bool, work: Path, keysets: Path) -> None:
+    program = (
+        "import sys; sys.modules['rich'] = None; "
+        f"sys.stderr.isatty = lambda: {terminal}; "
+        "from sealcomb.columns import main; sys.exit(main(sys.argv[1:]))"
+    )
+    sealing = seal_command(work, keysets, work / "out.parquet", sys.executable, "-P", "-c", program)
+    done = subprocess.run(sealing, capture_output=True, text=True, check=False)
+    assert (done.returncode, (work / "out.parquet").exists()) == (0, True), done.stderr

@@ -90,8 +90,9 @@ def test_wrong_lengths_are_refused():
         assert outcome(lambda size=size: cipher.encrypt_many([b""], [bytes(size)]))[0] is ValueError
     with pytest.raises(ValueError, match="buffer must be 16 bytes"):
         cipher.encrypt_into(b"", bytes(16), bytearray(17))
-    with pytest.raises(ValueError, match=r"2 .* for 1|1 message"):
-        cipher.encrypt_many([b"", b""], [bytes(16)])
+    for call in (cipher.encrypt_many, cipher.decrypt_many):
+        with pytest.raises(ValueError, match="2 tweaks for 1 messages"):
+            call([b"", b""], [bytes(16)])
     for size in (0, 15, 17, 24, 31, 33, 64):
         assert outcome(lambda size=size: AESHCTR2(bytes(size))) == (
             ValueError,
