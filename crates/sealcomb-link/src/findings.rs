@@ -636,6 +636,7 @@ mod tests {
 
     #[test]
     fn commands_that_others_can_change_are_found_only_if_there_are_commands() {
+        type Change<'a> = &'a dyn Fn(String) -> String;
         let folder = folder();
         // Root, and the user of this test, to whom the folders belong.
         let trusted = [0, fs::metadata(folder.path()).unwrap().uid()];
@@ -655,7 +656,6 @@ mod tests {
             let table = format!("[keys.command]\nprogram = [{program}]\n");
             move |text: String| text.replace("[keys]\n            file = \"link.key\"\n", &table)
         };
-        type Change<'a> = &'a dyn Fn(String) -> String;
         let commands: [(&str, Change<'_>, bool); 6] = [
             ("none", &|text| text, false),
             ("built-in", &hook("up", "true"), false),
