@@ -179,6 +179,22 @@ class Data(OnALink):
         self.transfer(2_000_000, TUNNEL_V4[1], TUNNEL_V6[1])
         self.assert_nothing_lost(a, b)
 
+    def test_the_outer_packets_may_have_link_local_addresses(self) -> None:
+        def link_local(host: Host) -> str:
+            until("an address", lambda: "inet6 fe80::" in host.run(*show) and "tentative" not in host.run(*show))
+            return host.run(*show).split("inet6 ")[1].split("/")[0]
+
+        show = ("ip", "-6", "address", "show", "dev", "wire", "scope", "link")
+        addresses = [link_local(host) for host in self.hosts]
+        made = []
+        for i in (0, 1):
+            text = net.config(i, FILE_KEYS, tables=FAST)
+            for address, old in zip(addresses, net.WIRE[4], strict=True):
+                text = text.replace(f"{old}:4500", f"[{address}%wire]:4500")
+            made.append(self.link(i, text).start())
+        self.wait_for(*made)
+        self.transfer(2_000_000, TUNNEL_V4[1])
+
     def test_every_suite_carries_streams(self) -> None:
         for suite in ("aes128-ccm", "aes256-cbc-hmac-sha256", "aes128-ctr-hmac-sha256"):
             with self.subTest(suite):
