@@ -1,6 +1,6 @@
 """Sessions of DuckDB with the extension, for its tests.
 
-The variable SEALCOMB_DUCKDB names the folder with the extension's file for each release of DuckDB.
+The variable SEALCOMB_DUCKDB names the folder with the extension for each release of DuckDB, or a file in it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from tink import aead, daead
 
 from sealcomb import Keyset
 
-FOLDER = Path(os.environ.get("SEALCOMB_DUCKDB", "target/duckdb")).resolve()
+NAMED = Path(os.environ.get("SEALCOMB_DUCKDB", "target/duckdb")).resolve()
+FOLDER = NAMED.parent if NAMED.is_file() else NAMED
 ((PLATFORM,),) = duckdb.sql("PRAGMA platform").fetchall()
 EXTENSION = FOLDER / f"v{duckdb.__version__}" / PLATFORM / "sealcomb.duckdb_extension"
 POLICIES = ("random", "xaes", "gcm", "deterministic")
