@@ -10,7 +10,9 @@ import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -31,19 +33,30 @@ final class Functions {
     static Expression build(Work.Verb verb, Seq<Expression> arguments) {
         List<Expression> given = CollectionConverters.asJava(arguments);
         boolean opens = verb == Work.Verb.UNSEAL || verb == Work.Verb.TRY_UNSEAL;
-        int most = opens ? 5 : verb == Work.Verb.OPEN_AES_ENCRYPT ? 3 : 4;
+        int most = switch (verb) {
+            case SEAL -> 4;
+            case RESEAL -> 5;
+            case UNSEAL, TRY_UNSEAL -> 6;
+            case OPEN_AES_ENCRYPT -> 3;
+        };
         if (given.size() < 2 || given.size() > most) {
-            String more = verb == Work.Verb.OPEN_AES_ENCRYPT
-                    ? " [, aad]"
-                    : opens ? " [, context [, row_id [, as_type]]]" : " [, context [, row_id]]";
+            String more = switch (verb) {
+                case SEAL -> " [, context [, row_id]]";
+                case RESEAL -> " [, context [, row_id [, plain]]]";
+                case UNSEAL, TRY_UNSEAL -> " [, context [, row_id [, as_type [, plain]]]]";
+                case OPEN_AES_ENCRYPT -> " [, aad]";
+            };
             throw wrong(verb, given.size() + " arguments; expected (value, keyset" + more + ")");
         }
         String keyset = text(verb, "keyset", given.get(1));
         byte[] context = given.size() > 2 ? bytes(verb, given.get(2)) : new byte[0];
         Expression rowId = given.size() > 3 && !(given.get(3).dataType() instanceof NullType) ? given.get(3) : null;
-        DataType type = given.size() > 4 ? ValueType.parse(text(verb, "as_type", given.get(4))) : null;
+        boolean typed = opens && given.size() > 4 && !(given.get(4).dataType() instanceof NullType);
+        DataType type = typed ? ValueType.parse(text(verb, "as_type", given.get(4))) : null;
+        int plainAt = opens ? 5 : 4;
+        List<String> plain = given.size() > plainAt ? paths(verb, given.get(plainAt)) : List.of();
         Settings settings = Settings.of(SQLConf.get()::getConfString, null);
-        SealcombCall call = call(verb, given.get(0), keyset, context, rowId, settings);
+        SealcombCall call = call(verb, given.get(0), keyset, context, rowId, plain, settings);
         return type == null ? call : call.decided(type);
     }
 
@@ -64,8 +77,14 @@ final class Functions {
 
     /** Builds a call whose type is not decided. The row id may be null. */
     static SealcombCall call(
-            Work.Verb verb, Expression value, String keyset, byte[] context, Expression rowId, Settings settings) {
-        Expression checked = checked(verb, value);
+            Work.Verb verb,
+            Expression value,
+            String keyset,
+            byte[] context,
+            Expression rowId,
+            List<String> plain,
+            Settings settings) {
+        Expression checked = checked(verb, value, plain);
         if (rowId != null && !InputColumn.canBeRowIds(rowId.dataType())) {
             throw wrong(verb, "row_id is " + rowId.dataType().sql() + "; cast it to BIGINT, STRING or BINARY");
         }
@@ -74,25 +93,31 @@ final class Functions {
             children.add(rowId);
         }
         boolean deterministic = !verb.seals() || settings.deterministic().contains(keyset);
-        Work work = new Work(verb, keyset, context, settings.source(), null, deterministic);
+        Work work = new Work(verb, keyset, context, settings.source(), null, plain, deterministic);
         return new SealcombCall(work, CollectionConverters.asScala(children).toList());
     }
 
-    private static Expression checked(Work.Verb verb, Expression value) {
-        DataType type = value.dataType();
-        if (Leaves.any(type, leaf -> leaf instanceof NullType)) {
-            DataType cast = Leaves.changed(type, leaf -> leaf instanceof NullType ? DataTypes.BinaryType : leaf);
-            return new Cast(value, cast, scala.Option.empty(), Cast.apply$default$4());
-        }
+    private static Expression checked(Work.Verb verb, Expression given, List<String> plain) {
+        DataType type =
+                Leaves.changed(given.dataType(), leaf -> leaf instanceof NullType ? DataTypes.BinaryType : leaf);
+        boolean hasNulls = Leaves.any(given.dataType(), leaf -> leaf instanceof NullType);
+        Expression value = hasNulls ? new Cast(given, type, scala.Option.empty(), Cast.apply$default$4()) : given;
         if (verb == Work.Verb.OPEN_AES_ENCRYPT && !(type instanceof BinaryType)) {
             throw wrong(verb, "the value is " + type.sql() + ", and aes_encrypt returns BINARY");
         }
-        if (verb != Work.Verb.SEAL && !Leaves.any(type, leaf -> leaf instanceof BinaryType)) {
+        if (verb != Work.Verb.SEAL && Leaves.parts(type).isEmpty() && !(type instanceof BinaryType)) {
             String what = "the value is " + type.sql() + ", and sealed values are BINARY";
             throw wrong(verb, what + "; decode it with unbase64 or unhex");
         }
         if (Leaves.any(type, leaf -> ValueType.of(leaf) == null)) {
             throw wrong(verb, type.sql() + " cannot be sealed; seal parts of it, or cast it to STRING");
+        }
+        if (verb != Work.Verb.SEAL) {
+            try {
+                Leaves.checkSealed(type, plain);
+            } catch (IllegalArgumentException error) {
+                throw wrong(verb, error.getMessage());
+            }
         }
         return value;
     }
@@ -102,14 +127,15 @@ final class Functions {
      *
      * @param before the type of the values
      * @param sealed the type that they open as, or null if it is not known
+     * @param plain the paths of leaves that were never sealed
      */
-    static DataType resultType(Work.Verb verb, DataType before, DataType sealed) {
+    static DataType resultType(Work.Verb verb, DataType before, DataType sealed, List<String> plain) {
         if (verb == Work.Verb.SEAL) {
             return Leaves.sealed(before);
         } else if (verb != Work.Verb.UNSEAL && verb != Work.Verb.TRY_UNSEAL) {
             return before;
         }
-        DataType opened = sealed == null ? before : Leaves.opened(before, sealed);
+        DataType opened = sealed == null ? before : Leaves.opened(before, sealed, plain);
         return verb == Work.Verb.TRY_UNSEAL ? opened.asNullable() : opened;
     }
 
@@ -119,6 +145,23 @@ final class Functions {
             return text.toString();
         }
         throw wrong(verb, name + " is not a constant string");
+    }
+
+    private static List<String> paths(Work.Verb verb, Expression argument) {
+        Object value = argument.foldable() ? argument.eval(null) : argument;
+        List<String> paths = new ArrayList<>();
+        if (value instanceof ArrayData array && argument.dataType() instanceof ArrayType type) {
+            boolean text = type.elementType() instanceof StringType;
+            for (int index = 0; index < array.numElements(); index++) {
+                if (!text || array.isNullAt(index)) {
+                    throw wrong(verb, "plain is not an array of paths, such as array('address.zip', 'tags.element')");
+                }
+                paths.add(array.getUTF8String(index).toString());
+            }
+        } else if (value != null) {
+            throw wrong(verb, "plain is not an array of paths, such as array('address.zip', 'tags.element')");
+        }
+        return paths;
     }
 
     private static byte[] bytes(Work.Verb verb, Expression argument) {

@@ -2,8 +2,10 @@ package io.sealcomb.spark;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.DataType;
@@ -53,6 +55,58 @@ final class Leaves {
         return new StructType(fields.toArray(StructField[]::new));
     }
 
+    /** Returns the path of a part, below the one of the value that contains it. */
+    static String path(String of, StructField part) {
+        return of.isEmpty() ? part.name() : of + "." + part.name();
+    }
+
+    /** Returns the leaves with their paths. That of a type that is not nested is empty. */
+    static List<Map.Entry<String, DataType>> paths(DataType type) {
+        List<Map.Entry<String, DataType>> leaves = new ArrayList<>();
+        addPaths("", type, leaves);
+        return leaves;
+    }
+
+    private static void addPaths(String path, DataType type, List<Map.Entry<String, DataType>> leaves) {
+        List<StructField> parts = parts(type);
+        if (parts.isEmpty()) {
+            leaves.add(Map.entry(path, type));
+        }
+        parts.forEach(part -> addPaths(path(path, part), part.dataType(), leaves));
+    }
+
+    /**
+     * Checks that every leaf of a sealed value is binary, except those that the caller names.
+     *
+     * <p>Types are not authenticated: without a key, a sealed leaf can be replaced by a plain one.
+     *
+     * @throws IllegalArgumentException if another leaf is not binary, a name is not that of one leaf, or none is sealed
+     */
+    static void checkSealed(DataType type, List<String> plain) {
+        List<Map.Entry<String, DataType>> leaves = paths(type);
+        for (String name : plain) {
+            long found = leaves.stream()
+                    .filter(leaf -> leaf.getKey().equals(name) && !name.isEmpty())
+                    .count();
+            if (found != 1) {
+                String paths = leaves.stream().map(Map.Entry::getKey).limit(20).collect(Collectors.joining("', '"));
+                throw new IllegalArgumentException("plain names '" + name + "', which is "
+                        + (found == 0 ? "no leaf of the value; its leaves are '" + paths + "'" : "the path of " + found)
+                        + (found == 0 ? "" : " leaves; rename them"));
+            }
+        }
+        for (Map.Entry<String, DataType> leaf : leaves) {
+            if (!(leaf.getValue() instanceof BinaryType) && !plain.contains(leaf.getKey())) {
+                throw new IllegalArgumentException("the leaf '" + leaf.getKey() + "' is "
+                        + leaf.getValue().sql() + ", but a sealed leaf is BINARY: it may have been replaced; if it was"
+                        + " never sealed, pass plain, array('" + leaf.getKey() + "')");
+            }
+        }
+        if (leaves.stream().allMatch(leaf -> plain.contains(leaf.getKey()))) {
+            throw new IllegalArgumentException("plain names every leaf of the value, so none of them is sealed");
+        }
+    }
+
     /** Returns whether a leaf has a property. */
     static boolean any(DataType type, Predicate<DataType> property) {
         List<StructField> parts = parts(type);
@@ -84,13 +138,23 @@ final class Leaves {
      * @throws IllegalArgumentException if {@code wanted} has another shape
      */
     static DataType opened(DataType sealed, DataType wanted) {
+        return opened(sealed, wanted, "", List.of());
+    }
+
+    /** Returns the type of opened values, of which some leaves are not sealed even if they are binary. */
+    static DataType opened(DataType sealed, DataType wanted, List<String> plain) {
+        return opened(sealed, wanted, "", plain);
+    }
+
+    private static DataType opened(DataType sealed, DataType wanted, String path, List<String> plain) {
         List<StructField> parts = parts(sealed);
         List<StructField> others = parts(wanted);
         if (others.isEmpty()) {
             if (parts.isEmpty() && !(sealed instanceof BinaryType) && !sealed.equals(wanted)) {
                 throw unlike(sealed, wanted);
             }
-            return changed(sealed, leaf -> leaf instanceof BinaryType ? wanted : leaf);
+            boolean stays = !(sealed instanceof BinaryType) || plain.contains(path);
+            return parts.isEmpty() ? stays ? sealed : wanted : eachLeaf(sealed, wanted, path, plain);
         }
         boolean alike = sealed.getClass() == wanted.getClass()
                 && parts.stream()
@@ -106,7 +170,17 @@ final class Leaves {
             if (parts(part.dataType()).isEmpty() != parts(type).isEmpty()) {
                 throw unlike(part.dataType(), type);
             }
-            types.add(opened(part.dataType(), type));
+            types.add(opened(part.dataType(), type, path(path, part), plain));
+        }
+        return withParts(sealed, types);
+    }
+
+    private static DataType eachLeaf(DataType sealed, DataType wanted, String path, List<String> plain) {
+        List<DataType> types = new ArrayList<>();
+        for (StructField part : parts(sealed)) {
+            boolean leaf = parts(part.dataType()).isEmpty();
+            boolean stays = leaf && !(part.dataType() instanceof BinaryType);
+            types.add(stays ? part.dataType() : opened(part.dataType(), wanted, path(path, part), plain));
         }
         return withParts(sealed, types);
     }

@@ -115,7 +115,7 @@ public final class Sealcomb {
             Work.Verb verb) {
         Functions.Settings settings = Functions.Settings.of(df.sparkSession().conf()::get, keys);
         byte[] bound = context == null ? new byte[0] : context;
-        SealcombCall call = Functions.call(verb, field, keyset, bound, rowId, settings)
+        SealcombCall call = Functions.call(verb, field, keyset, bound, rowId, List.of(), settings)
                 .decided(ValueType.sealedType(field.metadata()));
         if (context == null && verb != Work.Verb.SEAL) {
             call = new SealcombCall(call.work().orContext(Functions.utf8(field.name())), call.children());

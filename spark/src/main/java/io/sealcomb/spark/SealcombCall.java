@@ -67,7 +67,7 @@ public final class SealcombCall extends Expression implements CodegenFallback, S
      * @param sealed the type that the values open as, or null if it is not known
      */
     SealcombCall decided(DataType sealed) {
-        DataType result = Functions.resultType(work.verb, value().dataType(), sealed);
+        DataType result = Functions.resultType(work.verb, value().dataType(), sealed, work.plain);
         return new SealcombCall(work.withResult(result), children);
     }
 
@@ -102,7 +102,7 @@ public final class SealcombCall extends Expression implements CodegenFallback, S
     public DataType dataType() {
         return isDecided()
                 ? work.result
-                : Functions.resultType(work.verb, value().dataType(), SealedTypes.ofMetadata(value()));
+                : Functions.resultType(work.verb, value().dataType(), SealedTypes.ofMetadata(value()), work.plain);
     }
 
     @Override

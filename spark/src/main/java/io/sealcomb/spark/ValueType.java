@@ -76,6 +76,11 @@ enum ValueType {
     private static final Pattern FIXED = Pattern.compile("fixed_size_binary\\[\\d+]");
     private static final Pattern DICTIONARY = Pattern.compile("dictionary<values=(.*), indices=.*>");
 
+    /** The most characters of a type's name. Structs have many fields. */
+    private static final int MAX_LENGTH = 1 << 20;
+    /** The most levels of nesting in a type's name. */
+    private static final int MAX_DEPTH = 32;
+
     /** The size of every value in bytes; 0 if values have different sizes. */
     final int width;
 
@@ -138,8 +143,42 @@ enum ValueType {
                 .orElseThrow(() -> new IllegalArgumentException(type.simpleString() + " cannot be sealed"));
     }
 
-    /** Returns the type of a name of pyarrow or SQL. */
+    /**
+     * Returns the type of a name of pyarrow or SQL.
+     *
+     * <p>Names come from the metadata of files, which anybody can write, so their size and their nesting are limited.
+     *
+     * @throws IllegalArgumentException if Spark has no such type, or the name is longer or deeper
+     */
     static DataType parse(String name) {
+        if (name.length() > MAX_LENGTH || depth(name) > MAX_DEPTH) {
+            throw new IllegalArgumentException("sealcomb: a type's name of " + name.length()
+                    + " characters is too long, or nested too deep; expected at most " + MAX_LENGTH + " characters and "
+                    + MAX_DEPTH + " levels");
+        }
+        return parseShort(name);
+    }
+
+    private static DataType decimal(String precision, String scale) {
+        try {
+            return DataTypes.createDecimalType(Integer.parseInt(precision), Integer.parseInt(scale));
+        } catch (Exception error) {
+            throw new IllegalArgumentException("sealcomb: Spark has no decimals with this many digits; pass as_type");
+        }
+    }
+
+    /** Returns the most brackets that are open at a time. */
+    private static int depth(String name) {
+        int depth = 0;
+        int most = 0;
+        for (int index = 0; index < name.length(); index++) {
+            depth += "<([".indexOf(name.charAt(index)) >= 0 ? 1 : ">)]".indexOf(name.charAt(index)) >= 0 ? -1 : 0;
+            most = Math.max(most, depth);
+        }
+        return most;
+    }
+
+    private static DataType parseShort(String name) {
         String text = name.strip();
         DataType known = NAMES.get(text);
         Matcher decimal = DECIMAL_NAME.matcher(text);
@@ -151,9 +190,9 @@ enum ValueType {
         } else if (FIXED.matcher(text).matches()) {
             return DataTypes.BinaryType;
         } else if (decimal.matches()) {
-            return DataTypes.createDecimalType(Integer.parseInt(decimal.group(1)), Integer.parseInt(decimal.group(2)));
+            return decimal(decimal.group(1), decimal.group(2));
         } else if (dictionary.matches()) {
-            return parse(dictionary.group(1));
+            return parseShort(dictionary.group(1));
         }
         try {
             DataType parsed = DataType.fromDDL(text);
@@ -163,7 +202,8 @@ enum ValueType {
         } catch (Exception error) {
             // The message below names the text.
         }
-        throw new IllegalArgumentException("sealcomb: Spark has no type \"" + name
+        String shown = name.length() <= 100 ? name : name.substring(0, 100) + "…";
+        throw new IllegalArgumentException("sealcomb: Spark has no type \"" + shown
                 + "\"; pass as_type, such as 'int', 'decimal(10, 2)', 'array<date>' or 'struct<street: string>'");
     }
 

@@ -40,6 +40,9 @@ final class Work implements Serializable {
     final DataType result;
 
     final boolean deterministic;
+    /** The paths of the leaves of a sealed value that were never sealed. */
+    final List<String> plain;
+
     private final byte[] context;
     /** The context to try if values do not open; null if there is none. */
     private final byte[] otherContext;
@@ -55,15 +58,24 @@ final class Work implements Serializable {
      *
      * @param context what every value is bound to; for {@code OPEN_AES_ENCRYPT} the additional data
      * @param result the type of the results, or null
+     * @param plain the paths of the leaves of a sealed value that were never sealed
      * @param deterministic whether equal values have equal results
      */
-    Work(Verb verb, String keyset, byte[] context, KeySource source, DataType result, boolean deterministic) {
+    Work(
+            Verb verb,
+            String keyset,
+            byte[] context,
+            KeySource source,
+            DataType result,
+            List<String> plain,
+            boolean deterministic) {
         this.verb = verb;
         this.keyset = keyset;
         this.context = context.clone();
         this.otherContext = null;
         this.source = source;
         this.result = result;
+        this.plain = List.copyOf(plain);
         this.deterministic = deterministic;
     }
 
@@ -74,6 +86,7 @@ final class Work implements Serializable {
         this.otherContext = otherContext;
         this.source = work.source;
         this.result = result;
+        this.plain = work.plain;
         this.deterministic = work.deterministic;
     }
 
@@ -163,21 +176,27 @@ final class Work implements Serializable {
     private String[] fields(DataType value) {
         if (fields == null) {
             List<String> list = new ArrayList<>();
-            addFields("", value, result, list);
+            addFields("", "", value, result, list);
             fields = list.toArray(String[]::new);
         }
         return fields;
     }
 
     /** Appends the name of a part, and the type that its values open as, or null if they are not sealed. */
-    private void addFields(String name, DataType value, DataType opened, List<String> list) {
+    private void addFields(String name, String path, DataType value, DataType opened, List<String> list) {
         list.add(name);
-        list.add(verb != Verb.SEAL && value instanceof BinaryType ? ValueType.name(opened) : null);
+        boolean sealed = verb != Verb.SEAL && value instanceof BinaryType && !plain.contains(path);
+        list.add(sealed ? ValueType.name(opened) : null);
         List<StructField> parts = Leaves.parts(value);
         List<StructField> results = Leaves.parts(opened);
         for (int part = 0; part < parts.size(); part++) {
             StructField field = parts.get(part);
-            addFields(field.name(), field.dataType(), results.get(part).dataType(), list);
+            addFields(
+                    field.name(),
+                    Leaves.path(path, field),
+                    field.dataType(),
+                    results.get(part).dataType(),
+                    list);
         }
     }
 
@@ -195,6 +214,7 @@ final class Work implements Serializable {
                 && Arrays.equals(otherContext, that.otherContext)
                 && source.equals(that.source)
                 && Objects.equals(result, that.result)
+                && plain.equals(that.plain)
                 && deterministic == that.deterministic;
     }
 

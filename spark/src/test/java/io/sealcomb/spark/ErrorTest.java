@@ -125,6 +125,46 @@ final class ErrorTest {
                 "SELECT seal(note, 'ids', '', nullif(id, 7)) FROM people");
     }
 
+    /** Asserts that Spark refuses an expression before it runs. */
+    static void assertRefused(String message, String expression) {
+        Exception error = assertThrows(Exception.class, () -> sql("SELECT " + expression + " FROM people"), expression);
+        assertTrue(error.getMessage().contains(message), error.getMessage());
+    }
+
+    @Test
+    void namesOfTypesThatNestDeepOrAreLongAreRefused() {
+        String deep = "dictionary<values=".repeat(40_000) + "string" + ", indices=int32>".repeat(40_000);
+        for (String name : List.of(
+                deep,
+                "array<".repeat(1000) + "int" + ">".repeat(1000),
+                "decimal128(99999999999, 1)",
+                "x".repeat(2_000_000))) {
+            IllegalArgumentException error = assertThrows(IllegalArgumentException.class, () -> ValueType.parse(name));
+            assertTrue(error.getMessage().length() < 1000, error.getMessage());
+        }
+        String allowed = "array<".repeat(30) + "int" + ">".repeat(30);
+        assertEquals("array<array", ValueType.parse(allowed).simpleString().substring(0, 11));
+    }
+
+    @Test
+    void valuesOutsideOfTheirTypeAreRefused() {
+        for (String[] value : List.of(
+                new String[] {"bigint(-1)", "time(6)"},
+                new String[] {"bigint(86400000000000)", "time(6)"},
+                new String[] {"X'02'", "boolean"},
+                new String[] {"X'FF'", "string"},
+                new String[] {"123.45BD", "decimal(4, 2)"},
+                new String[] {"bigint(1)", "int"},
+                new String[] {"1", "bigint"})) {
+            String sealed = "SELECT unseal(seal(" + value[0] + ", 'ids'), 'ids', '', NULL, '" + value[1] + "')";
+            assertFails(SealcombException.class, "", sealed);
+        }
+        assertEquals(
+                List.of("[23:59:59.999999,99.99]"),
+                rows(sql("SELECT string(unseal(seal(bigint(86399999999000), 'ids'), 'ids', '', NULL, 'time(6)')),"
+                        + " unseal(seal(99.99BD, 'ids'), 'ids', '', NULL, 'decimal(4, 2)')")));
+    }
+
     @Test
     void mistakesInAQueryAreFoundBeforeItRuns() {
         for (String[] mistake : List.of(
@@ -134,14 +174,14 @@ final class ErrorTest {
                 new String[] {"seal(note, 'ids', '', double(id))", "row_id is DOUBLE"},
                 new String[] {"seal(make_interval(1), 'ids')", "INTERVAL cannot be sealed"},
                 new String[] {"seal(named_struct('a', make_interval(1)), 'ids')", "cannot be sealed"},
-                new String[] {"unseal(array(id), 'ids')", "sealed values are BINARY"},
+                new String[] {"unseal(array(id), 'ids')", "but a sealed leaf is BINARY"},
                 new String[] {"open_aes_encrypt(array(binary(note)), 'old')", "aes_encrypt returns BINARY"},
                 new String[] {"unseal(array(binary(note)), 'ids', '', NULL, 'map<int, int>')", "does not open as"},
                 new String[] {
                     "unseal(named_struct('a', binary(note)), 'ids', '', NULL, 'struct<b: int>')", "does not open as"
                 },
                 new String[] {
-                    "unseal(named_struct('a', binary(note), 'b', id), 'ids', '', NULL, 'struct<a: int, b: int>')",
+                    "unseal(named_struct('a', binary(note), 'b', id), 'ids', '', NULL, 'struct<a: int, b: int>', array('b'))",
                     "BIGINT does not open as INT"
                 },
                 new String[] {"unseal(note, 'ids')", "sealed values are BINARY"},

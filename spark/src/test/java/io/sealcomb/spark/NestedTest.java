@@ -133,18 +133,54 @@ final class NestedTest {
     }
 
     @Test
-    void leavesThatAreNotBinaryPassWhenOthersAreOpened() {
+    void leavesThatTheCallerNamesStayPlain() {
         String some =
                 "named_struct('street', seal(addr.street, 'ids', 'a.street'), 'lit', addr.lit, 'n', array(id, null))";
-        Dataset<Row> opened = sql("SELECT unseal(" + some + ", 'ids', 'a', NULL,"
-                + " 'struct<street: string, lit: boolean, n: array<bigint>>') AS a FROM nested");
+        String plain = ", array('lit', 'n.element')";
+        String type = "'struct<street: string, lit: boolean, n: array<bigint>>'";
+        Dataset<Row> opened =
+                sql("SELECT unseal(" + some + ", 'ids', 'a', NULL, " + type + plain + ") AS a FROM nested");
         assertEquals(
                 plainRows(
                         sql("SELECT named_struct('s', addr.street, 'l', addr.lit, 'n', array(id, null)) FROM nested")),
                 plainRows(opened));
-        Dataset<Row> resealed = sql("SELECT unseal(reseal(" + some + ", 'ids', 'a'), 'ids', 'a', NULL,"
-                + " 'struct<street: string, lit: boolean, n: array<bigint>>') AS a FROM nested");
+        Dataset<Row> resealed = sql("SELECT unseal(reseal(" + some + ", 'ids', 'a', NULL" + plain
+                + "), 'ids', 'a', NULL, " + type + plain + ") AS a FROM nested");
         assertEquals(plainRows(opened), plainRows(resealed));
+    }
+
+    @Test
+    void aLeafThatWasReplacedIsRefused() {
+        String whole = "seal(named_struct('name', 'Ann', 'iban', 'DE11'), 'notes', 'addr')";
+        for (String other : List.of("'XX66'", "17", "true", "array('XX66')", "named_struct('x', 'XX66', 'n', NULL)")) {
+            String replaced = "named_struct('name', " + whole + ".name, 'iban', " + other + ", 'n', NULL)";
+            for (String call : List.of(
+                    "unseal(%s, 'notes', 'addr')",
+                    "try_unseal(%s, 'notes', 'addr')",
+                    "unseal(%s, 'notes', 'addr', NULL, 'string')",
+                    "reseal(%s, 'notes', 'addr')")) {
+                ErrorTest.assertRefused("but a sealed leaf is BINARY", call.formatted(replaced));
+            }
+        }
+        ErrorTest.assertFails(
+                SealcombException.NotSealed.class,
+                "iban",
+                "SELECT unseal(named_struct('name', " + whole + ".name, 'iban', X'5858'), 'notes', 'addr')");
+    }
+
+    @Test
+    void namesOfPlainLeavesAreChecked() {
+        String some = "named_struct('a', seal('x', 'ids', 'a'), 'b', 1)";
+        ErrorTest.assertRefused("which is no leaf", "unseal(" + some + ", 'ids', '', NULL, NULL, array('c', 'b'))");
+        ErrorTest.assertRefused(
+                "plain names every leaf", "unseal(" + some + ", 'ids', '', NULL, NULL, array('a', 'b'))");
+        ErrorTest.assertRefused("not an array of paths", "unseal(" + some + ", 'ids', '', NULL, NULL, 'b')");
+        ErrorTest.assertRefused("not an array of paths", "reseal(" + some + ", 'ids', '', NULL, array(1))");
+        ErrorTest.assertFails(
+                SealcombException.class,
+                "which is sealed; name only leaves that were never sealed",
+                "SELECT unseal(named_struct('a', seal('x', 'ids', 'a'), 'b', seal('y', 'ids', 'b')), 'ids', '', NULL, NULL,"
+                        + " array('b'))");
     }
 
     @Test
