@@ -41,7 +41,7 @@ test_duckdb() {
     # Whether the extension calls the right functions of the older releases.
     local release other
     for release in "${DUCKDB_RELEASES[@]::${#DUCKDB_RELEASES[@]}-1}"; do
-        other=$PYTHON/duckdb-$release
+        other=$TARGET/python/duckdb-$release
         [[ -d $other ]] || "$PYTHON/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps \
             --target "$other" "duckdb==$release"
         PYTHONPATH=$other SEALCOMB_DUCKDB=$DUCKDB pytest_wheel python/tests/test_duckdb.py \
