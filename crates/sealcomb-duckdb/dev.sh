@@ -42,7 +42,7 @@ test_duckdb() {
     local release other
     for release in "${DUCKDB_RELEASES[@]::${#DUCKDB_RELEASES[@]}-1}"; do
         other=$TARGET/python/duckdb-$release
-        [[ -d $other ]] || "$PYTHON/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps \
+        [[ -d $other ]] || "$TARGET/python/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps \
             --target "$other" "duckdb==$release"
         PYTHONPATH=$other SEALCOMB_DUCKDB=$DUCKDB pytest_wheel python/tests/test_duckdb.py \
             -k "every_type or release or manual"
