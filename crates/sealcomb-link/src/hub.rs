@@ -568,7 +568,7 @@ mod tests {
             let config = Config::read(&path).unwrap();
             let sources = config.peers.iter().map(|peer| Source::new(&peer.keys).unwrap()).collect();
             let environment = Environment {
-                sockets: vec![UdpSocket::bind("127.0.0.1:0").unwrap()],
+                sockets: (0..2).map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect(),
                 is_single: !config.has_tables(),
                 mail: Arc::default(),
                 is_v4: true,
@@ -674,6 +674,23 @@ mod tests {
         // The result of a lookup that began before.
         fail(&mut fixture);
         assert!(!is_problem(&mut fixture));
+    }
+
+    #[tokio::test]
+    async fn the_other_threads_follow_a_peer_only_to_other_ports_of_its_address() {
+        let mut fixture = Fixture::start();
+        let now = Instant::now();
+        let Hub { peers, environment, .. } = &mut fixture.hub;
+        let keying = &mut peers[0].as_mut().unwrap().keying;
+        keying.turn(environment, &[], now);
+        let mut moved = |thread, source: &str| {
+            keying.moved(environment, thread, source.parse().unwrap(), now);
+            [0, 1].map(|thread| keying.tunnel.strands[thread].address().unwrap().to_string())
+        };
+        let [first, second] = ["192.0.2.2:4500", "192.0.2.2:4501"];
+        assert_eq!(moved(1, "192.0.2.3:4501"), [first, second], "somebody may have sent the packet on");
+        assert_eq!(moved(0, "192.0.2.2:999"), [first, second], "it must answer there first");
+        assert_eq!(moved(1, "192.0.2.2:999"), [first, "192.0.2.2:999"]);
     }
 
     #[tokio::test]
