@@ -321,7 +321,7 @@ mod tests {
             let bytes = 1_u64 << shift;
             for (bytes, bits) in [(bytes - 1, (1_u128 << (shift + 3)) - 8), (bytes, 1 << (shift + 3))] {
                 assert_eq!(u128::from_be_bytes(lengths(5, bytes)), (8 * 5) << 64 | bits);
-                assert_eq!(u128::from_be_bytes(lengths(bytes, 7)), bits << 64 | 8 * 7);
+                assert_eq!(u128::from_be_bytes(lengths(bytes, 7)), bits << 64 | (8 * 7));
             }
         }
     }
