@@ -48,4 +48,14 @@ test_spark_in_python() {
     SEALCOMB_SPARK_JAR=$SPARK/build/sealcomb-spark.jar pytest_wheel python/tests/test_spark_jar.py
 }
 
+# Compares COUNT fixed and COUNT drawn queries over sealed columns with those over plain ones.
+#
+# query_spark_in_python [COUNT]
+query_spark_in_python() {
+    build_spark_test_library
+    maven -DskipTests package
+    SEALCOMB_SPARK_JAR=$SPARK/build/sealcomb-spark.jar SEALCOMB_QUERIES=${1:-25} \
+        pytest_wheel python/tests/test_spark_queries.py
+}
+
 bench_spark() { spark/bench.sh "$TARGET" "$@"; }

@@ -12,6 +12,7 @@ Each file tools/mutations/NAME.patch is a fault. A header precedes the patch:
          unit CRATE FILTER...       unit tests of another crate of the workspace
          python ARGUMENT...         `pytest` on the package, which is rebuilt
          duckdb ARGUMENT...         `pytest` on the DuckDB extension, which is rebuilt
+         spark CLASS#METHOD         tests of the jar for Spark, which is rebuilt
          rtl TOP FILTER...          tests of the 512-bit engines, with the model of this top only
   Fails: the name of the test that must fail with the fault, and pass without it
   Cost:  cheap, or slow if much code is recompiled
@@ -40,7 +41,7 @@ WORKSPACE = ("--workspace", "--all-features", "--exclude", "sealcomb-checks")
 FIELDS = ("Fault", "Claim", "Run", "Fails", "Cost")
 # Time limit for a build and its tests, in seconds.
 TIMEOUT = 3600
-KINDS = ("tests", "crate", "unit", "python", "duckdb", "rtl")
+KINDS = ("tests", "crate", "unit", "python", "duckdb", "spark", "rtl")
 
 
 class Refused(Exception):  # noqa: N818
@@ -192,6 +193,13 @@ class Scratch:
         # The sources of the package lack the compiled module.
         return self.pytest(*arguments, PYTHONSAFEPATH="1", SEALCOMB_DUCKDB=str(self.target / "duckdb"))
 
+    def spark(self, test: str) -> subprocess.CompletedProcess[str]:
+        """Runs a test of the jar, with the native library and the downloads of `./dev spark`."""
+        built = self.target / "spark"
+        shutil.copytree(TARGET / "spark/resources", built / "resources", dirs_exist_ok=True)
+        command = ("mvn", "--quiet", "--batch-mode", "--file", "spark/pom.xml", "test", f"-Dtest={test}")
+        return self.run(*command, f"-Dmaven.repo.local={TARGET / 'maven'}", f"-Dsealcomb.target={built}")
+
     def pytest(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         command = (
             TARGET / "python/venv/bin/python",
@@ -219,7 +227,12 @@ def has_failed(output: str, test: str) -> bool:
     """Returns whether this test failed, as opposed to the build."""
     name = re.escape(test)
     return (
-        re.search(rf"^test (?:\S+::)?{name} \.\.\. FAILED|^FAILED \S*::{name}\b", output, re.MULTILINE)
+        re.search(
+            rf"^test (?:\S+::)?{name} \.\.\. FAILED|^FAILED \S*::{name}\b"
+            rf"|^\[ERROR\] \S+\.{name}\b.* <<< (?:FAILURE|ERROR)!",
+            output,
+            re.MULTILINE,
+        )
         is not None
     )
 
