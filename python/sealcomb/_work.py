@@ -103,8 +103,8 @@ class Work:
         except (TypeError, ValueError) as error:
             problem = str(error).partition("_column: ")[2] or str(error)
             # The library names the row of the piece that it was given.
-            at = re.match(r"chunk 0, row (\d+)[^:]*: (.*)", problem, re.DOTALL)
-            where = (at[2], row(int(at[1]))) if at else (problem, None)
+            found = re.match(r"chunk 0, row (\d+)[^:]*: (.*)", problem, re.DOTALL)
+            where = (found[2], row(int(found[1]))) if found else (problem, None)
             raise CommandError(self.where(target, place, *where)) from None
         if self.forged == "null" and self.is_key(target) and result.null_count:
             at = next(at for at, value in enumerate(result) if not value.is_valid)

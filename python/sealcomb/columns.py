@@ -434,6 +434,11 @@ def key_note(key: int, keyset: Keyset | None) -> str:
 # ---- the command
 
 
+def drain(steps: Iterable[float], _share: float) -> None:
+    """Carries out work without showing its progress."""
+    deque(steps, maxlen=0)
+
+
 @contextlib.contextmanager
 def progress_bar(verb: str) -> Iterator[Show]:
     """Displays the progress if standard error is a terminal, and the package ``rich`` is installed."""
@@ -449,7 +454,7 @@ def progress_bar(verb: str) -> Iterator[Show]:
             TimeRemainingColumn,
         )
     except ImportError:
-        yield lambda steps, _: deque(steps, maxlen=0)
+        yield drain
         return
     columns = (TextColumn(verb), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

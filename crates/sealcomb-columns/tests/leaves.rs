@@ -434,3 +434,33 @@ fn fields_that_are_missing_go_unnoticed() {
     let result = opened(&column(Arc::new(first)), opening(Forged::Raise, &[])).unwrap();
     assert_eq!(result.as_struct().column_names(), ["name"]);
 }
+
+#[test]
+fn pairs_of_maps_are_authenticated_by_row_ids_only() {
+    let maps = nested().remove(6).0;
+    let ids: Vec<ArrayRef> = vec![Arc::new(Int32Array::from(vec![1, 2, 3]))];
+    for (row_ids, opens) in [(None, true), (Some(&*ids), false)] {
+        let binding = Binding { row_ids, ..CONTEXT };
+        let sealed = seal(&column(maps.clone()), &keyset(), binding, Threads::default()).unwrap();
+        let exchanged = with_leaf(&sealed, "value", &|field, leaf| {
+            (field.clone(), take(leaf, &UInt64Array::from(vec![1, 0, 2]), None).unwrap())
+        });
+        let result = open(&exchanged, &keyset(), binding, Opening::default(), Threads::default());
+        assert_eq!(result.is_ok(), opens);
+    }
+}
+
+#[test]
+fn the_type_in_the_metadata_is_not_authenticated() {
+    let days: ArrayRef = Arc::new(Int32Array::from(vec![1, 2]));
+    let sealed = sealed(days.clone());
+    let mut metadata = sealed.field.metadata().clone();
+    metadata.insert(TYPE_KEY.to_owned(), "date32[day]".to_owned());
+    let changed =
+        Column { field: Arc::new(Field::clone(&sealed.field).with_metadata(metadata)), ..sealed.clone() };
+    let dates: ArrayRef = Arc::new(Date32Array::from(vec![1, 2]));
+    assert_eq!(&opened(&changed, opening(Forged::Raise, &[])).unwrap(), &dates);
+    let as_type = Some(DataType::Int32);
+    let numbers = opened(&changed, Opening { as_type, ..opening(Forged::Raise, &[]) });
+    assert_eq!(&numbers.unwrap(), &days);
+}
