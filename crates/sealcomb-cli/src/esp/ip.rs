@@ -49,7 +49,7 @@ pub(crate) fn packet(record: &Record) -> Result<Cow<'_, [u8]>, NoPacket> {
     if len > header_bytes(&header) + usize::from(u16::MAX) || is_v4(&header) && len > usize::from(u16::MAX) {
         return Err(NoPacket::TooLong);
     }
-    let packet = payload.get(..len).ok_or_else(|| cut(record, NoPacket::Clipped))?;
+    let packet = payload.get(..len).ok_or(NoPacket::Clipped)?;
     Ok(if has_length(&header) { Cow::Borrowed(packet) } else { Cow::Owned(with_length(packet, &header)) })
 }
 
