@@ -395,7 +395,9 @@ class Drawn:
                 f"{{{table}.ssn}} > 's2'",
             )
         )
-        order = self.maybe(f" ORDER BY {self.maybe(f'max({self.number(table, 0)}), ')}{{{table}.ssn}}")
+        # Spark has no HAVING together with an order by an aggregate that is not selected.
+        first = "" if having else self.maybe(f"max({self.number(table, 0)}), ")
+        order = self.maybe(f" ORDER BY {first}{{{table}.ssn}}")
         limit = self.maybe(" LIMIT 5") if order else ""
         query = f"SELECT {shown}, {', '.join(aggregates)} FROM {source}{where} GROUP BY {key}"
         return f"{query}{having}{order}{limit}"

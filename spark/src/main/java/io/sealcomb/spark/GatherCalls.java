@@ -201,13 +201,16 @@ final class GatherCalls extends Rule<LogicalPlan> {
         if (!(sorted instanceof Sort)) {
             return limit;
         }
-        if (hasCalls(list(project.projectList()))) {
-            return project.withNewChildren(scala(List.of(limit.withNewChildren(scala(List.of(project.child()))))));
-        } else if (project.child() instanceof SealcombCalls calls) {
-            LogicalPlan below = gathered(limit.withNewChildren(scala(List.of(calls.child()))));
-            return project.withNewChildren(scala(List.of(calls.withNewChildren(scala(List.of(below))))));
+        boolean above = hasCalls(list(project.projectList())) || project.child() instanceof SealcombCalls;
+        return above ? project.withNewChildren(scala(List.of(below(limit, project.child())))) : limit;
+    }
+
+    /** Returns a limit of a plan, below its calls. */
+    private static LogicalPlan below(LogicalPlan limit, LogicalPlan plan) {
+        if (plan instanceof SealcombCalls calls) {
+            return calls.withNewChildren(scala(List.of(below(limit, calls.child()))));
         }
-        return limit;
+        return gathered(limit.withNewChildren(scala(List.of(plan))));
     }
 
     private static boolean isLimit(LogicalPlan plan) {

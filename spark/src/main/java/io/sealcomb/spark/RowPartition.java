@@ -33,11 +33,22 @@ final class RowPartition extends AbstractFunction1<Iterator<InternalRow>, Iterat
         return rows.hasNext() ? new Rows(rows) : rows;
     }
 
+    private DataType[] outputTypes() {
+        DataType[] output = Arrays.copyOf(types, types.length + places.length);
+        for (int call = 0; call < places.length; call++) {
+            output[types.length + call] = places[call].work().result;
+        }
+        return output;
+    }
+
     private final class Rows extends AbstractIterator<InternalRow> {
         private final Iterator<InternalRow> source;
         private final Batch batch = new Batch(places, meters);
         private final Copies copies = new Copies(types);
         private final JoinedRow joined = new JoinedRow();
+        /** Spark removes a projection above that only copies, and writes what it gets to shuffles: unsafe rows. */
+        private final UnsafeProjection output = UnsafeProjection.create(outputTypes());
+
         private ColumnarBatch results;
         private int next;
         private int count;
@@ -56,7 +67,7 @@ final class RowPartition extends AbstractFunction1<Iterator<InternalRow>, Iterat
             if (next == count) {
                 fill();
             }
-            InternalRow row = joined.apply(copies.row(next), results.getRow(next));
+            InternalRow row = output.apply(joined.apply(copies.row(next), results.getRow(next)));
             next++;
             return row;
         }

@@ -110,6 +110,18 @@ final class PlanTest {
     }
 
     @Test
+    void rowsWithoutAProjectionAboveAreShuffled() {
+        String opened = "(SELECT id, ssn, seal(ssn, 'ids') AS s FROM people)";
+        for (String query : List.of(
+                "SELECT /*+ REPARTITION(3) */ * FROM " + opened,
+                "SELECT * FROM " + opened + " ORDER BY id",
+                "SELECT /*+ MERGE(b) */ a.s FROM " + opened + " a JOIN " + opened
+                        + " b ON a.s = b.s AND a.id = b.id")) {
+            assertEquals(20_000, sql(query).collectAsList().size(), query);
+        }
+    }
+
+    @Test
     void callsOutsideOfProjectionsAreEvaluatedByRow() {
         sql("SELECT id, note, seal(note, 'notes') AS sealed, seal(ssn, 'ids') AS ssn FROM people WHERE id < 500")
                 .createOrReplaceTempView("some");

@@ -92,6 +92,7 @@ final class QueryTest {
                 "SELECT id, {note} FROM T ORDER BY id LIMIT 5",
                 "SELECT id, {note} FROM T ORDER BY id LIMIT 5 OFFSET 3",
                 "SELECT {note} FROM (SELECT * FROM T ORDER BY id) LIMIT 7",
+                "SELECT {num}, CASE WHEN id > 3 THEN {note} END FROM (SELECT * FROM T ORDER BY id LIMIT 30)",
                 "SELECT id FROM T ORDER BY {num}, id LIMIT 5",
                 "SELECT {note} FROM T ORDER BY {num} DESC, id LIMIT 5",
                 "SELECT {note} FROM T ORDER BY CASE WHEN id > 7 THEN {num} END, id LIMIT 5",
