@@ -1,8 +1,8 @@
 //! Why calls are refused, and OpenSSL's error queue (`openssl/err.h`), to which the reasons are added.
 //!
 //! The reasons are those that OpenSSL's default provider adds in the same situation. Programs act on them: Python's
-//! `cryptography` raises `ValueError` for one, and Node.js derives error codes. libcrypto has the texts of its own
-//! libraries' reasons, so the provider passes none.
+//! `cryptography` raises `ValueError` for one, and Node.js derives error codes. libcrypto has the texts of these
+//! reasons, so the provider passes none.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::transmute;

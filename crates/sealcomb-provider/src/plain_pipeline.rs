@@ -148,7 +148,7 @@ mod tests {
     const KEY: [u8; 16] = [7; 16];
     const IV: [u8; 16] = [9; 16];
 
-    /// Returns the next piece of a message, encrypted or decrypted with a context of its own.
+    /// Returns the next piece of a message, encrypted or decrypted with its own context.
     fn piece<P: Progress>(context: &mut Plain<P>, input: &[u8]) -> Vec<u8> {
         let mut output = vec![0; input.len() + 16];
         let buffers = Buffers {

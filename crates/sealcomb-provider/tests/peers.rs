@@ -178,7 +178,7 @@ fn python_raises_the_same_errors() {
 
 #[test]
 fn node_derives_the_same_codes() {
-    // Its OpenSSL is its own copy, or that of the system.
+    // Node.js contains a copy of OpenSSL or uses that of the system.
     let shared = "--openssl-shared-config";
     if !is_installed("node", &[shared, "--version"]) {
         return;

@@ -137,7 +137,7 @@ static int keep(int p, int value) {
     return value;
 }
 
-/* Fails if the last call to one provider added other errors than that to the other one. */
+/* Fails if the last calls to the two providers did not add the same errors. */
 static void compare_queues(const char *what) {
     int same = queues[0].count == queues[1].count;
     for (int i = 0; same && i < queues[0].count; i++) same = queues[0].codes[i] == queues[1].codes[i];
