@@ -420,7 +420,8 @@ def test_lists_cross_the_borders_of_vectors(db: duckdb.DuckDBPyConnection, rows:
 def test_arrays_are_sealed_by_row_after_filters_and_in_lists(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(
         "CREATE TABLE a AS SELECT i, array_value(i, -i, NULL) AS v,"
-        " [array_value(i, 1), array_value(2, i)] AS l, array_value([i], [], [i, i]) AS m FROM range(5000) t(i)"
+        " [array_value(i, 1), array_value(2, i)] AS l, array_value([i], [], [i, i]) AS m"
+        " FROM range(5000) t(i)"
     )
     for name, kind in (("v", "BIGINT[3]"), ("l", "BIGINT[2][]"), ("m", "BIGINT[][3]")):
         call = f"unseal(seal({name}, 'random', 'c', i), 'random', 'c', i, as_type := '{kind}')"

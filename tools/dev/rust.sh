@@ -3,7 +3,7 @@
 
 readonly PYTHON_SOURCES=(tools captures)
 readonly LINK_RUFF=crates/sealcomb-link/tests/net/ruff.toml
-readonly FUZZ_TARGETS=(capture packets sa frames macsec_sa answers differential streams control)
+readonly FUZZ_TARGETS=(capture packets sa frames macsec_sa answers differential streams control keysets types)
 # Leaves out the crates that require headers of other libraries.
 readonly NEED_HEADERS=(--exclude sealcomb-ipsec-mb --exclude sealcomb-peers --exclude sealcomb-provider --exclude sealcomb-fuzz)
 

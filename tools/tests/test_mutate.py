@@ -124,8 +124,8 @@ class Faults(unittest.TestCase):
 
     def test_a_sample_is_drawn_by_the_seed_from_the_cheap_ones(self):
         faults = mutate.read_faults(mutate.FAULTS)
-        samples = [mutate.drawn(faults, 3, seed) for seed in range(50)]
-        self.assertEqual(samples, [mutate.drawn(faults, 3, seed) for seed in range(50)])
+        samples = [mutate.drawn(faults, 3, seed) for seed in range(200)]
+        self.assertEqual(samples, [mutate.drawn(faults, 3, seed) for seed in range(200)])
         self.assertEqual({fault.cost for sample in samples for fault in sample}, {"cheap"})
         everything = {fault.name for fault in faults if fault.cost == "cheap"}
         self.assertEqual({fault.name for sample in samples for fault in sample}, everything)
