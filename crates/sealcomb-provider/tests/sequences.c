@@ -1299,6 +1299,8 @@ static void check_mac_errors(void) {
 }
 
 static void sequence(void) {
+    /* Errors of the preceding sequence whose call was not compared. */
+    ERR_clear_error();
     written = 0;
     journal[0] = '\0';
     state = seed * 0x2545f4914f6cdd1d + number * 0x9e3779b97f4a7c15;
