@@ -2,9 +2,9 @@
 
 A template names tables and opened columns in braces:
 
-  {people} {claims}     the plain tables, or the sealed ones
-  {ssn} {p.ssn}         the column, or a call that opens it
-  {ssn=max(ssn)}        an expression, or a call that opens it as the column `ssn` is opened
+  {people} {claims}       the plain tables, or the sealed ones
+  {ssn} {p.ssn}           the column, or a call that opens it
+  {ssn=max_by(ssn, id)}   an expression, or a call that opens it as the column `ssn` is opened
 
 Other names are those of the columns as they are: `GROUP BY ssn` groups sealed values. That is correct for
 `ssn`, `num` and `day`, which are sealed under a deterministic key, each with the same context in both tables.

@@ -73,7 +73,7 @@ SPARK_QUERIES = [
     "SELECT {num} AS a, a + 1 AS b FROM {people}",
     "SELECT id FROM {people} ORDER BY {num}, id LIMIT 3",
     "SELECT id, {ssn} FROM {people} DISTRIBUTE BY {ssn} SORT BY id",
-    "SELECT {ssn=max_by(ssn, id)}, {ssn=min_by(ssn, id)}, {day=max(day)} FROM {people}",
+    "SELECT {ssn=max_by(ssn, id)}, {ssn=min_by(ssn, id)}, {day=max_by(day, id)} FROM {people}",
     "SELECT ALL {ssn} FROM {people} TABLESAMPLE (100 PERCENT)",
     "FROM {people} |> WHERE {num} > 3 |> SELECT id, {ssn} |> ORDER BY id |> LIMIT 5",
 ]
