@@ -398,7 +398,7 @@ class Drawn:
         # Spark has no HAVING together with an order by an aggregate that is not selected.
         first = "" if having else self.maybe(f"max({self.number(table, 0)}), ")
         order = self.maybe(f" ORDER BY {first}{{{table}.ssn}}")
-        # Nor has it HAVING together with an order by a call that the rows are grouped by, such as upper(ssn).
+        # It also refuses HAVING with an order by a call that the rows are grouped by, such as upper(ssn).
         order = "" if having and key.startswith("{") else order
         limit = self.maybe(" LIMIT 5") if order else ""
         query = f"SELECT {shown}, {', '.join(aggregates)} FROM {source}{where} GROUP BY {key}"
