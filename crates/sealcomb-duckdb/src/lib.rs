@@ -38,7 +38,7 @@ unsafe extern "C" fn known_api(_: duckdb::duckdb_v2_extension_handle, _: *const 
 /// Gets DuckDB's functions. Returns false if DuckDB refuses, and has reported the reason itself.
 ///
 /// # Safety
-/// As for [`sealcomb_init_c_api_v2`].
+/// The caller upholds the contract of [`sealcomb_init_c_api_v2`].
 unsafe fn load_api(input: &duckdb::duckdb_v2_extension_input) -> Result<bool> {
     let get_api = input.get_api.ok_or("the extension cannot be linked statically".to_owned())?;
     let (release, earlier) = RELEASE;
