@@ -37,7 +37,6 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * Moves calls into an operator of their own, {@link SealcombCalls}, which executors process in batches.
@@ -68,7 +67,7 @@ final class GatherCalls extends Rule<LogicalPlan> {
         return plan.transformUp(new Operators(correlated));
     }
 
-    private static final class Operators extends AbstractPartialFunction<LogicalPlan, LogicalPlan> {
+    private static final class Operators extends Rewriting<LogicalPlan> {
         private final boolean correlated;
 
         Operators(boolean correlated) {
@@ -76,16 +75,7 @@ final class GatherCalls extends Rule<LogicalPlan> {
         }
 
         @Override
-        public boolean isDefinedAt(LogicalPlan plan) {
-            return changed(plan) != plan;
-        }
-
-        @Override
-        public LogicalPlan apply(LogicalPlan plan) {
-            return changed(plan);
-        }
-
-        private LogicalPlan changed(LogicalPlan plan) {
+        LogicalPlan rewritten(LogicalPlan plan) {
             if (correlated) {
                 return plan instanceof Filter filter && filter.child() instanceof LeafNode ? filtered(filter) : plan;
             }

@@ -8,7 +8,6 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Metadata;
 import scala.Option;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * Decides the types of calls once their arguments are final, and writes the types of sealed values to the metadata of
@@ -24,7 +23,7 @@ final class ResolveTypes extends Rule<LogicalPlan> {
         return plan.resolveExpressionsUp(new Types(plan));
     }
 
-    private static final class Types extends AbstractPartialFunction<Expression, Expression> {
+    private static final class Types extends Rewriting<Expression> {
         private final LogicalPlan plan;
         /** Null until an expression needs them. */
         private SealedTypes columns;
@@ -41,16 +40,7 @@ final class ResolveTypes extends Rule<LogicalPlan> {
         }
 
         @Override
-        public boolean isDefinedAt(Expression expression) {
-            return changed(expression) != expression;
-        }
-
-        @Override
-        public Expression apply(Expression expression) {
-            return changed(expression);
-        }
-
-        private Expression changed(Expression expression) {
+        Expression rewritten(Expression expression) {
             if (expression instanceof SealcombCall call && isReady(call)) {
                 return call.decided(type(call.value()));
             } else if (expression instanceof Alias alias) {

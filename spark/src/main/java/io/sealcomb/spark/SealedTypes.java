@@ -39,7 +39,6 @@ import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * The types that the sealed columns of a plan open as.
@@ -208,7 +207,7 @@ final class SealedTypes {
     }
 
     /** Puts opened columns in the place of sealed ones. */
-    private final class Substitution extends AbstractPartialFunction<Expression, Expression> {
+    private final class Substitution extends Rewriting<Expression> {
         /** The types of what was found to be sealed. */
         private final Set<DataType> types = new HashSet<>();
         /** The type of binary values of which none is known; null to leave them. */
@@ -226,16 +225,7 @@ final class SealedTypes {
         }
 
         @Override
-        public boolean isDefinedAt(Expression expression) {
-            return substitute(expression) != null;
-        }
-
-        @Override
-        public Expression apply(Expression expression) {
-            return substitute(expression);
-        }
-
-        private Expression substitute(Expression expression) {
+        Expression rewritten(Expression expression) {
             if (expression instanceof Alias alias) {
                 return of(alias.child());
             } else if (expression instanceof TempResolvedColumn column) {
@@ -256,7 +246,7 @@ final class SealedTypes {
             } else if (makesBytes(expression) || isNull(expression)) {
                 return column(expression, null, expression.dataType());
             }
-            return null;
+            return expression;
         }
 
         private DataType known(NamedExpression column) {

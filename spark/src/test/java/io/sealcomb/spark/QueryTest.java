@@ -118,6 +118,13 @@ final class QueryTest {
     }
 
     @Test
+    void theTimeToFindATypeDoesNotDoubleWithEachCallAroundAColumn() {
+        String nested = "CAST(".repeat(40) + "ssn" + " AS BINARY)".repeat(40);
+        String query = "SELECT unseal(" + nested + ", 'ids', 'ssn') FROM queried_sealed";
+        assertEquals(DataTypes.StringType, sql(query).schema().apply(0).dataType());
+    }
+
+    @Test
     void typesFollowTheValues() {
         for (String expression : List.of(
                 "max(ssn)",
