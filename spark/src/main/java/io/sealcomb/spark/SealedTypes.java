@@ -1,5 +1,6 @@
 package io.sealcomb.spark;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -12,11 +13,14 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BinaryPad;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.CaseWhen;
 import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Coalesce;
 import org.apache.spark.sql.catalyst.expressions.Concat;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Generator;
+import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.LateralColumnAliasReference;
 import org.apache.spark.sql.catalyst.expressions.Left;
 import org.apache.spark.sql.catalyst.expressions.Literal;
@@ -226,6 +230,17 @@ final class SealedTypes {
 
         @Override
         Expression rewritten(Expression expression) {
+            List<Expression> choices = choices(expression);
+            List<Expression> values =
+                    choices.stream().filter(choice -> !isNull(choice)).toList();
+            if (!values.isEmpty() && values.size() < choices.size()) {
+                // Spark has cast the nulls to the type of sealed values.
+                return of(
+                        values.size() == 1
+                                ? values.get(0)
+                                : new Coalesce(
+                                        CollectionConverters.asScala(values).toList()));
+            }
             if (expression instanceof Alias alias) {
                 return of(alias.child());
             } else if (expression instanceof TempResolvedColumn column) {
@@ -279,6 +294,21 @@ final class SealedTypes {
 
     private static boolean sameType(Cast cast) {
         return cast.child().dataType().asNullable().equals(cast.dataType().asNullable());
+    }
+
+    /** Returns the expressions of which one is the result; none if an expression does not choose. */
+    private static List<Expression> choices(Expression expression) {
+        if (expression instanceof If choice) {
+            return List.of(choice.trueValue(), choice.falseValue());
+        } else if (expression instanceof Coalesce coalesce) {
+            return list(coalesce.children());
+        } else if (expression instanceof CaseWhen when) {
+            List<Expression> values = new ArrayList<>();
+            list(when.branches()).forEach(branch -> values.add(branch._2()));
+            when.elseValue().foreach(values::add);
+            return values;
+        }
+        return List.of();
     }
 
     private static boolean isNull(Expression expression) {

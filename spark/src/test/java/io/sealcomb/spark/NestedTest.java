@@ -184,6 +184,29 @@ final class NestedTest {
     }
 
     @Test
+    void nullsBesideSealedStructsHaveTheirType() {
+        sealed().createOrReplaceTempView("beside");
+        String part = "named_struct('s', addr.street, 'n', named_struct('l', addr.geo.lat))";
+        for (String choice : List.of(
+                "if(id % 2 = 0, NULL, {})",
+                "if(id % 2 = 0, {}, NULL)",
+                "CASE WHEN id % 2 = 0 THEN NULL ELSE {} END",
+                "CASE WHEN id % 2 = 0 THEN {} END",
+                "CASE WHEN id % 2 = 0 THEN NULL WHEN id % 3 = 0 THEN {} WHEN id > 7 THEN {} ELSE NULL END",
+                "coalesce(NULL, {}, CAST(NULL AS STRUCT<s: BINARY, n: STRUCT<l: BINARY>>))")) {
+            assertEquals(
+                    "STRUCT<s: STRING, n: STRUCT<l: DOUBLE>>",
+                    sql("SELECT unseal(" + choice.replace("{}", part) + ", 'notes', 'c') AS a FROM beside")
+                            .schema()
+                            .apply("a")
+                            .dataType()
+                            .sql()
+                            .replace(" NOT NULL", ""),
+                    choice);
+        }
+    }
+
+    @Test
     void emptyAndUntypedArraysAreSealed() {
         assertEquals(
                 List.of(List.of(List.of(), java.util.Arrays.asList((Object) null, null))),
