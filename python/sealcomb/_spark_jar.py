@@ -7,10 +7,11 @@ It takes over if the session has its extension and the key provider is one that 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from py4j.java_gateway import JavaClass  # type: ignore[import-untyped]
+from pyspark.errors import IllegalArgumentException
 from pyspark.sql import DataFrame
 
 from sealcomb import KeyProvider, keys_from_env, keys_from_file
@@ -41,16 +42,33 @@ class Jar:
         return cls(functions, source) if isinstance(functions, JavaClass) else None
 
     def run(
-        self, verb: str, df: DataFrame, columns: Mapping[str, str], context: str | None, row_id: str | None
+        self,
+        verb: str,
+        df: DataFrame,
+        columns: Mapping[str, str],
+        context: str | None,
+        row_id: str | None,
+        *more: object,
     ) -> DataFrame:
-        """Calls `seal`, `open`, `tryOpen` or `reseal` of the jar. `None` is the default context."""
+        """Calls `seal`, `open`, `tryOpen` or `reseal` of the jar. `None` is the default context.
+
+        Raises:
+            ValueError: The jar refuses an argument.
+        """
         work = getattr(self.functions, verb)
-        return DataFrame(work(df._jdf, dict(columns), context, row_id, self.keys), df.sparkSession)
+        return called(work, df, dict(columns), context, row_id, self.keys, *more)
 
     def open_aes_encrypt(self, df: DataFrame, columns: Mapping[str, str], aad: bytes) -> DataFrame:
         """Calls `openAesEncrypt` of the jar."""
-        opened = self.functions.openAesEncrypt(df._jdf, dict(columns), bytearray(aad), self.keys)
-        return DataFrame(opened, df.sparkSession)
+        return called(self.functions.openAesEncrypt, df, dict(columns), bytearray(aad), self.keys)
+
+
+def called(work: Callable[..., Any], df: DataFrame, *arguments: object) -> DataFrame:
+    """Calls a function of the jar. Its exception for arguments becomes Python's."""
+    try:
+        return DataFrame(work(df._jdf, *arguments), df.sparkSession)
+    except IllegalArgumentException as error:
+        raise ValueError(str(error)) from error
 
 
 def source_of(keys: KeyProvider) -> str | None:

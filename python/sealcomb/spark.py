@@ -24,7 +24,7 @@ from __future__ import annotations
 import pickle
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -34,7 +34,16 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark import TaskContext, cloudpickle
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
-from pyspark.sql.types import BinaryType, DataType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    MapType,
+    NullType,
+    StringType,
+    StructField,
+    StructType,
+)
 from pyspark.sql.udf import UserDefinedFunction
 
 from sealcomb import (
@@ -68,6 +77,7 @@ UNBOUND = (
     "releases bound them to the column's name. Pass context='people.{column}', for example"
 )
 STRING_MARK = "sealcomb.string"
+NESTED = StructType | ArrayType | MapType
 # The keys of the metadata of sealed columns, of which the jar writes the others.
 SEALED_KEYS = (STRING_MARK, "sealcomb.type", "sealcomb.version")
 
@@ -123,11 +133,13 @@ def open(  # noqa: A001, PLR0913
     context: str | None = None,
     row_id: str | None = None,
     forged: Literal["raise", "null"] = "raise",
+    plain: Mapping[str, Iterable[str]] | None = None,
 ) -> DataFrame:
     """Opens columns that were sealed by ``seal``, the command, or another program in Tink's format.
 
     A column that was a string before ``seal`` becomes a string again, even after being stored in a Parquet
-    file by Spark. Other columns become binary.
+    file by Spark. Other columns become binary. With the jar, every column becomes what it was, and columns
+    can be nested.
 
     Args:
         df: The DataFrame.
@@ -138,44 +150,54 @@ def open(  # noqa: A001, PLR0913
             warning in the executor's log.
         row_id: The column of row ids that the columns were sealed with.
         forged: ``"raise"`` fails the job if a value does not open. ``"null"`` replaces such values by nulls.
+        plain: The paths of leaves of nested columns that were never sealed, by the column:
+            ``{"addr": ["zip", "tags.element"]}``. They stay as they are, and nothing about them is verified.
+            Every other leaf must open.
 
     Raises:
         ValueError: ``columns`` is empty, a column is missing or ambiguous, or ``context`` or ``row_id`` is
-            invalid.
-        TypeError: A column is not binary, or ``keys`` is not a key provider.
+            invalid, or ``plain`` names another column, no leaf, or a path of several leaves.
+        TypeError: A column, or a leaf that ``plain`` does not name, is not binary; ``plain`` names every leaf
+            of a column, or is no mapping of columns to paths; or ``keys`` is not a key provider.
 
     A job fails with ``InvalidTag`` if a value is forged or was sealed with another context or row id, with
     ``KeysetError`` if the keyset does not have its key, and with ``NotSealed`` if it was never sealed. The
-    error names the column, the partition and the row.
+    error names the column, the partition and the row. A job also fails if a leaf that ``plain`` names is
+    sealed.
 
     >>> opened = open(sealed, {"ssn": "ids"}, keys, context="people.{column}", row_id="id")  # doctest: +SKIP
+    >>> half = open(sealed, {"addr": "ids"}, keys, plain={"addr": ["zip"]})  # doctest: +SKIP
     """
     work = SealcombColumns("open", tuple(columns.items()), _pickled(keys), context, row_id, forged=forged)
     jar = Jar.of(df, keys)
     work = _checked(work, df, any_type=jar is not None)
+    leaves = _plain_leaves(df, columns, plain)
     nullable = forged == "null"
     if jar:
-        return jar.run("tryOpen" if nullable else "open", df, columns, context, row_id)
+        return jar.run("tryOpen" if nullable else "open", df, columns, context, row_id, leaves)
     return df.mapInArrow(work, _schema(df, columns, lambda field: _opened_field(field, nullable=nullable)))
 
 
-def reseal(
+def reseal(  # noqa: PLR0913
     df: DataFrame,
     columns: Mapping[str, str],
     keys: KeyProvider,
     *,
     context: str | None = None,
     row_id: str | None = None,
+    plain: Mapping[str, Iterable[str]] | None = None,
 ) -> DataFrame:
     """Opens sealed columns, and seals them again under the primary keys of their keysets.
 
-    The arguments and exceptions are those of ``seal`` and ``open``.
+    The arguments and exceptions are those of ``seal`` and ``open``. Leaves that ``plain`` names stay as they
+    are.
     """
     work = SealcombColumns("reseal", tuple(columns.items()), _pickled(keys), context, row_id)
     jar = Jar.of(df, keys)
     work = _checked(work, df, any_type=jar is not None)
+    leaves = _plain_leaves(df, columns, plain)
     if jar:
-        return jar.run("reseal", df, columns, context, row_id)
+        return jar.run("reseal", df, columns, context, row_id, leaves)
     return df.mapInArrow(work, _schema(df, columns, _binary_field))
 
 
@@ -280,7 +302,7 @@ def seal_aes_encrypt(
 def _checked(work: SealcombColumns, df: DataFrame, *, any_type: bool = False) -> SealcombColumns:
     """Rejects invalid arguments, and records which columns become strings again.
 
-    ``any_type``: the jar checks the types.
+    ``any_type``: the jar seals values of any type, and nested ones.
     """
     if not work.columns:
         raise ValueError("columns is empty; name at least one column")
@@ -288,9 +310,11 @@ def _checked(work: SealcombColumns, df: DataFrame, *, any_type: bool = False) ->
     kinds = (BinaryType, StringType) if work.verb.startswith("seal") else (BinaryType,)
     for name in names:
         kind = _field(df, name).dataType
-        if not any_type and not isinstance(kind, kinds):
+        allowed = any_type and (work.verb == "seal" or isinstance(kind, NullType | NESTED))
+        if not allowed and not isinstance(kind, kinds):
             wanted = "string or binary" if len(kinds) > 1 else "binary"
-            raise TypeError(f"column {name!r} is {kind.simpleString()}, not {wanted}: cast it first")
+            jar = "" if any_type or work.verb.endswith("aes_encrypt") else ", or use the jar sealcomb-spark"
+            raise TypeError(f"column {name!r} is {kind.simpleString()}, not {wanted}: cast it first{jar}")
     if work.row_id is not None:
         _field(df, work.row_id)
         if work.row_id in names:
@@ -300,6 +324,69 @@ def _checked(work: SealcombColumns, df: DataFrame, *, any_type: bool = False) ->
         raise ValueError("the context must contain {column} if there are several columns")
     strings = frozenset(name for name in names if STRING_MARK in df.schema[name].metadata)
     return replace(work, strings=strings)
+
+
+def _plain_leaves(
+    df: DataFrame, columns: Mapping[str, str], plain: Mapping[str, Iterable[str]] | None
+) -> dict[str, list[str]]:
+    """Returns the argument ``plain`` by column. Rejects names of no leaf, and leaves that are not sealed."""
+    expected = "plain maps columns to paths of their leaves, such as {'addr': ['zip', 'tags.element']}"
+    if not isinstance(plain or {}, Mapping):
+        raise TypeError(f"{expected}; not {type(plain).__name__}")
+    named: dict[str, list[str]] = {}
+    for name, paths in (plain or {}).items():
+        if name not in columns:
+            given = ", ".join(columns)
+            raise ValueError(
+                f"plain names the column {name!r}, which is not one of the columns to open: {given}"
+            )
+        if isinstance(paths, str | bytes) or not isinstance(paths, Iterable):
+            raise TypeError(f"{expected}; the paths of {name!r} are {type(paths).__name__}")
+        named[name] = list(paths)
+        if not all(isinstance(path, str) for path in named[name]):
+            raise TypeError(f"{expected}; a path of {name!r} is not a string")
+    for name in columns:
+        _check_leaves(name, _field(df, name).dataType, named.get(name, []))
+    return named
+
+
+def _check_leaves(name: str, kind: DataType, plain: list[str]) -> None:
+    leaves = list(_leaves(kind))
+    nested = isinstance(kind, NESTED)
+    for path in plain:
+        found = sum(path == other for other, _ in leaves)
+        if not nested:
+            raise ValueError(f"plain names {path!r}, but the column {name!r} is not nested")
+        if not found:
+            shown = ", ".join(repr(path) for path, _ in leaves[:20])
+            raise ValueError(
+                f"plain names {path!r}, which is no leaf of the column {name!r}; its leaves are {shown}"
+            )
+        if found > 1:
+            raise ValueError(f"plain names {path!r}, which is the path of {found} leaves; rename them")
+    for path, leaf in leaves:
+        if nested and not isinstance(leaf, BinaryType | NullType) and path not in plain:
+            raise TypeError(
+                f"the leaf {path!r} of the column {name!r} is {leaf.simpleString()}, but a sealed leaf is "
+                "binary: it may have been replaced; if it was never sealed, name it in plain"
+            )
+    if plain and all(path in plain for path, _ in leaves):
+        raise TypeError(f"plain names every leaf of the column {name!r}, so none of them is sealed")
+
+
+def _leaves(kind: DataType, path: str = "") -> Iterator[tuple[str, DataType]]:
+    """Yields the leaves of a type with their paths. A type that is not nested is its only leaf."""
+    if isinstance(kind, StructType):
+        parts = [(field.name, field.dataType) for field in kind]
+    elif isinstance(kind, ArrayType):
+        parts = [("element", kind.elementType)]
+    elif isinstance(kind, MapType):
+        parts = [("key", kind.keyType), ("value", kind.valueType)]
+    else:
+        yield path, kind
+        return
+    for name, part in parts:
+        yield from _leaves(part, f"{path}.{name}" if path else name)
 
 
 def _whole(context: str) -> bytes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -118,6 +120,136 @@ def test_columns_of_any_type_have_the_bytes_that_the_library_seals(
     opened = sealcomb.spark.open(sealed, columns, keys, context="people.{column}", row_id="id")
     assert opened.schema == plain.schema
     assert opened.orderBy("id").collect() == plain.orderBy("id").collect()
+
+
+@pytest.fixture(scope="module")
+def addresses(spark: SparkSession) -> DataFrame:
+    return spark.range(300).selectExpr(
+        "id",
+        "if(id % 7 = 0, null, named_struct('name', concat('n', id), 'zip', if(id % 5 = 2, null, int(id)),"
+        " 'tags', array(concat('t', id), null))) AS addr",
+    )
+
+
+@pytest.fixture(scope="module")
+def half(addresses: DataFrame, keys: KeyProvider) -> DataFrame:  # noqa: F811
+    """Addresses of which only the names are sealed."""
+    sealed = sealcomb.spark.seal(addresses, {"addr": "notes"}, keys, **HOW).selectExpr("id", "addr.name")
+    joined = sealed.withColumnRenamed("name", "sealed").join(addresses, "id")
+    return joined.selectExpr(
+        "id",
+        "if(addr IS NULL, NULL, named_struct('name', sealed, 'zip', addr.zip, 'tags', addr.tags)) AS addr",
+    )
+
+
+HOW: dict[str, Any] = {"context": "people.{column}", "row_id": "id"}
+ADDR = {"addr": "notes"}
+PLAIN = {"addr": ["zip", "tags.element"]}
+OPENINGS: dict[str, Callable[..., DataFrame]] = {
+    "open": sealcomb.spark.open,
+    "open with nulls": partial(sealcomb.spark.open, forged="null"),
+    "reseal": sealcomb.spark.reseal,
+}
+
+
+def names_as_text(df: DataFrame) -> list[Any]:
+    """Returns the rows by id. Without metadata, an opened name is bytes."""
+    text = "named_struct('name', string(addr.name), 'zip', addr.zip, 'tags', addr.tags)"
+    return df.selectExpr("id", f"if(addr IS NULL, NULL, {text}) AS addr").orderBy("id").collect()
+
+
+def test_leaves_that_plain_names_stay_as_they_are(
+    addresses: DataFrame,
+    half: DataFrame,
+    keys: KeyProvider,  # noqa: F811
+) -> None:
+    opened = sealcomb.spark.open(half, ADDR, keys, plain=PLAIN, **HOW)
+    for paths in (("tags.element", "zip"), iter(PLAIN["addr"])):
+        assert sealcomb.spark.open(half, ADDR, keys, plain={"addr": paths}, **HOW).schema == opened.schema
+    assert "Sealcomb" in opened._jdf.queryExecution().executedPlan().toString()
+    assert names_as_text(opened) == names_as_text(addresses)
+    tried = sealcomb.spark.open(half, ADDR, keys, forged="null", plain=PLAIN, **HOW)
+    assert names_as_text(tried) == names_as_text(addresses)
+    resealed = sealcomb.spark.reseal(half, ADDR, keys, plain=PLAIN, **HOW)
+    pair = resealed.withColumnRenamed("addr", "again").join(half, "id").where("addr IS NOT NULL")
+    assert pair.where("again.zip <=> addr.zip AND again.tags <=> addr.tags").count() == pair.count() == 257
+    assert pair.where("again.name = addr.name").count() == 0
+    opened = sealcomb.spark.open(resealed, ADDR, keys, plain=PLAIN, **HOW)
+    assert names_as_text(opened) == names_as_text(addresses)
+    # Where the name does not open, the plain leaves stay.
+    moved = half.selectExpr("id + 1 AS id", "addr").where("addr IS NOT NULL")
+    tried = sealcomb.spark.open(moved, ADDR, keys, forged="null", plain=PLAIN, **HOW)
+    assert tried.where("addr.name IS NULL AND addr.tags IS NOT NULL").count() == tried.count() == 257
+
+
+@pytest.mark.parametrize("how", OPENINGS)
+@pytest.mark.parametrize(
+    ("plain", "error", "message"),
+    [
+        (None, TypeError, "the leaf 'zip' of the column 'addr' is int.*name it in plain"),
+        ({"addr": []}, TypeError, "the leaf 'zip'.*name it in plain"),
+        ({"addr": ["zip"]}, TypeError, "the leaf 'tags.element'.*name it in plain"),
+        ({"addr": [*PLAIN["addr"], "street"]}, ValueError, "'street', which is no leaf of the column 'addr'"),
+        ({"addr": [*PLAIN["addr"], "tags"]}, ValueError, "its leaves are 'name', 'zip', 'tags.element'"),
+        ({"addr": [*PLAIN["addr"], ""]}, ValueError, "'', which is no leaf"),
+        ({"addr": [*PLAIN["addr"], "addr.zip"]}, ValueError, "'addr.zip', which is no leaf"),
+        ({"addr": [*PLAIN["addr"], "name"]}, TypeError, "plain names every leaf of the column 'addr'"),
+        ({**PLAIN, "id": [""]}, ValueError, "the column 'id', which is not one of the columns to open: addr"),
+        (["addr.zip"], TypeError, "plain maps columns to paths.*not list"),
+        ("zip", TypeError, "plain maps columns to paths.*not str"),
+        ({"addr": "zip"}, TypeError, "plain maps columns to paths.*the paths of 'addr' are str"),
+        ({"addr": None}, TypeError, "plain maps columns to paths"),
+        ({"addr": [1]}, TypeError, "a path of 'addr' is not a string"),
+    ],
+)
+def test_wrong_names_of_plain_leaves_are_refused_before_the_job(
+    half: DataFrame,
+    keys: KeyProvider,  # noqa: F811
+    how: str,
+    plain: Any,
+    error: type[Exception],
+    message: str,
+) -> None:
+    with pytest.raises(error, match=message):
+        OPENINGS[how](half, ADDR, keys, plain=plain, **HOW)
+
+
+@pytest.mark.parametrize("how", OPENINGS)
+def test_ambiguous_and_flat_names_of_plain_leaves_are_refused(
+    addresses: DataFrame,
+    keys: KeyProvider,  # noqa: F811
+    how: str,
+) -> None:
+    sealed = sealcomb.spark.seal(addresses, ADDR, keys, **HOW)
+    twice = sealed.selectExpr("id", "named_struct('a.b', 7, 'a', named_struct('b', addr.name)) AS addr")
+    with pytest.raises(ValueError, match=r"'a\.b', which is the path of 2 leaves; rename them"):
+        OPENINGS[how](twice, ADDR, keys, plain={"addr": ["a.b"]}, **HOW)
+    flat = sealed.selectExpr("id", "addr.name AS addr")
+    with pytest.raises(ValueError, match="the column 'addr' is not nested"):
+        OPENINGS[how](flat, ADDR, keys, plain={"addr": ["x"]}, **HOW)
+    with pytest.raises(TypeError, match="column 'addr' is int, not binary"):
+        OPENINGS[how](addresses.selectExpr("id", "addr.zip AS addr"), ADDR, keys, **HOW)
+
+
+@pytest.mark.parametrize("how", OPENINGS)
+def test_a_job_fails_if_a_leaf_called_plain_is_sealed(
+    addresses: DataFrame,
+    keys: KeyProvider,  # noqa: F811
+    how: str,
+) -> None:
+    sealed = sealcomb.spark.seal(addresses, ADDR, keys, **HOW)
+    job = OPENINGS[how](sealed, ADDR, keys, plain={"addr": ["zip"]}, **HOW)
+    with pytest.raises(Exception, match='plain names "zip", which is sealed; name only leaves'):
+        job.collect()
+
+
+def test_what_the_jar_refuses_is_a_value_error(
+    spark: SparkSession,
+    keys: KeyProvider,  # noqa: F811
+) -> None:
+    spans = spark.sql("SELECT make_interval(1) AS span")
+    with pytest.raises(ValueError, match="column 'span': seal: INTERVAL cannot be sealed"):
+        sealcomb.spark.seal(spans, {"span": "ids"}, keys, context="x")
 
 
 def test_the_former_default_context_opens(

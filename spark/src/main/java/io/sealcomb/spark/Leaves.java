@@ -84,6 +84,10 @@ final class Leaves {
      */
     static void checkSealed(DataType type, List<String> plain) {
         List<Map.Entry<String, DataType>> leaves = paths(type);
+        if (parts(type).isEmpty() && !plain.isEmpty()) {
+            throw new IllegalArgumentException(
+                    "plain names '" + plain.get(0) + "', but the value is " + type.sql() + ", which is not nested");
+        }
         for (String name : plain) {
             long found = leaves.stream()
                     .filter(leaf -> leaf.getKey().equals(name) && !name.isEmpty())
@@ -99,7 +103,7 @@ final class Leaves {
             if (!(leaf.getValue() instanceof BinaryType) && !plain.contains(leaf.getKey())) {
                 throw new IllegalArgumentException("the leaf '" + leaf.getKey() + "' is "
                         + leaf.getValue().sql() + ", but a sealed leaf is BINARY: it may have been replaced; if it was"
-                        + " never sealed, pass plain, array('" + leaf.getKey() + "')");
+                        + " never sealed, name it in plain");
             }
         }
         if (leaves.stream().allMatch(leaf -> plain.contains(leaf.getKey()))) {

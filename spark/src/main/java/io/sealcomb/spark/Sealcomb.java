@@ -23,6 +23,11 @@ import scala.jdk.javaapi.CollectionConverters;
  * with their name, the default context of earlier releases, and executors log a warning. Values are also bound to the
  * id in their row if {@code rowId} names a column; it may be null. The argument {@code keys} says where executors find
  * keysets, like the setting {@code spark.sealcomb.keys}; null means that setting.
+ *
+ * <p>Every leaf of a nested column must open, unless {@code plain} names it. It maps names of columns to the paths of
+ * their leaves that were never sealed, such as {@code Map.of("addr", List.of("zip", "tags.element"))}; null names none.
+ * These leaves stay as they are, and nothing about them is verified. A job fails with {@link SealcombException} if such
+ * a leaf is sealed.
  */
 public final class Sealcomb {
     private static final String COLUMN = "{column}";
@@ -36,7 +41,7 @@ public final class Sealcomb {
      */
     public static Dataset<Row> seal(
             Dataset<Row> df, Map<String, String> columns, String context, String rowId, String keys) {
-        return changed(df, columns, context, rowId, keys, Work.Verb.SEAL);
+        return changed(df, columns, context, rowId, keys, null, Work.Verb.SEAL);
     }
 
     /**
@@ -46,17 +51,50 @@ public final class Sealcomb {
      */
     public static Dataset<Row> open(
             Dataset<Row> df, Map<String, String> columns, String context, String rowId, String keys) {
-        return changed(df, columns, context, rowId, keys, Work.Verb.UNSEAL);
+        return open(df, columns, context, rowId, keys, null);
     }
 
     /**
-     * Opens columns as {@link #open} does, with null in the place of each value that does not open.
+     * Opens columns as {@link #open(Dataset, Map, String, String, String)} does, of which some leaves were never sealed.
+     *
+     * @throws IllegalArgumentException as for {@link #seal}, or if {@code plain} names no leaf, several leaves, every leaf
+     *     or another column, or a leaf that it does not name is not binary
+     */
+    public static Dataset<Row> open(
+            Dataset<Row> df,
+            Map<String, String> columns,
+            String context,
+            String rowId,
+            String keys,
+            Map<String, List<String>> plain) {
+        return changed(df, columns, context, rowId, keys, plain, Work.Verb.UNSEAL);
+    }
+
+    /**
+     * Opens columns as {@link #open(Dataset, Map, String, String, String)} does, with null in the place of each value that does not open.
      *
      * @throws IllegalArgumentException as for {@link #seal}
      */
     public static Dataset<Row> tryOpen(
             Dataset<Row> df, Map<String, String> columns, String context, String rowId, String keys) {
-        return changed(df, columns, context, rowId, keys, Work.Verb.TRY_UNSEAL);
+        return tryOpen(df, columns, context, rowId, keys, null);
+    }
+
+    /**
+     * Opens columns as {@link #tryOpen(Dataset, Map, String, String, String)} does, of which some leaves were never
+     * sealed.
+     *
+     * @throws IllegalArgumentException as for {@link #seal}, or if {@code plain} names no leaf, several leaves, every leaf
+     *     or another column, or a leaf that it does not name is not binary
+     */
+    public static Dataset<Row> tryOpen(
+            Dataset<Row> df,
+            Map<String, String> columns,
+            String context,
+            String rowId,
+            String keys,
+            Map<String, List<String>> plain) {
+        return changed(df, columns, context, rowId, keys, plain, Work.Verb.TRY_UNSEAL);
     }
 
     /**
@@ -66,7 +104,24 @@ public final class Sealcomb {
      */
     public static Dataset<Row> reseal(
             Dataset<Row> df, Map<String, String> columns, String context, String rowId, String keys) {
-        return changed(df, columns, context, rowId, keys, Work.Verb.RESEAL);
+        return reseal(df, columns, context, rowId, keys, null);
+    }
+
+    /**
+     * Reseals columns as {@link #reseal(Dataset, Map, String, String, String)} does, of which some leaves were never
+     * sealed.
+     *
+     * @throws IllegalArgumentException as for {@link #seal}, or if {@code plain} names no leaf, several leaves, every leaf
+     *     or another column, or a leaf that it does not name is not binary
+     */
+    public static Dataset<Row> reseal(
+            Dataset<Row> df,
+            Map<String, String> columns,
+            String context,
+            String rowId,
+            String keys,
+            Map<String, List<String>> plain) {
+        return changed(df, columns, context, rowId, keys, plain, Work.Verb.RESEAL);
     }
 
     /**
@@ -79,19 +134,40 @@ public final class Sealcomb {
         for (Attribute field : fields(df, columns, null)) {
             list.add(
                     columns.containsKey(field.name())
-                            ? column(df, field, columns.get(field.name()), aad, null, keys, Work.Verb.OPEN_AES_ENCRYPT)
+                            ? column(
+                                    df,
+                                    field,
+                                    columns.get(field.name()),
+                                    aad,
+                                    null,
+                                    keys,
+                                    List.of(),
+                                    Work.Verb.OPEN_AES_ENCRYPT)
                             : ExpressionUtils.column(field));
         }
         return df.select(list.toArray(Column[]::new));
     }
 
     private static Dataset<Row> changed(
-            Dataset<Row> df, Map<String, String> columns, String context, String rowId, String keys, Work.Verb verb) {
+            Dataset<Row> df,
+            Map<String, String> columns,
+            String context,
+            String rowId,
+            String keys,
+            Map<String, List<String>> plain,
+            Work.Verb verb) {
         boolean hasColumn = context == null ? verb != Work.Verb.SEAL : context.contains(COLUMN);
         if (columns.size() > 1 && !hasColumn) {
             throw new IllegalArgumentException("the context must contain {column} if there are several columns");
         }
         List<Attribute> fields = fields(df, columns, rowId);
+        Map<String, List<String>> paths = plain == null ? Map.of() : plain;
+        for (String name : paths.keySet()) {
+            if (!columns.containsKey(name)) {
+                throw new IllegalArgumentException("plain names the column '" + name
+                        + "', which is not one of the columns" + " to open: " + String.join(", ", columns.keySet()));
+            }
+        }
         Attribute id = fields.stream()
                 .filter(field -> field.name().equals(rowId))
                 .findFirst()
@@ -100,7 +176,11 @@ public final class Sealcomb {
         for (Attribute field : fields) {
             String keyset = columns.get(field.name());
             byte[] bound = context == null ? null : Functions.utf8(context.replace(COLUMN, field.name()));
-            list.add(keyset == null ? ExpressionUtils.column(field) : column(df, field, keyset, bound, id, keys, verb));
+            List<String> leaves = paths.getOrDefault(field.name(), List.of());
+            list.add(
+                    keyset == null
+                            ? ExpressionUtils.column(field)
+                            : column(df, field, keyset, bound, id, keys, leaves, verb));
         }
         return df.select(list.toArray(Column[]::new));
     }
@@ -112,11 +192,17 @@ public final class Sealcomb {
             byte[] context,
             Attribute rowId,
             String keys,
+            List<String> plain,
             Work.Verb verb) {
         Functions.Settings settings = Functions.Settings.of(df.sparkSession().conf()::get, keys);
         byte[] bound = context == null ? new byte[0] : context;
-        SealcombCall call = Functions.call(verb, field, keyset, bound, rowId, List.of(), settings)
-                .decided(ValueType.sealedType(field.metadata()));
+        SealcombCall call;
+        try {
+            call = Functions.call(verb, field, keyset, bound, rowId, plain, settings)
+                    .decided(ValueType.sealedType(field.metadata()));
+        } catch (IllegalArgumentException error) {
+            throw new IllegalArgumentException("column '" + field.name() + "': " + error.getMessage(), error);
+        }
         if (context == null && verb != Work.Verb.SEAL) {
             call = new SealcombCall(call.work().orContext(Functions.utf8(field.name())), call.children());
         }

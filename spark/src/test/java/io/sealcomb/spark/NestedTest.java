@@ -5,6 +5,7 @@ import static io.sealcomb.spark.TestSession.plainRows;
 import static io.sealcomb.spark.TestSession.rows;
 import static io.sealcomb.spark.TestSession.sql;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
@@ -13,6 +14,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** Structs, arrays and maps are sealed by their leaves. */
 final class NestedTest {
@@ -204,6 +206,106 @@ final class NestedTest {
                             .replace(" NOT NULL", ""),
                     choice);
         }
+    }
+
+    /** The columns addr and tags, of which the leaves addr.lit and addr.geo.lat were never sealed. */
+    private static Dataset<Row> halfSealed() {
+        return sealed().alias("s")
+                .join(nested().alias("n"), "id")
+                .selectExpr(
+                        "id",
+                        "if(s.addr IS NULL, NULL, named_struct('street', s.addr.street, 'lit', n.addr.lit, 'geo',"
+                                + " if(n.addr.geo IS NULL, NULL, named_struct('lat', n.addr.geo.lat)))) AS addr",
+                        "s.tags AS tags");
+    }
+
+    private static final Map<String, String> HALF = Map.of("addr", "notes", "tags", "ids");
+    private static final Map<String, List<String>> PLAIN = Map.of("addr", List.of("lit", "geo.lat"));
+
+    @Test
+    void columnsOfDataFramesHavePlainLeaves() {
+        Dataset<Row> half = halfSealed();
+        List<Object> expected = plainRows(nested().select("id", "addr", "tags").orderBy("id"));
+        Dataset<Row> opened = Sealcomb.open(half, HALF, "people.{column}", "id", null, PLAIN);
+        assertEquals(
+                "STRUCT<street: STRING, lit: BOOLEAN, geo: STRUCT<lat: DOUBLE>>",
+                opened.schema().apply("addr").dataType().sql().replace(" NOT NULL", ""));
+        assertEquals(expected, plainRows(opened.orderBy("id")));
+        Dataset<Row> tried = Sealcomb.tryOpen(half, HALF, "people.{column}", "id", null, PLAIN);
+        assertEquals(expected, plainRows(tried.orderBy("id")));
+        Dataset<Row> resealed = Sealcomb.reseal(half, HALF, "people.{column}", "id", null, PLAIN);
+        assertEquals(
+                plainRows(half.selectExpr("id", "addr.lit", "addr.geo", "tags").orderBy("id")),
+                plainRows(resealed.selectExpr("id", "addr.lit", "addr.geo", "tags")
+                        .orderBy("id")));
+        assertEquals(
+                0,
+                half.alias("a")
+                        .join(resealed.alias("b"), "id")
+                        .where("a.addr.street = b.addr.street")
+                        .count());
+        opened = Sealcomb.open(resealed, HALF, "people.{column}", "id", null, PLAIN);
+        assertEquals(expected, plainRows(opened.orderBy("id")));
+        // A value that does not open becomes null; the plain leaves of its row stay.
+        Dataset<Row> forged = half.selectExpr("id + 1 AS id", "addr").where("addr IS NOT NULL");
+        tried = Sealcomb.tryOpen(forged, Map.of("addr", "notes"), "people.addr", "id", null, PLAIN);
+        assertEquals(
+                List.of(0L, forged.where("addr.lit IS NOT NULL").count()),
+                List.of(
+                        tried.where("addr.street IS NOT NULL").count(),
+                        tried.where("addr.lit IS NOT NULL").count()));
+    }
+
+    /** A function of {@link Sealcomb} that opens. */
+    private interface Opening {
+        Dataset<Row> of(Dataset<Row> df, Map<String, String> columns, Map<String, List<String>> plain);
+    }
+
+    @Test
+    void namesOfPlainLeavesOfDataFramesAreChecked() {
+        Dataset<Row> twice = sealed().selectExpr(
+                        "id", "named_struct('a.b', addr.street, 'a', named_struct('b', addr.street)) AS twice");
+        List<Opening> openings = List.of(
+                (df, columns, plain) -> Sealcomb.open(df, columns, "people.{column}", "id", null, plain),
+                (df, columns, plain) -> Sealcomb.tryOpen(df, columns, "people.{column}", "id", null, plain),
+                (df, columns, plain) -> Sealcomb.reseal(df, columns, "people.{column}", "id", null, plain));
+        for (Opening opening : openings) {
+            assertRefused(
+                    "column 'addr': UNSEAL: plain names 'zip', which is no leaf of the value; its leaves are 'street', 'lit',"
+                            + " 'geo.lat'",
+                    () -> opening.of(sealed(), HALF, Map.of("addr", List.of("zip"))));
+            assertRefused("which is no leaf", () -> opening.of(sealed(), HALF, Map.of("addr", List.of("geo"))));
+            assertRefused("which is no leaf", () -> opening.of(sealed(), HALF, Map.of("addr", List.of(""))));
+            assertRefused(
+                    "plain names the column 'geo', which is not one of the columns to open",
+                    () -> opening.of(sealed(), HALF, Map.of("geo", List.of("lat"))));
+            assertRefused(
+                    "plain names every leaf", () -> opening.of(sealed(), HALF, Map.of("tags", List.of("element"))));
+            assertRefused(
+                    "plain names 'a.b', which is the path of 2 leaves; rename them",
+                    () -> opening.of(twice, Map.of("twice", "notes"), Map.of("twice", List.of("a.b"))));
+            assertRefused(
+                    "plain names 'x', but the value is BINARY, which is not nested",
+                    () -> opening.of(sealed(), Map.of("at", "ids"), Map.of("at", List.of("x"))));
+            assertRefused(
+                    "the leaf 'geo.lat' is DOUBLE, but a sealed leaf is BINARY: it may have been replaced; if it was"
+                            + " never sealed, name it in plain",
+                    () -> opening.of(halfSealed(), HALF, Map.of("addr", List.of("lit"))));
+            assertRefused("the leaf 'lit' is BOOLEAN", () -> opening.of(halfSealed(), HALF, Map.of("tags", List.of())));
+            assertRefused("the leaf 'lit' is BOOLEAN", () -> opening.of(halfSealed(), HALF, null));
+            Dataset<Row> called = opening.of(sealed(), HALF, Map.of("addr", List.of("lit")));
+            Exception error = assertThrows(Exception.class, called::collectAsList);
+            assertTrue(
+                    error.toString()
+                            .contains("plain names \"lit\", which is sealed; name only leaves that were never sealed"),
+                    error.toString());
+        }
+    }
+
+    private static void assertRefused(String message, Executable call) {
+        String found = assertThrows(IllegalArgumentException.class, call).getMessage();
+        assertTrue(
+                found.replaceAll(": (try_unseal|unseal|reseal):", ": UNSEAL:").contains(message), found);
     }
 
     @Test
