@@ -14,6 +14,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.apache.spark.SparkConf;
 import org.apache.spark.TaskContext;
 import org.apache.spark.TaskKilledException;
 import org.apache.spark.api.java.JavaRDD;
@@ -32,6 +33,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -46,6 +48,9 @@ final class OwnershipTest {
 
     /** What threads found that read on after their task: null, or an error. */
     private static final BlockingQueue<String> FOUND = new LinkedBlockingQueue<>();
+
+    /** The numbers of the attempts that were killed while another one succeeded. */
+    private static final BlockingQueue<Integer> KILLED = new LinkedBlockingQueue<>();
 
     private static CountDownLatch begun;
     private static CountDownLatch ended;
@@ -64,6 +69,7 @@ final class OwnershipTest {
     @BeforeEach
     void forget() {
         FOUND.clear();
+        KILLED.clear();
         ended = new CountDownLatch(1);
     }
 
@@ -129,13 +135,16 @@ final class OwnershipTest {
         reader.start();
     }
 
+    private static String table(String source) {
+        return source.equals("range")
+                ? "(SELECT id, seal(concat('note ', id, repeat('x', 60)), 'notes', 'c') AS note FROM range(0, 20000, 1, 2))"
+                : source;
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"range", "owned_and_cached"})
     void threadsReadRowsAfterTheirTask(String source) throws InterruptedException {
-        String sealed = source.equals("range")
-                ? "(SELECT id, seal(concat('note ', id, repeat('x', 60)), 'notes', 'c') AS note FROM range(0, 20000, 1, 2))"
-                : source;
-        sql(OPENED + sealed).queryExecution().toRdd().toJavaRDD().foreachPartition(OwnershipTest::readLater);
+        sql(OPENED + table(source)).queryExecution().toRdd().toJavaRDD().foreachPartition(OwnershipTest::readLater);
         ended.countDown();
         for (int thread = 0; thread < 2; thread++) {
             assertEquals("", FOUND.poll(120, TimeUnit.SECONDS));
@@ -167,6 +176,49 @@ final class OwnershipTest {
         job.join(60_000);
         assertFalse(job.isAlive());
         assertEquals("", FOUND.poll(120, TimeUnit.SECONDS));
+    }
+
+    /** Waits up to a minute in the attempt that Spark shall kill. */
+    private static void waitToBeKilled() throws InterruptedException {
+        begun.countDown();
+        TaskContext task = TaskContext.get();
+        task.addTaskCompletionListener((TaskCompletionListener) context -> {
+            if (context.isInterrupted()) {
+                KILLED.add(context.attemptNumber());
+            }
+            ended.countDown();
+        });
+        TimeUnit.SECONDS.sleep(60);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"range, 0", "range, 1", "owned_and_cached, 0", "owned_and_cached, 1"})
+    void threadsOfSpeculativeTasksReadOn(String source, int loser) throws InterruptedException {
+        begun = new CountDownLatch(1);
+        SparkConf conf = SPARK.sparkContext().conf();
+        String never = conf.get(TestSession.SLOW);
+        conf.set(TestSession.SLOW, "1");
+        try {
+            sql(OPENED + table(source)).queryExecution().toRdd().toJavaRDD().foreachPartition(rows -> {
+                TaskContext task = TaskContext.get();
+                if (task.partitionId() == 1) {
+                    // The first attempt becomes slow, and Spark starts the second.
+                    if (task.attemptNumber() == loser) {
+                        readLater(rows);
+                        waitToBeKilled();
+                    }
+                    assertTrue(begun.await(60, TimeUnit.SECONDS));
+                }
+                while (rows.hasNext()) {
+                    InternalRow row = rows.next();
+                    assertEquals(note(row.getLong(0)), row.getUTF8String(1).toString());
+                }
+            });
+        } finally {
+            conf.set(TestSession.SLOW, never);
+        }
+        assertEquals("", FOUND.poll(120, TimeUnit.SECONDS));
+        assertEquals(List.of(loser), List.copyOf(KILLED));
     }
 
     @Test

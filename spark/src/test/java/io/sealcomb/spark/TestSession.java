@@ -28,6 +28,9 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /** The session of all tests, and the keysets in a folder for its executors. */
 final class TestSession {
+    /** The setting of the multiple of the median time after which a task gets a speculative attempt. */
+    static final String SLOW = "spark.speculation.multiplier";
+
     static final Path FOLDER = folder();
     static final byte[] AES_KEY = aesKey();
     /** Keysets made by Tink: {@code ids} is deterministic, {@code notes} is random with nonces of 24 bytes. */
@@ -107,7 +110,16 @@ final class TestSession {
 
     private static SparkSession session() {
         SparkSession session = SparkSession.builder()
-                .master("local[2,3]")
+                .master(TwoHosts.MASTER)
+                .config("spark.task.maxFailures", "3")
+                .config("spark.locality.wait", "0")
+                // No task is that slow, unless a test sets another multiple.
+                .config("spark.speculation", "true")
+                .config("spark.speculation.interval", "100ms")
+                .config("spark.speculation.quantile", "0.5")
+                .config("spark.speculation.minTaskRuntime", "300ms")
+                .config("spark.speculation.efficiency.enabled", "false")
+                .config(SLOW, "1000000")
                 .appName("sealcomb")
                 .config("spark.ui.enabled", "false")
                 .config("spark.driver.host", "127.0.0.1")
