@@ -9,6 +9,8 @@
 //! ```
 //!
 //! No memory of a batch outlives its call on either side, so nothing can be freed while another thread reads it. A batch crosses the boundary in one call. Errors become exceptions with the row; panics become exceptions, too.
+// No size loses a bit: those of Java's arrays have 32 bits, and those of this crate 64.
+#![deny(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)]
 
 mod failure;
 mod memory;
@@ -43,7 +45,7 @@ pub fn open_keyset<'local>(
             let text = str::from_utf8(&bytes).map_err(|_| Failure::keyset("the keyset is not UTF-8 text"))?;
             Keyset::from_tink_json(text)?
         };
-        Ok::<_, Failure>(memory::into_handle(keyset))
+        memory::into_handle(keyset)
     })
     .resolve::<Throw>()
 }
@@ -53,8 +55,7 @@ pub fn open_keyset<'local>(
 pub fn close_keyset<'local>(mut env: EnvUnowned<'local>, _: JClass<'local>, keyset: jlong) {
     env.with_env(|_| {
         // SAFETY: Java passes a handle of `openKeyset`, once, when nothing refers to the keyset anymore.
-        unsafe { memory::free::<Keyset>(keyset) };
-        Ok::<_, Failure>(())
+        unsafe { memory::free::<Keyset>(keyset) }
     })
     .resolve::<Throw>();
 }
@@ -120,7 +121,7 @@ pub fn run<'local>(
         let (column, unopened) = call.run(verb, keyset)?;
         let array = column.chunks.first().ok_or_else(|| Failure::bug("the result has no chunk"))?;
         memory::give(env, array, &result)?;
-        Ok::<_, Failure>(jlong::try_from(unopened).unwrap_or(jlong::MAX))
+        jlong::try_from(unopened).map_err(|_| Failure::bug(format!("{unopened} values did not open")))
     })
     .resolve::<Throw>()
 }

@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field};
 use jni::Env;
 use jni::objects::{JByteArray, JLongArray, JObjectArray, JString};
 use jni::refs::Reference;
-use jni::sys::jlong;
+use jni::sys::{jint, jlong};
 
 use crate::failure::Failure;
 
@@ -62,7 +62,7 @@ pub(crate) fn nodes(
         for (part, bytes) in sizes.into_iter().enumerate() {
             if bytes != 0 {
                 let array = buffers.get_element(env, NODE_BUFFERS * index + part)?;
-                copies[part] = Some(copied(env, &array, size(bytes)?)?);
+                copies[part] = Some(copied(env, &array, array_size(bytes)?)?);
             }
         }
         let mut text = |index| -> Result<Option<String>, Failure> {
@@ -78,6 +78,12 @@ pub(crate) fn nodes(
 
 fn size(number: i64) -> Result<usize, Failure> {
     usize::try_from(number).map_err(|_| Failure::bug(format!("{number} is not a size")))
+}
+
+/// Returns the size of an array, which Java limits to 2 GiB. `jni` cuts the sizes of larger copies to 32 bits.
+fn array_size(number: i64) -> Result<usize, Failure> {
+    jint::try_from(number).map_err(|_| Failure::bug(format!("{number} is not the size of an array")))?;
+    size(number)
 }
 
 /// Copies the first bytes of an array.
@@ -196,12 +202,17 @@ fn nested_field(
 /// If the column is not one of bytes, or becomes larger than 2 GiB.
 pub(crate) fn prefixed(array: &ArrayRef, prefix: &[u8]) -> Result<ArrayRef, Failure> {
     let values = array.as_binary_opt::<i32>().ok_or_else(|| Failure::argument("sealed values are bytes"))?;
-    let bytes = values.value_data().len() + prefix.len() * values.len();
-    if i32::try_from(bytes).is_err() {
-        return Err(Failure::argument("the values of a batch have more than 2 GiB; use smaller values"));
-    }
+    prefixed_size(values.value_data().len(), prefix.len(), values.len())?;
     let prefixed = values.iter().map(|value| value.map(|value| [prefix, value].concat()));
     Ok(Arc::new(prefixed.collect::<BinaryArray>()))
+}
+
+/// Returns the size of values with a prefix, whose offsets have 32 bits.
+fn prefixed_size(values: usize, prefix: usize, rows: usize) -> Result<i32, Failure> {
+    let bytes = prefix.checked_mul(rows).and_then(|prefixes| prefixes.checked_add(values));
+    bytes
+        .and_then(|bytes| i32::try_from(bytes).ok())
+        .ok_or_else(|| Failure::argument("the values of a batch have more than 2 GiB; use smaller values"))
 }
 
 /// The buffers of a node of a result. Bitmaps begin with the bit of the first row.
@@ -259,37 +270,55 @@ fn add_buffers(data: &ArrayData, nodes: &mut Vec<Buffers>) -> Result<(), Failure
 }
 
 /// Returns the handle of a value, which [`free`] drops.
-pub(crate) fn into_handle<T>(value: T) -> jlong {
-    Box::into_raw(Box::new(value)).expose_provenance().cast_signed() as jlong
+///
+/// # Errors
+/// If an address has more bits than a handle. The value is dropped.
+pub(crate) fn into_handle<T>(value: T) -> Result<jlong, Failure> {
+    let value = Box::new(value);
+    let handle = handle(ptr::from_ref(&*value).addr())?;
+    // Later, the handle becomes a pointer again.
+    let _ = Box::into_raw(value).expose_provenance();
+    Ok(handle)
+}
+
+/// Returns the handle of an address: its bits, of which the first can be set.
+fn handle(address: usize) -> Result<jlong, Failure> {
+    let bits = u64::try_from(address).map_err(|_| Failure::bug("an address has more than 64 bits"))?;
+    Ok(bits.cast_signed())
 }
 
 /// Returns the address in a handle.
-fn address(handle: jlong) -> usize {
-    handle.cast_unsigned() as usize
+fn address(handle: jlong) -> Result<usize, Failure> {
+    usize::try_from(handle.cast_unsigned()).map_err(|_| Failure::bug(format!("{handle} is not a handle")))
 }
 
 /// Returns the value of a handle.
 ///
 /// # Errors
-/// If the handle is 0.
+/// If the handle is 0, or not an address.
 ///
 /// # Safety
 /// The handle is 0 or one of [`into_handle`] for the same type, and is not freed while the reference exists.
 pub(crate) unsafe fn at<'a, T>(handle: jlong) -> Result<&'a T, Failure> {
-    let pointer = ptr::with_exposed_provenance::<T>(address(handle));
+    let pointer = ptr::with_exposed_provenance::<T>(address(handle)?);
     // SAFETY: the caller vouches for the handle.
     unsafe { pointer.as_ref() }.ok_or_else(|| Failure::bug("the keyset is closed"))
 }
 
 /// Drops the value of a handle. 0 is ignored.
 ///
+/// # Errors
+/// If the handle is not an address.
+///
 /// # Safety
 /// The handle is 0 or one of [`into_handle`] for the same type, and it is not used again.
-pub(crate) unsafe fn free<T>(handle: jlong) {
-    if handle != 0 {
+pub(crate) unsafe fn free<T>(handle: jlong) -> Result<(), Failure> {
+    let pointer = ptr::with_exposed_provenance_mut::<T>(address(handle)?);
+    if !pointer.is_null() {
         // SAFETY: the caller vouches for the handle.
-        drop(unsafe { Box::from_raw(ptr::with_exposed_provenance_mut::<T>(address(handle))) });
+        drop(unsafe { Box::from_raw(pointer) });
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -377,10 +406,44 @@ mod tests {
     }
 
     #[test]
+    fn sizes_beyond_those_of_javas_arrays_are_refused() {
+        let largest = i64::from(jint::MAX);
+        assert_eq!(array_size(largest).ok(), usize::try_from(largest).ok());
+        // The last of these would be cut to 1 byte.
+        for number in [largest + 1, -1, i64::MIN, i64::MAX, (1 << 32) + 1] {
+            assert!(array_size(number).is_err(), "{number}");
+        }
+    }
+
+    #[test]
+    fn prefixed_values_have_at_most_2_gib() {
+        let largest = usize::try_from(i32::MAX).unwrap();
+        assert_eq!(prefixed_size(largest - 15, 5, 3).ok(), Some(i32::MAX));
+        for (values, rows) in
+            [(largest - 14, 3), (largest, 1), (0, largest), (usize::MAX, 1), (0, usize::MAX)]
+        {
+            assert!(prefixed_size(values, 5, rows).is_err(), "{values} bytes in {rows} rows");
+        }
+    }
+
+    #[test]
+    fn handles_keep_all_bits_of_an_address() {
+        for at in [0, 1, usize::MAX / 2, usize::MAX / 2 + 1, usize::MAX] {
+            let Ok(handle) = handle(at) else { panic!("an address has at most 64 bits") };
+            assert_eq!(address(handle).ok(), Some(at));
+        }
+        let Ok(handle) = into_handle(vec![7_u8; 9]) else { panic!("an address has at most 64 bits") };
+        // SAFETY: the handle is one of a vector, which is freed afterwards.
+        assert!(unsafe { at::<Vec<u8>>(handle) }.is_ok_and(|value| value == &[7; 9]));
+        // SAFETY: the handle is not used again.
+        assert!(unsafe { free::<Vec<u8>>(handle) }.is_ok());
+    }
+
+    #[test]
     fn the_handle_0_is_no_keyset() {
         // SAFETY: 0 is allowed.
         assert!(unsafe { at::<ArrayRef>(0) }.is_err());
         // SAFETY: as above.
-        unsafe { free::<ArrayRef>(0) };
+        assert!(unsafe { free::<ArrayRef>(0) }.is_ok());
     }
 }
