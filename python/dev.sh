@@ -45,7 +45,8 @@ test_python() {
     # Each file runs in one process, since its tests share a Spark session.
     pytest_wheel --numprocesses "$(nproc)" --maxprocesses 4 --dist loadfile \
         --ignore python/tests/test_disk_images.py --ignore python/tests/test_spark_jar.py \
-        --ignore python/tests/test_spark_queries.py \
+        --ignore python/tests/test_spark_queries.py --ignore python/tests/test_spark_connect.py \
+        --ignore python/tests/test_spark_streams.py \
         --ignore-glob '*/test_duckdb*.py' python/tests
 }
 

@@ -48,14 +48,36 @@ test_spark_in_python() {
     SEALCOMB_SPARK_JAR=$SPARK/build/sealcomb-spark.jar pytest_wheel python/tests/test_spark_jar.py
 }
 
+build_spark_jar() {
+    build_spark_test_library
+    maven -DskipTests package
+}
+
 # Compares COUNT fixed and COUNT drawn queries over sealed columns with those over plain ones.
 #
 # query_spark_in_python [COUNT]
 query_spark_in_python() {
-    build_spark_test_library
-    maven -DskipTests package
+    build_spark_jar
     SEALCOMB_SPARK_JAR=$SPARK/build/sealcomb-spark.jar SEALCOMB_QUERIES=${1:-25} \
         pytest_wheel python/tests/test_spark_queries.py
+}
+
+# Compares COUNT fixed and COUNT drawn queries, and those that a client builds, through Spark Connect.
+#
+# query_spark_by_connect [COUNT]
+query_spark_by_connect() {
+    build_spark_jar
+    SEALCOMB_SPARK_JAR=$SPARK/build/sealcomb-spark.jar SEALCOMB_QUERIES=${1:-12} \
+        pytest_wheel python/tests/test_spark_connect.py
+}
+
+# Compares COUNT queries of streams, and tests restarts of streams.
+#
+# stream_spark_in_python [COUNT]
+stream_spark_in_python() {
+    build_spark_jar
+    SEALCOMB_SPARK_JAR=$SPARK/build/sealcomb-spark.jar SEALCOMB_QUERIES=${1:-12} \
+        pytest_wheel python/tests/test_spark_streams.py
 }
 
 bench_spark() { spark/bench.sh "$TARGET" "$@"; }

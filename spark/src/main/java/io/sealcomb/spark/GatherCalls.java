@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.HigherOrderFunction;
+import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.IsNull;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
@@ -23,6 +24,9 @@ import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.OuterReference;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.plans.FullOuter$;
+import org.apache.spark.sql.catalyst.plans.JoinType;
+import org.apache.spark.sql.catalyst.plans.RightOuter$;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -152,15 +156,42 @@ final class GatherCalls extends Rule<LogicalPlan> {
         }
         Keys left = new Keys(join.left());
         Keys right = new Keys(join.right());
-        List<Expression> parts = conjuncts(join.condition().get()).stream()
-                .map(part -> compared(part, left, right))
-                .toList();
+        List<Expression> parts = new ArrayList<>();
+        List<Expression> keys = new ArrayList<>();
+        for (Expression part : conjuncts(join.condition().get())) {
+            Expression compared = compared(part, left, right);
+            parts.add(compared);
+            if (compared != part && compared instanceof EqualTo) {
+                keys.addAll(list(compared.children()));
+            }
+        }
         if (left.isEmpty() && right.isEmpty()) {
             return join;
         }
-        return restored(
-                join,
-                join.copy(left.plan(), right.plan(), join.joinType(), Option.apply(conjunction(parts)), join.hint()));
+        LogicalPlan first = left.plan();
+        LogicalPlan second = right.plan();
+        if (first.isStreaming() && second.isStreaming()) {
+            parts.addAll(notNull(join.joinType(), first, second, keys));
+        }
+        Option<Expression> condition = Option.apply(conjunction(parts));
+        return restored(join, join.copy(first, second, join.joinType(), condition, join.hint()));
+    }
+
+    /**
+     * Returns what Spark infers for the keys of a join if they are columns, but not if they are calls.
+     *
+     * <p>A join of two streams relies on it: it finds equal nulls.
+     */
+    private static List<Expression> notNull(JoinType type, LogicalPlan left, LogicalPlan right, List<Expression> keys) {
+        if (type.equals(FullOuter$.MODULE$)) {
+            return List.of();
+        }
+        // Rows of the other side stay, without a match.
+        LogicalPlan side = type.equals(RightOuter$.MODULE$) ? left : right;
+        return keys.stream()
+                .filter(key -> key.references().subsetOf(side.outputSet()))
+                .map(key -> (Expression) new IsNotNull(key))
+                .toList();
     }
 
     /** Returns a part of a join's condition with computed keys, if it compares one side with the other. */
