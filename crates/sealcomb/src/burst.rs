@@ -6,14 +6,10 @@ use core::mem::MaybeUninit;
 
 use arrayvec::ArrayVec;
 
-use crate::backend::{BLOCK, Block, read_part, write_part};
+use crate::backend::{BLOCK, Block, Columns, FLIGHT, Tags, read_part, write_part};
 use crate::batch::{Sizes, verdict};
 use crate::engine::{AssociatedData, Batch, Message, Schedule};
-use crate::{BatchError, Error, Key, Verdict};
-
-/// The number of messages that are processed together. It is smaller than for jobs, since the messages are on the
-/// stack.
-pub(crate) const FLIGHT: usize = 64;
+use crate::{Algorithm, BatchError, Error, Key, Kind, Verdict};
 
 /// Messages under one key, in columns: one slice each of nonces, additional data, buffers and tags, with one entry
 /// per message, as in a ring of packets or a table.
@@ -123,16 +119,67 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
             let sizes = data.iter_mut().zip(&mut *tags);
             self.check_all(sizes.map(|(data, tag)| (data.as_mut().len(), tag.as_mut().len())))?;
         }
-        let flights = data.chunks_mut(FLIGHT).zip(tags.chunks_mut(FLIGHT));
-        for (flight, (data, tags)) in flights.enumerate() {
-            let (mut places, mut messages) = (PLACES, Messages::new());
-            let entries = data.iter_mut().zip(&mut *tags);
-            let entries = entries.map(|(data, tag)| (data.as_mut(), tag.as_mut().len(), [0; BLOCK]));
-            self.fill(flight * FLIGHT, &mut places, &mut messages, entries)?;
-            self.key.algorithm().code.seal(&mut self.batch(&mut messages));
-            for (message, tag) in messages.iter().zip(tags) {
-                write_part(&message.tag, tag.as_mut());
-            }
+        let (mut first, mut data, mut tags) = (0, data, tags);
+        while !data.is_empty() {
+            let messages = FLIGHT.min(data.len());
+            let (flight, later) = data.split_at_mut(messages);
+            let (places, later_tags) = tags.split_at_mut(messages);
+            self.seal_flight(first, flight, places)?;
+            (first, data, tags) = (first + FLIGHT, later, later_tags);
+        }
+        Ok(())
+    }
+
+    /// Seals up to a flight of messages, the first of which has this index.
+    #[inline(always)]
+    fn seal_flight<D: AsMut<[u8]>, T: AsMut<[u8]>>(
+        &self,
+        first: usize,
+        data: &mut [D],
+        tags: &mut [T],
+    ) -> Result<(), BatchError> {
+        if self.key.algorithm().code.takes_columns() && self.seal_columns(first, data, tags)? {
+            return Ok(());
+        }
+        self.seal_messages(first, data, tags)
+    }
+
+    /// Seals a flight in columns. Returns whether it did: the mode does not if the lengths of the nonces differ. A
+    /// separate function, so that the columns and the messages are not on the stack together.
+    #[inline(never)]
+    fn seal_columns<D: AsMut<[u8]>, T: AsMut<[u8]>>(
+        &self,
+        first: usize,
+        data: &mut [D],
+        tags: &mut [T],
+    ) -> Result<bool, BatchError> {
+        let (mut columns, mut computed) = (Columns::new(), Tags::new());
+        let entries = data.iter_mut().zip(&mut *tags);
+        let entries = entries.map(|(data, tag)| (data.as_mut(), tag.as_mut().len()));
+        self.fill_columns(first, &mut columns, entries)?;
+        let (code, key) = (self.key.algorithm().code, self.key.material());
+        let sealed = code.seal_columns(self.key.backend(), key, &mut columns, &mut computed);
+        for (computed, tag) in computed.get().iter().zip(tags) {
+            write_part(computed, tag.as_mut());
+        }
+        Ok(sealed)
+    }
+
+    /// Does the same for modes that do not take columns.
+    #[inline(never)]
+    fn seal_messages<D: AsMut<[u8]>, T: AsMut<[u8]>>(
+        &self,
+        first: usize,
+        data: &mut [D],
+        tags: &mut [T],
+    ) -> Result<(), BatchError> {
+        let (mut places, mut messages) = (PLACES, Messages::new());
+        let entries = data.iter_mut().zip(&mut *tags);
+        let entries = entries.map(|(data, tag)| (data.as_mut(), tag.as_mut().len(), [0; BLOCK]));
+        self.fill(first, &mut places, &mut messages, entries)?;
+        self.key.algorithm().code.seal(&mut self.batch(&mut messages));
+        for (message, tag) in messages.iter().zip(tags) {
+            write_part(&message.tag, tag.as_mut());
         }
         Ok(())
     }
@@ -153,21 +200,92 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
             let sizes = data.iter_mut().zip(tags);
             self.check_all(sizes.map(|(data, tag)| (data.as_mut().len(), tag.as_ref().len())))?;
         }
-        let kind = self.key.algorithm().kind;
-        let results = tags.chunks(FLIGHT).zip(verdicts.chunks_mut(FLIGHT));
+        let (mut first, mut data, mut tags, mut verdicts) = (0, data, tags, verdicts);
         let mut forged = 0;
-        for (flight, (data, (tags, verdicts))) in data.chunks_mut(FLIGHT).zip(results).enumerate() {
-            let (mut places, mut messages) = (PLACES, Messages::new());
-            // Each tag is read once: a second `as_ref` could return fewer bytes to compare.
-            let received: ArrayVec<&[u8], FLIGHT> = tags.iter().map(AsRef::as_ref).collect();
-            let entries = data.iter_mut().zip(&received);
-            let entries = entries.map(|(data, tag)| (data.as_mut(), tag.len(), read_part(tag)));
-            self.fill(flight * FLIGHT, &mut places, &mut messages, entries)?;
-            self.key.algorithm().code.open(&mut self.batch(&mut messages));
-            for ((message, tag), place) in messages.iter_mut().zip(received).zip(verdicts) {
-                *place = verdict(kind, message, tag);
-                forged += usize::from(*place == Verdict::Forged);
+        while !data.is_empty() {
+            let messages = FLIGHT.min(data.len());
+            let (flight, later) = data.split_at_mut(messages);
+            let (received, later_tags) = tags.split_at(messages);
+            let (places, later_verdicts) = verdicts.split_at_mut(messages);
+            forged += self.open_flight(first, flight, received, places)?;
+            (first, data, tags, verdicts) = (first + FLIGHT, later, later_tags, later_verdicts);
+        }
+        Ok(forged)
+    }
+
+    /// Opens up to a flight of messages, the first of which has this index. Returns the number of forged messages.
+    #[inline(always)]
+    fn open_flight<D: AsMut<[u8]>, T: AsRef<[u8]>>(
+        &self,
+        first: usize,
+        data: &mut [D],
+        tags: &[T],
+        verdicts: &mut [Verdict],
+    ) -> Result<usize, BatchError> {
+        if self.key.algorithm().code.takes_columns()
+            && let Some(forged) = self.open_columns(first, data, tags, verdicts)?
+        {
+            return Ok(forged);
+        }
+        self.open_messages(first, data, tags, verdicts)
+    }
+
+    /// Opens a flight in columns. Returns the number of forged messages, or `None` if it did nothing, like
+    /// [`Burst::seal_columns`].
+    #[inline(never)]
+    fn open_columns<D: AsMut<[u8]>, T: AsRef<[u8]>>(
+        &self,
+        first: usize,
+        data: &mut [D],
+        tags: &[T],
+        verdicts: &mut [Verdict],
+    ) -> Result<Option<usize>, BatchError> {
+        let (mut columns, mut received) = (Columns::new(), ArrayVec::<Block, FLIGHT>::new());
+        // Each tag is read once: a second `as_ref` could return fewer bytes to compare.
+        let entries = data.iter_mut().zip(tags).map(|(data, tag)| {
+            let tag = tag.as_ref();
+            received.push(read_part(tag));
+            (data.as_mut(), tag.len())
+        });
+        self.fill_columns(first, &mut columns, entries)?;
+        let (Algorithm { kind, code, .. }, key) = (self.key.algorithm(), self.key.material());
+        let Some(forged) = code.open_columns(self.key.backend(), key, &mut columns, &received) else {
+            return Ok(None);
+        };
+        verdicts.fill(if *kind == Kind::Cipher { Verdict::Unauthenticated } else { Verdict::Verified });
+        if forged != 0 {
+            columns.wipe(forged);
+            for (i, verdict) in verdicts.iter_mut().enumerate() {
+                if forged >> i & 1 == 1 {
+                    *verdict = Verdict::Forged;
+                }
             }
+        }
+        Ok(Some(forged.count_ones() as usize))
+    }
+
+    /// Does the same for modes that do not take columns.
+    #[inline(never)]
+    fn open_messages<D: AsMut<[u8]>, T: AsRef<[u8]>>(
+        &self,
+        first: usize,
+        data: &mut [D],
+        tags: &[T],
+        verdicts: &mut [Verdict],
+    ) -> Result<usize, BatchError> {
+        let Algorithm { kind, code, .. } = self.key.algorithm();
+        let (mut places, mut messages) = (PLACES, Messages::new());
+        // Each tag is read once: a second `as_ref` could return fewer bytes to compare.
+        let mut received = ArrayVec::<&[u8], FLIGHT>::new();
+        received.extend(tags.iter().map(AsRef::as_ref));
+        let entries = data.iter_mut().zip(&received);
+        let entries = entries.map(|(data, tag)| (data.as_mut(), tag.len(), read_part(tag)));
+        self.fill(first, &mut places, &mut messages, entries)?;
+        code.open(&mut self.batch(&mut messages));
+        let mut forged = 0;
+        for ((message, tag), place) in messages.iter_mut().zip(received).zip(verdicts) {
+            *place = verdict(*kind, message, tag);
+            forged += usize::from(*place == Verdict::Forged);
         }
         Ok(forged)
     }
@@ -241,6 +359,30 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
             messages.push(place.write(Message { key, nonce, aad, data: data.into(), bytes, tag }));
         }
         Ok(())
+    }
+
+    /// Checks and fills in the messages of a flight like [`Burst::fill`], in columns.
+    #[inline(always)]
+    fn fill_columns<'m>(
+        &'m self,
+        first: usize,
+        columns: &mut Columns<'m>,
+        entries: impl Iterator<Item = (&'m mut [u8], usize)>,
+    ) -> Result<(), BatchError> {
+        let (sizes, aads) = (Sizes::of(self.key), self.aads);
+        let nonces = self.nonces[first..].iter().enumerate();
+        let shared = if aads.each.is_none() { Some(aads.all) } else { None };
+        columns.fill(
+            shared,
+            nonces.zip(entries).map(|((i, nonce), (data, tag_bytes))| {
+                let (index, nonce) = (first + i, nonce.as_ref());
+                let aad = aads.at(index);
+                match sizes.check(nonce.len(), tag_bytes, aad.len(), data.len()) {
+                    Ok(()) => Ok((nonce, aad, data.into())),
+                    Err(error) => Err(BatchError { index, error }),
+                }
+            }),
+        )
     }
 
     #[inline(always)]

@@ -41,7 +41,7 @@ impl Expanded {
     /// Returns the memory of a key before it is expanded.
     #[inline(always)]
     fn empty(algorithm: &'static Algorithm, backend: Backend) -> Self {
-        Self { algorithm, backend, material: Material::EMPTY }
+        Self { algorithm, backend, material: const { Material::empty() } }
     }
 }
 
@@ -135,20 +135,24 @@ impl Key {
     }
 
     /// Returns the key's algorithm.
+    #[inline]
     pub fn algorithm(&self) -> &'static Algorithm {
         self.0.algorithm
     }
 
     /// Returns the backend that the key was expanded for.
+    #[inline]
     pub fn backend(&self) -> Backend {
         self.0.backend
     }
 
     /// Returns the length in bytes of all tags under this key: 0 for an unauthenticated cipher.
+    #[inline]
     pub fn tag_bytes(&self) -> usize {
         self.0.material.tag_bytes
     }
 
+    #[inline]
     pub(crate) fn material(&self) -> &Material {
         &self.0.material
     }

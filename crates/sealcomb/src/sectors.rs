@@ -4,8 +4,9 @@ use alloc::borrow::Cow;
 
 use arrayvec::ArrayVec;
 
+use crate::backend::FLIGHT;
 use crate::backend::{BLOCK, Block};
-use crate::burst::{FLIGHT, Messages, PLACES};
+use crate::burst::{Messages, PLACES};
 use crate::engine::{AssociatedData, Batch, Message, Schedule};
 use crate::modes::Mode;
 use crate::{Error, Key};

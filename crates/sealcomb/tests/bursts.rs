@@ -24,15 +24,17 @@ struct Messages {
 }
 
 impl Messages {
-    fn new(algorithm: &Algorithm, count: usize) -> Self {
+    /// Returns messages of different lengths, with nonces of one length unless they are `uneven`.
+    fn new(algorithm: &Algorithm, count: usize, uneven: bool) -> Self {
         let bytes = |i: usize, bytes: usize| (0..bytes).map(|j| (i * 31 + j * 7) as u8).collect::<Vec<_>>();
         let nonce_bytes = |i: usize| match i % 5 {
-            4 => algorithm.nonce.min.max(1).min(algorithm.nonce.max),
+            4 if uneven => algorithm.nonce.min.max(1).min(algorithm.nonce.max),
             _ => algorithm.nonce_bytes,
         };
         let data_bytes = |i: usize| match algorithm.kind {
             Kind::Mac => 0,
-            _ => algorithm.padded_bytes(i * 37 % 300),
+            _ if uneven => algorithm.padded_bytes(i * 37 % 300),
+            _ => algorithm.padded_bytes(i * 137 % 1500),
         };
         let aad_bytes = |i: usize| match algorithm.kind {
             Kind::Mac => i * 37 % 300,
@@ -65,8 +67,8 @@ fn a_burst_is_a_batch_of_jobs() {
         for algorithm in ALGORITHMS.iter().filter(|algorithm| !algorithm.expands()) {
             let bytes: Vec<u8> = (3..).take(algorithm.key_bytes).collect();
             let key = Key::with_backend(algorithm, &bytes, backend).unwrap();
-            for count in COUNTS {
-                let messages = Messages::new(algorithm, count);
+            for (count, uneven) in COUNTS.into_iter().flat_map(|count| [(count, false), (count, true)]) {
+                let messages = Messages::new(algorithm, count, uneven);
                 let (ciphertexts, tags) = messages.sealed(&key);
                 let burst = Burst::new(&key, &messages.nonces).aads(&messages.aads);
 
@@ -212,4 +214,31 @@ fn a_tag_that_changes_between_calls_verifies_nothing() {
     assert_eq!(Burst::new(&key, &[[2; 12]; 2]).open(&mut data, &tags, &mut verdicts), Ok(1));
     assert_eq!(verdicts, [Verdict::Verified, Verdict::Forged]);
     assert_eq!(data, [[1; 40], [0; 40]]);
+}
+
+/// The first burst of a key computes tables that later ones share.
+#[test]
+fn threads_that_use_a_new_key_at_the_same_time_seal_alike() {
+    for id in ["aes128-gcm", "aes256-gcm", "aes128-gmac", "aes128-ctr"] {
+        let algorithm = Algorithm::by_id(id).unwrap();
+        let bytes: Vec<u8> = (3..).take(algorithm.key_bytes).collect();
+        let messages = Messages::new(algorithm, 20, false);
+        for backend in backends::available() {
+            let (expected, _) = messages.sealed(&Key::with_backend(algorithm, &bytes, backend).unwrap());
+            let key = Key::with_backend(algorithm, &bytes, backend).unwrap();
+            let start = std::sync::Barrier::new(4);
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        let burst = Burst::new(&key, &messages.nonces).aads(&messages.aads);
+                        let mut data = messages.data.clone();
+                        let mut tags = vec![vec![0; key.tag_bytes()]; 20];
+                        start.wait();
+                        burst.seal(&mut data, &mut tags).unwrap();
+                        assert_eq!(data, expected, "{id} {backend:?}");
+                    });
+                }
+            });
+        }
+    }
 }

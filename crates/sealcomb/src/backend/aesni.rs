@@ -1,5 +1,6 @@
 //! `aesni`: one block per register, with AES-NI and PCLMULQDQ. Almost every x86-64 CPU since about 2010 has them.
 
+use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::vaes256::Vaes256;
@@ -43,6 +44,7 @@ impl Isa for Aesni {
     const CHAINS: usize = 12;
     type V = __m128i;
     type Narrow = Self;
+    type Part = usize;
 
     #[inline(always)]
     fn narrow(self) -> Self::Narrow {
@@ -128,6 +130,13 @@ impl Isa for Aesni {
     unsafe fn scatter(self, v: Self::V, to: *const *mut u8, at: usize) {
         // SAFETY: the caller upholds the method's contract.
         unsafe { _mm_storeu_si128((*to).wrapping_add(at).cast(), v) }
+    }
+
+    #[inline(always)]
+    fn pin(self, mut v: Self::V) -> Self::V {
+        // SAFETY: the assembly is empty.
+        unsafe { asm!("/* {0} */", inout(xmm_reg) v, options(nomem, nostack, preserves_flags)) };
+        v
     }
 
     #[inline(always)]

@@ -24,6 +24,11 @@ pub(crate) trait RoundKeys<B: Isa>: Copy {
     fn rounds(self) -> usize;
     /// Returns round key `round` for the lanes of register `reg`.
     fn key(self, b: B, round: usize, reg: usize) -> B::V;
+    /// Returns the last round key for the lanes of register `reg`.
+    #[inline(always)]
+    fn last_key(self, b: B, reg: usize) -> B::V {
+        self.key(b, self.rounds(), reg)
+    }
     /// Returns the portable cipher of a lane. `None` if the lane has no key or the backend does not use [`SoftAes`].
     fn soft(&self, lane: usize) -> Option<&SoftAes>;
     /// Whether all lanes share one key.
@@ -50,6 +55,26 @@ pub(crate) fn hidden<T>(reference: &T) -> &T {
     }
     #[cfg(any(not(any(target_arch = "x86_64", target_arch = "aarch64")), miri))]
     black_box(reference)
+}
+
+/// The first bytes of a register, at least one, as the backend selects them.
+pub(crate) trait Part: Copy {
+    /// Returns the part of this many bytes, from 1 to the size of a register.
+    fn of(bytes: usize) -> Self;
+    /// Returns the number of bytes.
+    fn bytes(self) -> usize;
+}
+
+impl Part for usize {
+    #[inline(always)]
+    fn of(bytes: usize) -> Self {
+        bytes
+    }
+
+    #[inline(always)]
+    fn bytes(self) -> usize {
+        self
+    }
 }
 
 /// Output blocks of up to four consecutive steps in `R` registers, indexed by step and register. A square has as many
@@ -107,6 +132,9 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// The operations on registers of one block.
     type Narrow: Isa;
 
+    /// The first bytes of a register: a mask on `vaes512`, elsewhere their number.
+    type Part: Part;
+
     /// Returns the token for registers of one block.
     fn narrow(self) -> Self::Narrow;
 
@@ -145,25 +173,29 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// # Safety
     /// `bytes` must be at most `16 * BLOCKS`, and that many bytes starting at `to` must be writable.
     unsafe fn store_part_to(self, v: Self::V, to: *mut u8, bytes: usize);
-    /// Loads 1 to `16 * BLOCKS` bytes, zero-padded to a register. [`Isa::load_part_from`], without its test for zero
-    /// bytes on `vaes512`.
+    /// Loads the first bytes of a register, zero-padded. [`Isa::load_part_from`], without its test for zero bytes on
+    /// `vaes512`.
     ///
     /// # Safety
-    /// `bytes` must be from 1 to `16 * BLOCKS`, and that many bytes starting at `from` must be readable.
+    /// The bytes of `part` starting at `from` must be readable.
     #[inline(always)]
-    unsafe fn load_last_from(self, from: *const u8, bytes: usize) -> Self::V {
-        // SAFETY: the caller upholds the stricter contract.
-        unsafe { self.load_part_from(from, bytes) }
+    unsafe fn load_last_from(self, from: *const u8, part: Self::Part) -> Self::V {
+        // SAFETY: a part is at most a register, and the caller upholds the rest of the contract.
+        unsafe { self.load_part_from(from, part.bytes()) }
     }
-    /// Stores the first 1 to `16 * BLOCKS` bytes of a register. [`Isa::store_part_to`], without its test for zero
-    /// bytes on `vaes512`.
+    /// Stores the first bytes of a register. [`Isa::store_part_to`], without its test for zero bytes on `vaes512`.
     ///
     /// # Safety
-    /// `bytes` must be from 1 to `16 * BLOCKS`, and that many bytes starting at `to` must be writable.
+    /// The bytes of `part` starting at `to` must be writable.
     #[inline(always)]
-    unsafe fn store_last_to(self, v: Self::V, to: *mut u8, bytes: usize) {
-        // SAFETY: the caller upholds the stricter contract.
-        unsafe { self.store_part_to(v, to, bytes) }
+    unsafe fn store_last_to(self, v: Self::V, to: *mut u8, part: Self::Part) {
+        // SAFETY: a part is at most a register, and the caller upholds the rest of the contract.
+        unsafe { self.store_part_to(v, to, part.bytes()) }
+    }
+    /// Keeps the first bytes of a register, and zeros the others. [`Isa::keep`].
+    #[inline(always)]
+    fn keep_last(self, v: Self::V, part: Self::Part) -> Self::V {
+        self.keep(v, part.bytes())
     }
     /// Returns the set of the bytes that equal `byte`: bit `i` stands for `bytes[i]`. `VPCMPEQB`, with
     /// `VPMOVMSKB` on `vaes256`; elsewhere integer arithmetic.
@@ -398,6 +430,11 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
             each_register!(R, r => {
                 x[r] = self.aes_round(x[r], keys.key(self, I, r));
             });
+            if W::LONG {
+                each_register!(R, r => {
+                    x[r] = self.pin(x[r]);
+                });
+            }
             if I <= R + 1 {
                 weave.thread(self, I - 2);
             }
@@ -408,65 +445,8 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
             });
         }
         each_register!(R, r => {
-            x[r] = self.aes_last(x[r], keys.key(self, rounds, r));
+            x[r] = self.aes_last(x[r], keys.last_key(self, r));
         });
-    }
-
-    /// Encrypts the blocks of `extra`, and those of the first `BLOCKS` rows of `rows`, in one pass. All of them must
-    /// fit into the CPU's registers.
-    #[inline(always)]
-    fn encrypt_rows<K: RoundKeys<Self>, const E: usize, const R: usize>(
-        self,
-        keys: K,
-        extra: &mut [Self::V; E],
-        rows: &mut [[Self::V; R]; 4],
-    ) {
-        if Self::SOFT || Self::BLOCKS == 1 {
-            self.encrypt(keys, extra);
-            for row in &mut rows[..Self::BLOCKS] {
-                self.encrypt(keys, row);
-            }
-            return;
-        }
-        self.rounds_of_rows::<K, E, R, false>(keys, extra, rows);
-    }
-
-    /// Computes the rounds of [`Isa::encrypt_rows`]; if `STARTED`, those after the first one.
-    #[inline(always)]
-    fn rounds_of_rows<K: RoundKeys<Self>, const E: usize, const R: usize, const STARTED: bool>(
-        self,
-        keys: K,
-        extra: &mut [Self::V; E],
-        rows: &mut [[Self::V; R]; 4],
-    ) {
-        let keys = keys.hidden();
-        let rounds = keys.rounds();
-        macro_rules! each {
-            ($round:ident, $i:expr) => {
-                let key = keys.key(self, $i, 0);
-                each_register!(E, e => {
-                    extra[e] = self.$round(extra[e], key);
-                });
-                each_register!(4, 0 1 2 3, n => {
-                    if n < Self::BLOCKS {
-                        each_register!(R, r => {
-                            rows[n][r] = self.$round(rows[n][r], key);
-                        });
-                    }
-                });
-            };
-        }
-        if !STARTED {
-            each!(xor, 0);
-            each!(aes_round, 1);
-        }
-        each_round!(2 3 4 5 6 7 8 9, I => {
-            each!(aes_round, I);
-        });
-        for i in 10..rounds {
-            each!(aes_round, i);
-        }
-        each!(aes_last, rounds);
     }
 
     /// Computes round `i` of the cipher, then piece `i - 1` of `weave`.
@@ -614,6 +594,47 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         let bytes = BLOCK * to.len().min(Self::BLOCKS);
         // SAFETY: the slice has at least `bytes` bytes, which are at most a register.
         unsafe { self.store_part_to(v, to.as_mut_ptr().cast(), bytes) }
+    }
+
+    /// Returns the blocks of each message of these lengths after its last group of eight registers, in registers rounded up:
+    /// 1 to 8, or 0 for an empty message. The lengths are the low halves of the blocks. Integer arithmetic; on `vaes512`,
+    /// eight messages at a time.
+    #[inline(always)]
+    fn tail_registers(self, lengths: &[Block; 8]) -> [u8; 8] {
+        let mut registers = [0; 8];
+        for (registers, length) in registers.iter_mut().zip(lengths) {
+            let length = u128::from_le_bytes(*length) as u64;
+            let before_last = length.wrapping_sub(1) / (BLOCK * Self::BLOCKS) as u64 % REGISTERS as u64;
+            *registers = if length == 0 { 0 } else { before_last as u8 + 1 };
+        }
+        registers
+    }
+
+    /// Loads 12 bytes into each lane, zero-padded, from the first `BLOCKS` references. [`Isa::load_bytes`] and
+    /// [`Isa::transpose`]; masked `VMOVDQU32` and insertions on `vaes512`.
+    #[inline(always)]
+    fn load_each_12(self, from: [&[u8; 12]; 4]) -> Self::V {
+        let mut first = [self.zero(); 4];
+        each_register!(4, 0 1 2 3, n => {
+            if n < Self::BLOCKS {
+                first[n] = self.load_bytes(from[n]);
+            }
+        });
+        self.transpose(first)[0]
+    }
+
+    /// Returns the set of the blocks that are not zero, in constant time. `VPTESTMQ` on `vaes512`; elsewhere integer
+    /// arithmetic.
+    #[inline(always)]
+    fn nonzero(self, v: Self::V) -> u64 {
+        let mut blocks = [[0; BLOCK]; 4];
+        self.store(v, &mut blocks);
+        let mut set = 0;
+        for (i, block) in blocks.iter().enumerate() {
+            let number = u128::from_le_bytes(*block);
+            set |= (((number | number.wrapping_neg()) >> 127) as u64) << i;
+        }
+        set
     }
 
     /// Keeps the first `bytes` bytes of a register, at most 64, and zeros the others. AND with a mask from memory;

@@ -12,6 +12,7 @@ mod aarch64;
 mod aesni;
 #[cfg(target_arch = "x86_64")]
 mod features;
+mod flight;
 mod isa;
 mod lane_pointers;
 mod lines;
@@ -19,7 +20,6 @@ mod mode_state;
 mod part;
 mod portable;
 mod probe;
-mod rows;
 mod span;
 #[cfg(target_arch = "x86_64")]
 mod vaes256;
@@ -30,6 +30,7 @@ mod wiped;
 
 use core::fmt;
 
+pub(crate) use flight::{Columns, Exponents, FLIGHT, Flight, Index, Member, Secrets, Tags, Tail, Tails};
 pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, Weave, hidden};
 pub(crate) use lane_pointers::{LINE, LanePointers, Scratch, SquareAt};
 pub(crate) use lines::{LANES, Line, Lines, STEPS, Texts, add_to_row};
@@ -37,7 +38,6 @@ pub(crate) use mode_state::ModeState;
 pub(crate) use part::{read_part, write_part};
 pub(crate) use portable::SoftAes;
 pub(crate) use probe::{Probe, TopBit};
-pub(crate) use rows::Rows;
 pub(crate) use span::{Chunk, Span, Spans};
 pub(crate) use vendor::has_two_wide_aes_units;
 pub(crate) use wiped::Wiped;
@@ -77,6 +77,7 @@ macro_rules! token {
                 }
                 impl<K: $crate::backend::Kernel> Enter for K {
                     $(#[target_feature(enable = $feature)])*
+                    #[inline(never)]
                     unsafe fn enter(self, token: $Token) -> K::Output {
                         self.run(token)
                     }

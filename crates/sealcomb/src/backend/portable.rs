@@ -176,6 +176,7 @@ impl<const N: usize> Isa for Portable<N> {
     const SOFT: bool = true;
     type V = [u128; N];
     type Narrow = Portable<1>;
+    type Part = usize;
 
     #[inline]
     fn narrow(self) -> Self::Narrow {

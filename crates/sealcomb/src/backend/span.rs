@@ -55,6 +55,16 @@ impl<'a> Span<'a> {
         Self { src, dst, len: input.len(), room: output.len(), memory: PhantomData }
     }
 
+    /// Creates a span that reads and writes `len` bytes.
+    ///
+    /// # Safety
+    /// The bytes must be readable from `src` on and writable from `dst` on during the span's lifetime. Nothing else may
+    /// access those that are written.
+    #[inline(always)]
+    pub(super) unsafe fn from_raw(src: *const u8, dst: *mut u8, len: usize) -> Self {
+        Self { src, dst, len, room: len, memory: PhantomData }
+    }
+
     /// Creates a span that reads the first `len` bytes of `data` and writes all of it.
     #[inline(always)]
     pub(crate) fn beginning(data: &'a mut [u8], len: usize) -> Self {
@@ -241,18 +251,6 @@ impl Span<'_> {
         (input, output)
     }
 
-    /// Returns the message in `R` registers, the last of which may be partial.
-    ///
-    /// # Panics
-    /// If it has fewer or more registers.
-    #[inline(always)]
-    pub(crate) fn whole<B: Isa, const R: usize>(&mut self) -> Whole<'_, B, R> {
-        let register = BLOCK * B::BLOCKS;
-        let last = self.len.wrapping_sub((R - 1) * register);
-        assert!(last.wrapping_sub(1) < register && self.len <= self.room);
-        Whole { src: self.src, dst: self.dst, last, memory: PhantomData }
-    }
-
     /// Returns the first 16 bytes from `at` on as a block, zero-padded if there are fewer.
     #[inline(always)]
     pub(crate) fn block(&self, at: usize) -> Block {
@@ -375,6 +373,13 @@ pub(crate) struct Chunk<'a, B, const R: usize> {
 }
 
 impl<B: Isa, const R: usize> Chunk<'_, B, R> {
+    /// # Safety
+    /// `R` registers must be readable from `src` on, and writable from `dst` on, as long as the chunk exists.
+    #[inline(always)]
+    pub(super) unsafe fn new(src: *const u8, dst: *mut u8) -> Self {
+        Self { read: ReadChunk { src, memory: PhantomData }, dst, memory: PhantomData }
+    }
+
     /// Loads register `r` of the input.
     #[inline(always)]
     pub(crate) fn load(&self, b: B, r: usize) -> B::V {
@@ -395,45 +400,5 @@ impl<B: Isa, const R: usize> Chunk<'_, B, R> {
         assert!(r < R);
         // SAFETY: the chunk was checked to have `R` registers, and writable bytes are initialized.
         unsafe { b.load_from(self.dst.add(r * BLOCK * B::BLOCKS)) }
-    }
-}
-
-/// A message of `R` registers, checked for reading and writing.
-#[derive(Clone, Copy)]
-pub(crate) struct Whole<'a, B, const R: usize> {
-    src: *const u8,
-    dst: *mut u8,
-    // Number of bytes in the last register, at least 1.
-    last: usize,
-    memory: PhantomData<(&'a mut [u8], B)>,
-}
-
-impl<B: Isa, const R: usize> Whole<'_, B, R> {
-    /// Loads the input, zero-padded to whole registers.
-    #[inline(always)]
-    pub(crate) fn load(self, b: B) -> [B::V; R] {
-        let mut x = [b.zero(); R];
-        each_register!(R, r => {
-            let from = self.src.wrapping_add(r * BLOCK * B::BLOCKS);
-            // SAFETY: `Span::whole` checked that the message has `R - 1` registers and `last` bytes.
-            x[r] = unsafe { if r < R - 1 { b.load_from(from) } else { b.load_last_from(from, self.last) } };
-        });
-        x
-    }
-
-    /// Stores the output. Bytes after the end of the message are ignored.
-    #[inline(always)]
-    pub(crate) fn store(self, b: B, x: &[B::V; R]) {
-        each_register!(R, r => {
-            let to = self.dst.wrapping_add(r * BLOCK * B::BLOCKS);
-            // SAFETY: `Span::whole` checked that the message has `R - 1` registers and `last` bytes.
-            unsafe { if r < R - 1 { b.store_to(x[r], to) } else { b.store_last_to(x[r], to, self.last) } };
-        });
-    }
-
-    /// Zeros the bytes after the end of the message.
-    #[inline(always)]
-    pub(crate) fn trim(self, b: B, x: &mut [B::V; R]) {
-        x[R - 1] = b.keep(x[R - 1], self.last);
     }
 }

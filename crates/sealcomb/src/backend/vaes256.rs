@@ -1,6 +1,7 @@
 //! `vaes256`: two blocks per register, with VAES and VPCLMULQDQ on AVX2, for CPUs without AVX-512 (Zen 3, Alder
 //! Lake).
 
+use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::aesni::{Aesni, load_part, store_part, verbs};
@@ -16,6 +17,7 @@ impl Isa for Vaes256 {
     const CHAINS: usize = 8;
     type V = __m256i;
     type Narrow = Aesni;
+    type Part = usize;
 
     #[inline(always)]
     fn narrow(self) -> Self::Narrow {
@@ -158,6 +160,12 @@ impl Isa for Vaes256 {
     }
 
     #[inline(always)]
+    fn pin(self, v: Self::V) -> Self::V {
+        // SAFETY: the token proves AVX.
+        unsafe { pinned(v) }
+    }
+
+    #[inline(always)]
     fn shift_left(self, a: Self::V, n: u32) -> Self::V {
         // SAFETY: the token proves the shift of this width.
         unsafe { _mm256_sll_epi64(a, _mm_cvtsi32_si128(n.cast_signed())) }
@@ -264,6 +272,15 @@ impl Isa for Vaes256 {
             _mm256_set_m128i(high, low)
         }
     }
+}
+
+/// Keeps a value in its register and orders its computation relative to other pinned values.
+#[inline]
+#[target_feature(enable = "avx")]
+fn pinned(mut v: __m256i) -> __m256i {
+    // SAFETY: the assembly is empty.
+    unsafe { asm!("/* {0} */", inout(ymm_reg) v, options(nomem, nostack, preserves_flags)) };
+    v
 }
 
 impl Probe for Vaes256 {}

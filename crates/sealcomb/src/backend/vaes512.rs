@@ -6,6 +6,7 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::aesni::{Aesni, verbs};
+use super::isa::Part;
 use super::{BLOCK, Block, Isa, Kernel, Probe, Square, features, token};
 
 token! {
@@ -19,6 +20,7 @@ impl Isa for Vaes512 {
     const CHAINS: usize = 8;
     type V = __m512i;
     type Narrow = Aesni;
+    type Part = Mask;
 
     #[inline(always)]
     fn narrow(self) -> Self::Narrow {
@@ -106,15 +108,59 @@ impl Isa for Vaes512 {
     }
 
     #[inline(always)]
-    unsafe fn load_last_from(self, from: *const u8, bytes: usize) -> Self::V {
+    unsafe fn load_last_from(self, from: *const u8, Mask(mask): Mask) -> Self::V {
         // SAFETY: masked-off bytes are not accessed, and the caller's contract covers the others.
-        unsafe { _mm512_maskz_loadu_epi8(self.first_bytes(bytes), from.cast()) }
+        unsafe { _mm512_maskz_loadu_epi8(mask, from.cast()) }
     }
 
     #[inline(always)]
-    unsafe fn store_last_to(self, v: Self::V, to: *mut u8, bytes: usize) {
+    unsafe fn store_last_to(self, v: Self::V, to: *mut u8, Mask(mask): Mask) {
         // SAFETY: masked-off bytes are not accessed, and the caller's contract covers the others.
-        unsafe { _mm512_mask_storeu_epi8(to.cast(), self.first_bytes(bytes), v) }
+        unsafe { _mm512_mask_storeu_epi8(to.cast(), mask, v) }
+    }
+
+    #[inline(always)]
+    fn keep_last(self, v: Self::V, Mask(mask): Mask) -> Self::V {
+        // SAFETY: the token proves AVX-512BW.
+        unsafe { _mm512_maskz_mov_epi8(mask, v) }
+    }
+
+    #[inline(always)]
+    fn tail_registers(self, lengths: &[Block; 8]) -> [u8; 8] {
+        let mut registers = [0; 8];
+        // SAFETY: eight blocks are two registers, there is room for eight bytes, and the token proves the CPU features.
+        unsafe {
+            let low_halves = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+            let from = lengths.as_ptr();
+            let (first, second) = (_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(4).cast()));
+            let lengths = _mm512_permutex2var_epi64(first, low_halves, second);
+            let last = _mm512_sub_epi64(lengths, _mm512_set1_epi64(1));
+            let before_last = _mm512_and_si512(_mm512_srli_epi64::<6>(last), _mm512_set1_epi64(7));
+            let some = _mm512_test_epi64_mask(lengths, lengths);
+            let all = _mm512_maskz_add_epi64(some, before_last, _mm512_set1_epi64(1));
+            _mm_storel_epi64(registers.as_mut_ptr().cast(), _mm512_cvtepi64_epi8(all));
+        }
+        registers
+    }
+
+    #[inline(always)]
+    fn load_each_12(self, from: [&[u8; 12]; 4]) -> Self::V {
+        // SAFETY: the mask selects the three words of an array, and the token proves AVX-512VL.
+        unsafe {
+            let one = |i: usize| _mm_maskz_loadu_epi32(0b111, from[i].as_ptr().cast());
+            let low = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(one(0)), one(1));
+            let high = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(one(2)), one(3));
+            _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
+        }
+    }
+
+    #[inline(always)]
+    fn nonzero(self, v: Self::V) -> u64 {
+        // SAFETY: the token proves AVX-512F and BMI2.
+        unsafe {
+            let halves = u32::from(_mm512_test_epi64_mask(v, v));
+            u64::from(_pext_u32(halves | halves >> 1, 0b0101_0101))
+        }
     }
 
     #[inline(always)]
@@ -287,6 +333,22 @@ impl Isa for Vaes512 {
             let zero = _mm512_setzero_si512();
             _mm512_aesdec_epi128(_mm512_aesenclast_epi128(x, zero), zero)
         }
+    }
+}
+
+/// A set of the first bytes of a register, one bit each.
+#[derive(Clone, Copy)]
+pub(crate) struct Mask(u64);
+
+impl Part for Mask {
+    #[inline(always)]
+    fn of(bytes: usize) -> Self {
+        Self(u64::MAX >> (bytes.wrapping_neg() % 64))
+    }
+
+    #[inline(always)]
+    fn bytes(self) -> usize {
+        self.0.count_ones() as usize
     }
 }
 

@@ -2,13 +2,16 @@
 
 use super::message::Material;
 use crate::backend::{Backend, Isa, ModeState};
-use crate::primitives::aes;
+use crate::primitives::aes::{self, WideRoundKeys};
 use crate::primitives::permutation::Permutation;
 
 /// A block cipher that a mode can use. The implementing type is its key schedule.
 pub(crate) trait BlockCipher: Sync + Sized + 'static {
     /// The cipher with one key for all lanes.
     type Shared<'a, B: Isa>: Permutation<B>;
+
+    /// The cipher with one key for all lanes, whose round keys are loaded as whole registers.
+    type Wide<'a, B: Isa>: Permutation<B>;
 
     /// Returns the part of a key that AES uses.
     fn aes_key(key: &[u8]) -> &[u8];
@@ -42,10 +45,17 @@ pub(crate) trait BlockCipher: Sync + Sized + 'static {
 
     /// Returns the cipher for decryption.
     fn decrypting<B: Isa>(&self) -> Self::Shared<'_, B>;
+
+    /// Fills in the keys of [`BlockCipher::wide`].
+    fn widen(&self, keys: &mut WideRoundKeys);
+
+    /// Returns the cipher for encryption, with keys from [`BlockCipher::widen`].
+    fn wide<'a, B: Isa>(&'a self, keys: &'a WideRoundKeys) -> Self::Wide<'a, B>;
 }
 
 impl BlockCipher for aes::KeySchedule {
     type Shared<'a, B: Isa> = aes::Shared<'a>;
+    type Wide<'a, B: Isa> = aes::Wide<'a>;
 
     fn aes_key(key: &[u8]) -> &[u8] {
         key
@@ -70,5 +80,14 @@ impl BlockCipher for aes::KeySchedule {
     #[inline(always)]
     fn decrypting<B: Isa>(&self) -> aes::Shared<'_> {
         self.decrypting()
+    }
+
+    fn widen(&self, keys: &mut WideRoundKeys) {
+        self.widen(keys);
+    }
+
+    #[inline(always)]
+    fn wide<'a, B: Isa>(&'a self, keys: &'a WideRoundKeys) -> aes::Wide<'a> {
+        self.wide(keys)
     }
 }

@@ -13,6 +13,7 @@ use arrayvec::ArrayVec;
 use super::lane_groups::{COLUMNS, Group, SET, Sorted, bits_of_data, classify, columns, lanes};
 use super::message::{Batch, Message, share_key};
 use crate::backend::{Block, Isa, Kernel, LINE, Span};
+use crate::primitives::block::bit_lengths;
 use crate::primitives::derived::Derived;
 use crate::primitives::polyval::LaneHash;
 
@@ -99,8 +100,7 @@ pub(crate) fn hash_lanes<B: Isa, const GHASH: bool, const OUTPUTS: bool>(
     derived: &Derived,
 ) -> [B::V; 2] {
     let lengths = lanes(b, group.messages, |message| {
-        let bits = u128::from(8 * message.aad.len() as u64) | u128::from(8 * message.data.len() as u64) << 64;
-        b.one(&bits.to_le_bytes())
+        b.one(&bit_lengths(message.aad.len() as u64, message.data.len() as u64).to_le_bytes())
     });
     let mut hash = LaneHash::new(b, &derived.authentication);
     if group.aad {

@@ -10,14 +10,18 @@ use core::marker::PhantomData;
 
 use arrayvec::ArrayVec;
 
-use super::groups::MIXED;
-pub(crate) use super::groups::SET;
 use super::message::{Batch, Message, share_key};
 use super::{FLIGHT, Schedule};
 use crate::backend::{BLOCK, Isa, Kernel, LINE, Span};
 pub(crate) use crate::primitives::aes::COLUMNS;
 use crate::primitives::aes::KeySchedule;
 use crate::primitives::gf128::short;
+
+/// Number of messages of a set: one bit of a `u64` each.
+pub(crate) const SET: usize = u64::BITS as usize;
+
+/// From this number of messages on, enough of them have similar lengths if their lengths are mixed.
+const MIXED: usize = 48;
 
 /// Maximum number of lines of a message in a group.
 const LINES: usize = 8;

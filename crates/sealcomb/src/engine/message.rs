@@ -4,9 +4,11 @@ use alloc::borrow::Cow;
 use core::ops::Deref;
 
 use arrayvec::ArrayVec;
+use once_cell::race::OnceBox;
 
+use super::frame::Prepared;
 use super::{FLIGHT, Schedule};
-use crate::backend::{Backend, Block, ModeState, Span};
+use crate::backend::{Backend, Block, ModeState, Span, Wiped};
 use crate::primitives::aes::KeySchedule;
 
 /// Maximum number of blocks that a mode can store in [`Material::subkeys`].
@@ -20,18 +22,23 @@ pub(crate) struct Material {
     pub(crate) subkeys: [Block; SUBKEYS],
     /// Other state of the mode.
     pub(crate) mode_state: ModeState,
+    /// What flights of counter modes need.
+    pub(crate) prepared: OnceBox<Wiped<Prepared>>,
     /// Size of a tag in bytes under this key.
     pub(crate) tag_bytes: usize,
 }
 
 impl Material {
-    /// Material without a key. Copying a constant is faster than constructing its fields.
-    pub(crate) const EMPTY: Self = Self {
-        aes: KeySchedule::empty(),
-        subkeys: [[0; 16]; SUBKEYS],
-        mode_state: ModeState::none(),
-        tag_bytes: 0,
-    };
+    /// Returns material without a key. In a constant block, it is copied, which is faster than constructing its fields.
+    pub(crate) const fn empty() -> Self {
+        Self {
+            aes: KeySchedule::empty(),
+            subkeys: [[0; 16]; SUBKEYS],
+            mode_state: ModeState::none(),
+            prepared: OnceBox::new(),
+            tag_bytes: 0,
+        }
+    }
 }
 
 /// The additional data of a message: one byte string, to which it dereferences, or any number of separate strings for a

@@ -22,6 +22,7 @@ use super::message::{Batch, Message};
 use super::order::Order;
 use super::{FLIGHT, Schedule};
 use crate::backend::{BLOCK, Block, Isa, Kernel, LANES, Line, Lines, STEPS, Span, Texts};
+use crate::primitives::block::bit_lengths;
 
 /// Number of groups that are processed together, on registers of four blocks. Narrower backends have too few registers
 /// for a second state.
@@ -235,6 +236,5 @@ fn members<'g, 'a, B: Isa>(messages: &'g [&mut Message<'a>], g: usize) -> [&'g M
 /// Returns the lengths of additional data and message in bits, as 64-bit little-endian numbers.
 #[inline(always)]
 fn lengths(message: &Message<'_>) -> Block {
-    let bits = |bytes: usize| 8 * bytes as u128;
-    (bits(message.data.len()) << 64 | bits(message.aad.len())).to_le_bytes()
+    bit_lengths(message.aad.len() as u64, message.data.len() as u64).to_le_bytes()
 }

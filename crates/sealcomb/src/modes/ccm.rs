@@ -18,7 +18,7 @@ use crate::engine::lane_groups::{
     store_tags, xor_columns,
 };
 use crate::engine::{Batch, Column, Message, each};
-use crate::primitives::block::xor;
+use crate::primitives::block::{bit_lengths, xor};
 use crate::primitives::counter::{Be128, Counter, LAST_BYTES};
 
 pub(crate) struct Ccm;
@@ -89,8 +89,7 @@ fn authenticate_group<B: Isa, const OPENS: bool>(b: B, group: &Group<'_, '_, '_>
     let b0: [B::V; R] = lanes(b, group.messages, |message| b.one(&first_block(message)));
     let s0: [B::V; R] = lanes(b, group.messages, |message| b.one(&counter(message.nonce)));
     let lengths: [B::V; R] = lanes(b, group.messages, |message| {
-        let bits = u128::from(8 * message.aad.len() as u64) | u128::from(8 * message.data.len() as u64) << 64;
-        b.one(&bits.to_le_bytes())
+        b.one(&bit_lengths(message.aad.len() as u64, message.data.len() as u64).to_le_bytes())
     });
     let mut x = [b.zero(); 2 * R];
     each_register!(R, 0 1 2 3, q => {

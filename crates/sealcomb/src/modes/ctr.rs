@@ -7,98 +7,87 @@
 //! ```
 
 use super::Mode;
-use crate::backend::{BLOCK, Block, Isa, Kernel};
-use crate::engine::groups::{self, Grouped};
-use crate::engine::{Batch, Message, share_key};
-use crate::primitives::counter::{Be128, LAST_BYTES, xor_keystream, xor_keystream_with};
-use crate::primitives::first_round::{Demand, FirstRounds};
-use crate::primitives::permutation::Permutation;
+use crate::backend::{BLOCK, Backend, Block, Columns, Isa, Span, Tags, read_part};
+use crate::engine::frame::{self, Framed};
+use crate::engine::{Batch, Material};
+use crate::primitives::aes::KeySchedule;
+use crate::primitives::counter::{Be128, xor_keystream_with};
 
 pub(crate) struct Ctr;
 
 impl Mode for Ctr {
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        groups::run::<Self>(batch);
+        frame::run::<Self>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         self.seal(batch);
     }
+
+    fn takes_columns(&self) -> bool {
+        true
+    }
+
+    fn seal_columns(
+        &self,
+        backend: Backend,
+        key: &Material,
+        columns: &mut Columns<'_>,
+        tags: &mut Tags,
+    ) -> bool {
+        frame::seal_columns::<Self>(backend, key, columns, tags)
+    }
+
+    fn open_columns(
+        &self,
+        backend: Backend,
+        key: &Material,
+        columns: &mut Columns<'_>,
+        received: &[Block],
+    ) -> Option<u64> {
+        frame::open_columns::<Self>(backend, key, columns, received)
+    }
 }
 
-/// The first counter block.
+impl Framed for Ctr {
+    type Cipher = KeySchedule;
+
+    const NONCE: usize = BLOCK;
+    const OPENS: bool = false;
+    const HASHES: bool = false;
+
+    #[inline(always)]
+    fn first(nonce: &[u8]) -> u8 {
+        nonce[BLOCK - 1]
+    }
+
+    #[inline(always)]
+    fn bases<B: Isa>(b: B, nonces: [&[u8]; 4]) -> B::V {
+        let mut whole = [&[0; BLOCK]; 4];
+        each_register!(4, 0 1 2 3, n => {
+            whole[n] = nonces[n].first_chunk().expect("16 bytes");
+        });
+        let without_last = u128::MAX >> 8;
+        b.and(b.load_each(whole), b.splat(&without_last.to_le_bytes()))
+    }
+
+    #[inline(always)]
+    fn later_base(nonce: &[u8], carries: usize) -> Block {
+        let base = u128::from_be_bytes(read_part(nonce)) >> 8;
+        (base.wrapping_add(carries as u128) << 8).to_be_bytes()
+    }
+
+    #[inline(always)]
+    fn alone<B: Isa>(b: B, key: &Material, nonce: &[u8], _: &[u8], mut data: Span<'_>) -> B::V {
+        crypt(b, key, nonce, &mut data);
+        b.zero()
+    }
+}
+
+/// Encrypts or decrypts a message.
 #[inline(always)]
-fn first_counter<'a>(message: &Message<'a>) -> &'a Block {
-    message.nonce.first_chunk().expect("a counter block of 16 bytes")
-}
-
-impl Grouped for Ctr {
-    const FEW: usize = 8;
-    const MOST: usize = 3;
-
-    /// In a group, only the last byte of the counter blocks changes.
-    #[inline(always)]
-    fn fits(_: usize, message: &Message<'_>) -> bool {
-        usize::from(first_counter(message)[BLOCK - 1]) + message.data.len().div_ceil(BLOCK) <= 256
-    }
-
-    #[inline(always)]
-    fn crypt_group<B: Isa, const R: usize>(b: B, messages: &mut [&mut Message<'_>], group: [usize; 4]) {
-        let mut x = [[b.zero(); R]; 4];
-        each_register!(4, 0 1 2 3, n => {
-            if n < B::BLOCKS {
-                let first = b.splat(first_counter(messages[group[n]]));
-                each_register!(R, r => {
-                    x[n][r] = b.add64(first, b.load(&LAST_BYTES[r * B::BLOCKS..]));
-                });
-            }
-        });
-        messages[0].key.aes.encrypting().encrypt_rows(b, &mut [], &mut x);
-        each_register!(4, 0 1 2 3, n => {
-            if n < B::BLOCKS {
-                let data = messages[group[n]].data.whole::<B, R>();
-                let input = data.load(b);
-                each_register!(R, r => {
-                    x[n][r] = b.xor(x[n][r], input[r]);
-                });
-                data.store(b, &x[n]);
-            }
-        });
-    }
-
-    #[inline(always)]
-    fn crypt_each<B: Isa>(b: B, messages: &mut [&mut Message<'_>]) {
-        let Some(first) = messages.first() else { return };
-        let run = |i: usize| (first_counter(messages[i])[BLOCK - 1], messages[i].data.len());
-        let keys = first.key.aes.encrypting();
-        if let Some(demand) = Demand::of(b, keys, messages.len(), run, || share_key(messages)) {
-            return b.call(Long { messages, demand });
-        }
-        for message in messages {
-            let first = first_counter(message);
-            xor_keystream::<Be128, B, _>(b, message.key.aes.encrypting(), first, &mut message.data);
-        }
-    }
-}
-
-/// Messages under one key that are long enough for a table of the first round. Other messages do without the table's
-/// place on the stack.
-struct Long<'b, 'm, 'a> {
-    messages: &'b mut [&'m mut Message<'a>],
-    demand: Demand,
-}
-
-impl Kernel for Long<'_, '_, '_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<B: Isa>(self, b: B) {
-        let keys = self.messages[0].key.aes.encrypting();
-        let mut rounds = FirstRounds::new();
-        rounds.fill(b, keys, &self.demand);
-        for message in self.messages {
-            let first = first_counter(message);
-            xor_keystream_with::<Be128, B, _, _>(b, keys, first, &mut message.data, &mut (), Some(&rounds));
-        }
-    }
+fn crypt<B: Isa>(b: B, key: &Material, nonce: &[u8], data: &mut Span<'_>) {
+    let first = nonce.first_chunk().expect("a counter block of 16 bytes");
+    let rounds = key.prepared.get().map(|prepared| &prepared.first_rounds);
+    xor_keystream_with::<Be128, B, _, _>(b, key.aes.encrypting(), first, data, &mut (), rounds);
 }

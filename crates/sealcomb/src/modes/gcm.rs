@@ -16,15 +16,17 @@ use core::marker::PhantomData;
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, ModeState, REGISTERS, Span, Weave};
-use crate::engine::blocks::encrypt_each_by;
-use crate::engine::groups::{self, Grouped};
-use crate::engine::{Batch, BlockCipher, Column, Material, Message, share_key};
+use crate::backend::{
+    BLOCK, Backend, Block, Columns, Isa, Kernel, ModeState, REGISTERS, Span, Tags, Tail, Weave, read_part,
+};
+use crate::engine::frame::{self, Framed};
+use crate::engine::{Batch, BlockCipher, Material};
 use crate::primitives::aes;
+use crate::primitives::block::bit_lengths;
 use crate::primitives::counter::{Be32, LAST_BYTES};
-use crate::primitives::first_round::{Demand, FirstRounds, States, short_states};
-use crate::primitives::gf128::{GcmOrder, Unreduced, haswell};
-use crate::primitives::ghash::{self, Absorb, Ghash, Products, Table};
+use crate::primitives::first_round::States;
+use crate::primitives::gf128::GcmOrder;
+use crate::primitives::ghash::{self, Absorb, Ghash, Table};
 use crate::primitives::permutation::Permutation;
 
 /// GCM with a block cipher. In GMAC, the message is the job's additional data.
@@ -56,11 +58,35 @@ impl<C: BlockCipher> Mode for Gcm<C> {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        groups::run::<Crypt<C, false>>(batch);
+        frame::run::<Crypt<C, false>>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        groups::run::<Crypt<C, true>>(batch);
+        frame::run::<Crypt<C, true>>(batch);
+    }
+
+    fn takes_columns(&self) -> bool {
+        true
+    }
+
+    fn seal_columns(
+        &self,
+        backend: Backend,
+        key: &Material,
+        columns: &mut Columns<'_>,
+        tags: &mut Tags,
+    ) -> bool {
+        frame::seal_columns::<Crypt<C, false>>(backend, key, columns, tags)
+    }
+
+    fn open_columns(
+        &self,
+        backend: Backend,
+        key: &Material,
+        columns: &mut Columns<'_>,
+        received: &[Block],
+    ) -> Option<u64> {
+        frame::open_columns::<Crypt<C, true>>(backend, key, columns, received)
     }
 }
 
@@ -91,116 +117,40 @@ impl<C: BlockCipher> Kernel for HashKeys<'_, '_, '_, C> {
 const FIRST: u8 = 2;
 
 /// One direction of GCM.
-struct Crypt<C, const OPENS: bool>(PhantomData<C>);
+pub(crate) struct Crypt<C, const OPENS: bool>(PhantomData<C>);
 
-impl<C: BlockCipher, const OPENS: bool> Grouped for Crypt<C, OPENS> {
-    const FEW: usize = 4;
-    const MOST: usize = 6;
+impl<C: BlockCipher, const OPENS: bool> Framed for Crypt<C, OPENS> {
+    type Cipher = C;
+
+    const NONCE: usize = 12;
+    const OPENS: bool = OPENS;
+    const HASHES: bool = true;
 
     #[inline(always)]
-    fn fits(blocks: usize, message: &Message<'_>) -> bool {
-        message.nonce.len() == 12 && message.aad.len() <= BLOCK * blocks
+    fn first(_: &[u8]) -> u8 {
+        FIRST
     }
 
-    /// Nothing of a message passes through memory between its parts: a load of several stores just before it would wait
-    /// until they have left the store buffer, and all younger instructions with it.
     #[inline(always)]
-    fn crypt_group<B: Isa, const R: usize>(b: B, messages: &mut [&mut Message<'_>], group: [usize; 4]) {
-        let key = messages[0].key;
-        let (keys, powers) = (C::of(key).encrypting::<B>(), table::<C>(key).products());
-        let (mut nonces, mut x) = ([b.zero(); 4], [[b.zero(); R]; 4]);
+    fn bases<B: Isa>(b: B, ivs: [&[u8]; 4]) -> B::V {
+        let mut whole = [&[0; 12]; 4];
         each_register!(4, 0 1 2 3, n => {
-            if n < B::BLOCKS {
-                let nonce: &[u8; 12] = messages[group[n]].nonce.first_chunk().expect("12 bytes");
-                nonces[n] = b.load_bytes(nonce);
-                x[n][0] = b.spread(nonces[n]);
-            }
+            whole[n] = ivs[n].first_chunk().expect("12 bytes");
         });
-        short_states::<B, _, R>(b, keys, usize::from(FIRST), &mut x);
-        let [nonces, ..] = b.transpose(nonces);
-        let masks = b.xor(nonces, b.splat(&LAST_BYTES[1]));
-        let mut extra = [masks];
-        keys.first_round(b, &mut extra);
-        keys.finish_rows(b, &mut extra, &mut x);
-        let [masks] = extra;
-
-        let mut sums = [b.zero(); 4];
-        each_register!(4, 0 1 2 3, n => {
-            if n < B::BLOCKS {
-                sums[n] = add_and_hash::<B, OPENS, R>(b, powers, messages[group[n]], &mut x[n]);
-            }
-        });
-        let [s0, s1, s2, s3] = b.transpose(sums);
-        let sums = b.xor(b.xor(s0, s1), b.xor(s2, s3));
-        let h = b.splat(&table::<C>(key).powers_from(1)[0]);
-        let s = haswell::<GcmOrder, B>(b, sums, h);
-        let mut tags = [[0; BLOCK]; 4];
-        b.store(b.xor(b.reverse(s), masks), &mut tags);
-        for n in 0..B::BLOCKS {
-            messages[group[n]].tag = tags[n];
-        }
+        b.load_each_12(whole)
     }
 
-    /// Algorithms 4 and 5 of SP 800-38D, up to the comparison of the tags.
     #[inline(always)]
-    fn crypt_each<B: Isa>(b: B, messages: &mut [&mut Message<'_>]) {
-        let mut masks = Column::new();
-        for message in messages.iter_mut() {
-            // The tag's place holds `J0` meanwhile. Hashing a long IV twice would take longer than a short message.
-            message.tag = b.first(first_counter::<C, B>(b, message.key, message.nonce));
-            masks.push(message.tag);
-        }
-        encrypt_each_by::<C, B>(b, messages, &mut masks);
-        let mut rounds = None;
-        if let Some(first) = messages.first() {
-            let keys = C::of(first.key).encrypting::<B>();
-            let run = |i: usize| (FIRST, messages[i].data.len());
-            if let Some(demand) = Demand::of(b, keys, messages.len(), run, || share_key(messages)) {
-                rounds.insert(FirstRounds::new()).fill(b, keys, &demand);
-            }
-        }
-        for (message, mask) in messages.iter_mut().zip(&masks) {
-            // Any other IV is hashed with a secret key, so its counters must not be indices.
-            let rounds = rounds.as_ref().filter(|_| message.nonce.len() == 12);
-            let s = crypt::<C, B, OPENS>(b, message, rounds);
-            message.tag = b.first(b.xor(s, b.one(mask)));
-        }
+    fn later_base(iv: &[u8], carries: usize) -> Block {
+        let mut block = read_part(iv);
+        block[12..].copy_from_slice(&((carries as u32) << 8).to_be_bytes());
+        block
     }
-}
 
-/// Adds the keystream `x` to a message of a group. Returns its hash as a sum of all lanes, with the block of its
-/// lengths not yet multiplied by `H`.
-#[inline(always)]
-fn add_and_hash<B: Isa, const OPENS: bool, const R: usize>(
-    b: B,
-    powers: Products<'_>,
-    message: &mut Message<'_>,
-    x: &mut [B::V; R],
-) -> B::V {
-    let Message { aad, data, .. } = message;
-    let (bytes, mut sum) = (data.len(), Unreduced::zero(b));
-    let data = data.whole::<B, R>();
-    let input = data.load(b);
-    each_register!(R, r => {
-        x[r] = b.xor(x[r], input[r]);
-    });
-    data.store(b, x);
-    let mut ciphertext = input;
-    if !OPENS {
-        ciphertext = *x;
-        data.trim(b, &mut ciphertext);
+    #[inline(always)]
+    fn alone<B: Isa>(b: B, key: &Material, iv: &[u8], aad: &[u8], data: Span<'_>) -> B::V {
+        crypt::<C, B, OPENS>(b, key, iv, aad, data)
     }
-    each_register!(R, r => {
-        ciphertext[r] = b.reverse(ciphertext[r]);
-    });
-    let blocks = bytes.div_ceil(BLOCK);
-    powers.add(b, blocks, &ciphertext, &mut sum);
-    if !aad.is_empty() {
-        let aad_blocks = aad.len().div_ceil(BLOCK);
-        powers.add(b, blocks + aad_blocks, &[b.reverse(b.load_bytes(aad))], &mut sum);
-    }
-    // The block of the lengths is in the lane that has the sum of all lanes later.
-    b.xor(sum.reduce::<GcmOrder>(b), b.one(&reversed_lengths(aad.len(), bytes)))
 }
 
 #[inline(always)]
@@ -226,34 +176,112 @@ fn first_counter<C: BlockCipher, B: Isa>(b: B, key: &Material, iv: &[u8]) -> B::
 /// Returns the last block of a hash: the lengths of two byte strings in bits.
 #[inline(always)]
 fn lengths(first: usize, second: usize) -> Block {
-    (u128::from(8 * first as u64) << 64 | u128::from(8 * second as u64)).to_be_bytes()
+    bit_lengths(second as u64, first as u64).to_be_bytes()
 }
 
 /// Returns the block of [`lengths`], byte-reversed.
 #[inline(always)]
 pub(super) fn reversed_lengths(first: usize, second: usize) -> Block {
-    (u128::from(8 * first as u64) << 64 | u128::from(8 * second as u64)).to_le_bytes()
+    bit_lengths(second as u64, first as u64).to_le_bytes()
 }
 
-/// Encrypts or decrypts a message and returns `S`, the hash of its additional data and ciphertext, in the first lane.
+/// Encrypts or decrypts a message and returns its tag in the first lane: algorithms 4 and 5 of SP 800-38D, up to the
+/// comparison of the tags.
 #[inline(always)]
 fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(
     b: B,
-    message: &mut Message<'_>,
-    rounds: Option<&FirstRounds<B>>,
+    key: &Material,
+    iv: &[u8],
+    aad: &[u8],
+    data: Span<'_>,
 ) -> B::V {
-    let Message { key, aad, data, tag: j0, .. } = message;
-    // A local span stays in registers, because the compiler knows that no store changes it.
-    let data = &mut data.reborrow();
+    // The additional data, the text and the lengths are multiplied by a table's powers.
+    let blocks = aad.len().div_ceil(BLOCK) + data.len().div_ceil(BLOCK);
+    if let Ok(iv) = iv.try_into()
+        && aad.len() <= BLOCK * B::BLOCKS
+        && blocks < Table::count::<B>()
+    {
+        let registers = data.len().div_ceil(BLOCK * B::BLOCKS);
+        each_round!(1 2 3 4 5 6 7 8, R => {
+            if registers == R {
+                return crypt_short::<C, B, OPENS, R, { R + 1 }>(b, key, iv, aad, data);
+            }
+        });
+    }
+    crypt_long::<C, B, OPENS>(b, key, iv, aad, data)
+}
+
+/// Encrypts or decrypts a message of `R` registers with a register of additional data: one pass of the cipher, and one
+/// reduction. `N` is `R + 1`.
+#[inline(always)]
+fn crypt_short<C: BlockCipher, B: Isa, const OPENS: bool, const R: usize, const N: usize>(
+    b: B,
+    key: &Material,
+    iv: &[u8; 12],
+    aad: &[u8],
+    data: Span<'_>,
+) -> B::V {
+    let (bytes, table) = (data.len(), table::<C>(key));
+    let text = Tail::<B, R>::whole(data);
+    let input = text.load(b);
+    // The last register is the mask of the tag.
+    let mut x = [b.spread(b.load_bytes(iv)); N];
+    each_register!(N, r => {
+        let first = if r < R { usize::from(FIRST) + r * B::BLOCKS } else { 1 };
+        x[r] = b.xor(x[r], b.load(&LAST_BYTES[first..]));
+    });
+    C::of(key).encrypting::<B>().encrypt(b, &mut x);
+    let mut ciphertext = input;
+    each_register!(R, r => {
+        let output = b.xor(x[r], input[r]);
+        if !OPENS {
+            ciphertext[r] = output;
+        }
+        x[r] = output;
+    });
+    let mask = x[R];
+    text.store(b, x.first_chunk().expect("R of R + 1 registers"));
+    if !OPENS {
+        text.trim(b, &mut ciphertext);
+    }
+    let (aad_blocks, blocks) = (aad.len().div_ceil(BLOCK), bytes.div_ceil(BLOCK));
+    let mut hash = Ghash::new(b, table);
+    hash.begin(b, aad_blocks + blocks + 1);
+    if aad_blocks > 0 {
+        hash.absorb(b, b.load_bytes(aad), aad_blocks);
+    }
+    each_register!(R, r => {
+        hash.absorb(b, ciphertext[r], if r < R - 1 { B::BLOCKS } else { blocks - r * B::BLOCKS });
+        hash.pin(b);
+    });
+    hash.absorb(b, b.one(&lengths(aad.len(), bytes)), 1);
+    hash.end(b);
+    b.xor(hash.value(b), mask)
+}
+
+/// Encrypts or decrypts any message.
+#[inline(always)]
+fn crypt_long<C: BlockCipher, B: Isa, const OPENS: bool>(
+    b: B,
+    key: &Material,
+    iv: &[u8],
+    aad: &[u8],
+    mut data: Span<'_>,
+) -> B::V {
+    let data = &mut data;
     let keys = C::of(key).encrypting::<B>();
-    let mut states = States::<B, Be32, _, true>::skipping(b, keys, j0, 1, rounds);
+    let j0 = first_counter::<C, B>(b, key, iv);
+    // Any other IV is hashed with a secret key, so its counters must not be indices.
+    let prepared = key.prepared.get().filter(|_| iv.len() == 12);
+    let rounds = prepared.map(|prepared| &prepared.first_rounds);
+    let mut states = States::<B, Be32, _, true>::skipping(b, keys, b.spread(j0), FIRST - 1, 1, rounds);
     let mut hash = Ghash::new(b, table::<C>(key));
     let group = REGISTERS * BLOCK * B::BLOCKS;
     let lengths = b.one(&lengths(aad.len(), data.len()));
 
     // A short message is one group with its additional data and its lengths, and takes one reduction.
     let aad_blocks = aad.len().div_ceil(BLOCK);
-    let aad = Span::from(&**aad);
+    let aad = Span::from(aad);
     let short = data.len() <= group && aad_blocks + data.len().div_ceil(BLOCK) < Table::count::<B>();
     if !short {
         hash.absorb_string(b, &aad);
@@ -267,7 +295,7 @@ fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(
         let from = if OPENS { Some(at) } else { at.checked_sub(group) };
         if let Some(from) = from {
             hash.begin(b, 0);
-            let mut absorb = Absorb::<B, _, OPENS> { hash: &mut hash, chunk: data.chunk(from) };
+            let mut absorb = Absorb::<B, _, OPENS, 2> { hash: &mut hash, chunk: &data.chunk(from) };
             states.finish(b, &mut x, &mut absorb);
             hash.end(b);
         } else {
@@ -280,17 +308,29 @@ fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(
         at += group;
     }
     let blocks = (data.len() - at).div_ceil(BLOCK);
+    // The counter blocks of the last group have room for one more, which masks the tag.
+    let mut mask = states.prepare(b, j0);
     if !OPENS && at > 0 {
         // Only here is there ciphertext to hash meanwhile.
         each_count!(blocks.div_ceil(B::BLOCKS), R => {
             let mut x: [B::V; R] = states.take(b);
             hash.begin(b, 0);
-            let mut absorb = Absorb::<B, _, OPENS> { hash: &mut hash, chunk: data.chunk(at - group) };
-            // There is time for one piece per register between the rounds. The others come first.
-            for piece in R..REGISTERS {
-                absorb.thread(b, piece);
+            let chunk = &data.chunk(at - group);
+            // SSE instructions overwrite an operand, so they need more registers.
+            if const { R == REGISTERS && B::BLOCKS == 1 } {
+                let mut absorb = Absorb::<B, _, OPENS, 0> { hash: &mut hash, chunk };
+                states.finish(b, &mut x, &mut absorb);
+                let mut alone = [mask];
+                states.finish(b, &mut alone, &mut ());
+                [mask] = alone;
+            } else {
+                let mut absorb = Absorb::<B, _, OPENS, 2> { hash: &mut hash, chunk };
+                // There is time for one piece per register between the rounds. The others come first.
+                for piece in R + 1..REGISTERS {
+                    absorb.thread(b, piece);
+                }
+                finish_both::<_, _, _, R, { R + 1 }>(b, &states, &mut x, &mut mask, &mut absorb);
             }
-            states.finish(b, &mut x, &mut absorb);
             hash.end(b);
             hash.begin(b, blocks + 1);
             last_group::<B, OPENS, R>(b, &mut hash, data, at, &x);
@@ -302,15 +342,44 @@ fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(
         } else {
             hash.begin(b, blocks + 1);
         }
+        if blocks == 0 {
+            let mut x = [mask];
+            states.finish(b, &mut x, &mut ());
+            [mask] = x;
+        }
         each_count!(blocks.div_ceil(B::BLOCKS), R => {
             let mut x: [B::V; R] = states.take(b);
-            states.finish(b, &mut x, &mut ());
-            last_group::<B, OPENS, R>(b, &mut hash, data, at, &x);
+            // The CPU overlaps the hash with the next message by itself, except with registers of two blocks.
+            if OPENS && B::BLOCKS == 2 {
+                let ciphertext = load_last::<B, R>(b, data, at);
+                let mut absorb = AbsorbLast { hash: &mut hash, ciphertext: &ciphertext, blocks };
+                finish_both::<_, _, _, R, { R + 1 }>(b, &states, &mut x, &mut mask, &mut absorb);
+                store_last(b, data, at, &ciphertext, &x);
+            } else {
+                finish_both::<_, _, _, R, { R + 1 }>(b, &states, &mut x, &mut mask, &mut ());
+                last_group::<B, OPENS, R>(b, &mut hash, data, at, &x);
+            }
         });
     }
     hash.absorb(b, lengths, 1);
     hash.end(b);
-    hash.value(b)
+    b.xor(hash.value(b), mask)
+}
+
+/// Completes the encryption of `R` registers of counter blocks and of the block that masks the tag. `N` is `R + 1`.
+#[inline(always)]
+fn finish_both<B: Isa, K: Permutation<B>, W: Weave<B>, const R: usize, const N: usize>(
+    b: B,
+    states: &States<'_, B, Be32, K, true>,
+    x: &mut [B::V; R],
+    mask: &mut B::V,
+    weave: &mut W,
+) {
+    let mut all = [*mask; N];
+    all[..R].copy_from_slice(x);
+    states.finish(b, &mut all, weave);
+    *mask = all[R];
+    x.copy_from_slice(&all[..R]);
 }
 
 /// Adds the keystream to the last group of a message and hashes its ciphertext.
@@ -332,4 +401,48 @@ fn last_group<B: Isa, const OPENS: bool, const R: usize>(
     let bytes = data.len() - at;
     let (input, output) = data.xor_part(b, at, x[R - 1]);
     hash.absorb(b, if OPENS { input } else { output }, bytes.div_ceil(BLOCK));
+}
+
+/// Loads the last group of a message from byte `at` on, zero-padded.
+#[inline(always)]
+fn load_last<B: Isa, const R: usize>(b: B, data: &Span<'_>, at: usize) -> [B::V; R] {
+    let mut x = [b.zero(); R];
+    for r in 0..R - 1 {
+        x[r] = data.load(b, at + r * BLOCK * B::BLOCKS);
+    }
+    x[R - 1] = data.load_part(b, at + (R - 1) * BLOCK * B::BLOCKS);
+    x
+}
+
+/// Adds the keystream to the last group of a message.
+#[inline(always)]
+fn store_last<B: Isa, const R: usize>(
+    b: B,
+    data: &mut Span<'_>,
+    mut at: usize,
+    ciphertext: &[B::V; R],
+    x: &[B::V; R],
+) {
+    for r in 0..R - 1 {
+        data.store(b, at, b.xor(x[r], ciphertext[r]));
+        at += BLOCK * B::BLOCKS;
+    }
+    data.store_part(b, at, b.xor(x[R - 1], ciphertext[R - 1]));
+}
+
+/// Hashes the last group of a ciphertext, one register between two rounds.
+struct AbsorbLast<'h, 't, B: Isa, const R: usize> {
+    hash: &'h mut Ghash<'t, B>,
+    ciphertext: &'h [B::V; R],
+    blocks: usize,
+}
+
+impl<B: Isa, const R: usize> Weave<B> for AbsorbLast<'_, '_, B, R> {
+    #[inline(always)]
+    fn thread(&mut self, b: B, r: usize) {
+        if r < R {
+            let blocks = if r < R - 1 { B::BLOCKS } else { self.blocks - r * B::BLOCKS };
+            self.hash.absorb(b, self.ciphertext[r], blocks);
+        }
+    }
 }

@@ -19,6 +19,7 @@ use crate::engine::derived_lanes::{self, DerivedLanes, hash_lanes, low_lanes};
 use crate::engine::lane_groups::{COLUMNS, Group, lanes, store_tags, xor_columns};
 use crate::engine::{Batch, Message};
 use crate::primitives::aes::{GROUP, GroupKeys, KeySchedule};
+use crate::primitives::block::bit_lengths;
 use crate::primitives::counter::{Counters, Le32, NUMBERS, xor_keystream, xor_keystream_with};
 use crate::primitives::derived::Derived;
 use crate::primitives::polyval::{Polyval, Powers};
@@ -260,7 +261,7 @@ fn hash<'p, 'd, B: Isa>(
     aad: &[u8],
     plaintext: Span<'d>,
 ) -> Polyval<'p, 'd, B, false> {
-    let lengths = u128::from(8 * aad.len() as u64) | u128::from(8 * plaintext.len() as u64) << 64;
+    let lengths = bit_lengths(aad.len() as u64, plaintext.len() as u64);
     let y = match aad {
         [] => b.zero(),
         _ => Polyval::<_, false>::new(b, powers, b.zero(), Span::from(aad), None).finish(b),

@@ -30,7 +30,7 @@ use super::Mode;
 use crate::backend::{BLOCK, Backend, Isa, Kernel, ModeState, REGISTERS, Span, Weave};
 use crate::engine::blocks::Loose;
 use crate::engine::{Batch, Column, Material, Message};
-use crate::primitives::block::before_last;
+use crate::primitives::block::{before_last, bit_lengths};
 use crate::primitives::counter::{NUMBERS, XorCounters};
 use crate::primitives::gf128::PolyvalOrder;
 use crate::primitives::ghash::{self, Absorb, KeyHash, Table};
@@ -145,7 +145,7 @@ fn table<'a>(message: &Message<'a>) -> &'a Table {
 fn z<B: Isa>(b: B, message: &Message<'_>) -> B::V {
     let tweak = &*message.aad;
     let whole = message.data.len().is_multiple_of(BLOCK);
-    let length = 16 * tweak.len() as u128 + if whole { 2 } else { 3 };
+    let length = 2 * bit_lengths(tweak.len() as u64, 0) + if whole { 2 } else { 3 };
     let length = b.one(&length.to_le_bytes());
     if tweak.is_empty() {
         return length;
@@ -210,7 +210,7 @@ fn crypt_text<B: Isa>(b: B, message: &mut Message<'_>, s: B::V, start: B::V) -> 
             x[0] = without_first(b, x[0]);
         } else {
             hash.begin(b, 0);
-            let mut absorb = Absorb::<B, _, false> { hash: &mut hash, chunk: data.chunk(at - group) };
+            let mut absorb = Absorb::<B, _, false, 0> { hash: &mut hash, chunk: &data.chunk(at - group) };
             b.encrypt_with(keys, &mut x, &mut absorb);
             hash.end(b);
         }
@@ -232,7 +232,7 @@ fn crypt_text<B: Isa>(b: B, message: &mut Message<'_>, s: B::V, start: B::V) -> 
         each_count!(registers, R => {
             let mut x: [B::V; R] = counters.take(b);
             hash.begin(b, 0);
-            let mut absorb = Absorb::<B, _, false> { hash: &mut hash, chunk: data.chunk(at - group) };
+            let mut absorb = Absorb::<B, _, false, 0> { hash: &mut hash, chunk: &data.chunk(at - group) };
             // There is time for one piece per register between the rounds. The others come first.
             for piece in R..REGISTERS {
                 absorb.thread(b, piece);

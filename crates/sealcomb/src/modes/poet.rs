@@ -26,7 +26,7 @@ use crate::engine::blocks::encrypt_alone;
 use crate::engine::comb::{Chain, ChainKey, chains, encrypting};
 use crate::engine::{Batch, Column, Lanes, Material, Message, each};
 use crate::primitives::aes::{KeySchedule, Shared};
-use crate::primitives::block::{before_last, join, skip, split, whole, xor};
+use crate::primitives::block::{before_last, bit_lengths, join, skip, split, whole, xor};
 use crate::primitives::gf128::{Field, GcmOrder};
 use crate::primitives::wipe;
 
@@ -144,7 +144,7 @@ fn filled(message: &Message<'_>, with: &Block) -> Block {
 
 /// Computes `S = E_K(|M| ‖ 0^64)` of each message, with the length in bits.
 fn length_masks(batch: &Batch<'_, '_, '_>, masks: &mut Column) {
-    let bits = |message: &Message<'_>| u128::from(8 * message.data.len() as u64).to_le_bytes();
+    let bits = |message: &Message<'_>| bit_lengths(message.data.len() as u64, 0).to_le_bytes();
     masks.extend(batch.messages.iter().map(|message| bits(message)));
     each::encrypt(batch, masks);
 }

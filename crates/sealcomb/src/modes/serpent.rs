@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 
 use crate::backend::{Backend, Isa, ModeState, Wiped};
 use crate::engine::{BlockCipher, Material};
+use crate::primitives::aes::WideRoundKeys;
 use crate::primitives::serpent::{KeySchedule, Shared};
 
 /// The key material: the cipher's key schedule, and the mode's own material.
@@ -11,6 +12,7 @@ type Both = (KeySchedule, ModeState);
 
 impl BlockCipher for KeySchedule {
     type Shared<'a, B: Isa> = Shared<'a>;
+    type Wide<'a, B: Isa> = Shared<'a>;
 
     fn aes_key(_: &[u8]) -> &[u8] {
         &[]
@@ -43,5 +45,12 @@ impl BlockCipher for KeySchedule {
     #[inline(always)]
     fn decrypting<B: Isa>(&self) -> Shared<'_> {
         self.decrypting()
+    }
+
+    fn widen(&self, _: &mut WideRoundKeys) {}
+
+    #[inline(always)]
+    fn wide<'a, B: Isa>(&'a self, _: &'a WideRoundKeys) -> Shared<'a> {
+        self.encrypting()
     }
 }

@@ -415,6 +415,71 @@ impl<B: Isa> RoundKeys<B> for Shared<'_> {
     }
 }
 
+/// Round keys, each four times: a register is loaded faster than a block is broadcast to its lanes. The last round key is
+/// the last one here, with any number of rounds.
+pub(crate) struct WideRoundKeys {
+    keys: [[Block; 4]; ROUND_KEYS],
+    rounds: usize,
+}
+
+impl WideRoundKeys {
+    pub(crate) const fn empty() -> Self {
+        Self { keys: [[[0; BLOCK]; 4]; ROUND_KEYS], rounds: 0 }
+    }
+}
+
+impl KeySchedule {
+    /// Fills in the keys of [`KeySchedule::wide`].
+    pub(crate) fn widen(&self, wide: &mut WideRoundKeys) {
+        wide.rounds = self.rounds;
+        for (wide, key) in wide.keys.iter_mut().zip(&self.encrypting) {
+            *wide = [*key; 4];
+        }
+        wide.keys[ROUND_KEYS - 1] = wide.keys[self.rounds];
+    }
+
+    /// Returns the cipher for encryption, with keys from [`KeySchedule::widen`].
+    #[inline(always)]
+    pub(crate) fn wide<'a>(&'a self, keys: &'a WideRoundKeys) -> Wide<'a> {
+        Wide { keys, schedule: self }
+    }
+}
+
+/// One key, shared by all lanes, in whole registers.
+#[derive(Clone, Copy)]
+pub(crate) struct Wide<'a> {
+    keys: &'a WideRoundKeys,
+    schedule: &'a KeySchedule,
+}
+
+impl<B: Isa> RoundKeys<B> for Wide<'_> {
+    const SHARED: bool = true;
+
+    #[inline(always)]
+    fn rounds(self) -> usize {
+        self.keys.rounds
+    }
+
+    #[inline(always)]
+    fn key(self, b: B, round: usize, _: usize) -> B::V {
+        b.load(&self.keys.keys[round.min(ROUND_KEYS - 1)])
+    }
+
+    #[inline(always)]
+    fn last_key(self, b: B, _: usize) -> B::V {
+        b.load(&self.keys.keys[ROUND_KEYS - 1])
+    }
+
+    fn soft(&self, _: usize) -> Option<&SoftAes> {
+        self.schedule.soft.as_deref()
+    }
+
+    #[inline(always)]
+    fn hidden(self) -> Self {
+        Self { keys: hidden(self.keys), ..self }
+    }
+}
+
 /// One key per register, used by the register's first lane. All keys have the same number of rounds.
 pub(crate) struct RegisterKeys<'a, const R: usize>(pub(crate) [Shared<'a>; R]);
 

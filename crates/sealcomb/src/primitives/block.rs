@@ -96,6 +96,12 @@ pub(crate) fn whole(bytes: usize) -> usize {
     bytes / BLOCK * BLOCK
 }
 
+/// Returns the sizes in bits of two strings, given those in bytes, as the low and the high half of a number.
+#[inline(always)]
+pub(crate) fn bit_lengths(low: u64, high: u64) -> u128 {
+    u128::from(8 * high) << 64 | u128::from(8 * low)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,6 +128,18 @@ mod tests {
             assert_eq!(rest_mask(bytes), core::array::from_fn(|i| if i < bytes { 0 } else { 0xff }));
             assert_eq!(join(&head(&block, bytes), bytes, &skip(&block, bytes)), block);
             assert_eq!(split(&block, &block, bytes)[BLOCK - bytes..], block[..bytes]);
+        }
+    }
+
+    #[test]
+    fn lengths_in_bits_lose_nothing_at_any_size() {
+        // Where a narrower integer would overflow.
+        for shift in [5, 8, 13, 16, 28, 29, 32, 36, 60] {
+            let bytes = 1_u64 << shift;
+            for (bytes, expected) in [(bytes - 1, (1_u128 << (shift + 3)) - 8), (bytes, 1 << (shift + 3))] {
+                assert_eq!(bit_lengths(bytes, 5), (40 << 64) | expected);
+                assert_eq!(bit_lengths(7, bytes), (expected << 64) | 0x38);
+            }
         }
     }
 

@@ -201,7 +201,7 @@ pub(crate) fn xor_keystream_with<C: Counter, B: Isa, K: Permutation<B>, W: Weave
     start: &Block,
     data: &mut Span<'_>,
     weave: &mut W,
-    table: Option<&FirstRounds<B>>,
+    table: Option<&FirstRounds>,
 ) {
     let mut start = *start;
     let mut at = 0;
@@ -233,11 +233,11 @@ fn xor_run<C: Counter, B: Isa, K: Permutation<B>, W: Weave<B>, const CACHED: boo
     start: &Block,
     data: &mut Span<'_>,
     weave: &mut W,
-    table: Option<&FirstRounds<B>>,
+    table: Option<&FirstRounds>,
 ) {
     // A local span stays in registers, because the compiler knows that no store changes it.
     let mut data = data.reborrow();
-    let mut states = States::<B, C, K, CACHED>::skipping(b, keys, start, 0, table);
+    let mut states = States::<B, C, K, CACHED>::skipping(b, keys, b.splat(start), start[BLOCK - 1], 0, table);
     let register = BLOCK * B::BLOCKS;
     let mut at = 0;
     while data.len() - at >= REGISTERS * register {

@@ -14,177 +14,58 @@
 //! first round key, and a round. The table depends on the key, so it is zeroed on drop. Its indices must be public:
 //! counters that a nonce determines without the key.
 
-use core::hint::black_box;
-
-use super::counter::{Counter, Counters, LAST_BYTES, NUMBERS};
+use super::counter::{Counter, Counters, NUMBERS};
 use super::permutation::Permutation;
-use crate::backend::{BLOCK, Block, Isa, Rows, Weave};
+use crate::backend::{BLOCK, Block, Isa, REGISTERS, Weave};
 
 /// Number of values of a last byte.
 const BYTES: usize = 1 << u8::BITS;
 
-/// Maximum number of registers of a table. Only registers of four blocks use it.
-const MOST: usize = BYTES / 4;
-
-/// A table is worthwhile if, on average, each of its entries is used this often.
-const USES: usize = 16;
-
-/// Minimum number of runs. Fewer runs only need a table if they are very long, and must not pay for the question.
-const FEWEST: usize = 8;
-
-/// Number of runs that are examined first.
-const SAMPLE: usize = 4;
+/// Number of entries that are repeated after the last one, for eight registers in which the last byte overflows.
+const REPEATED: usize = 4 * REGISTERS;
 
 /// A block in which only the last byte is selected.
 static LAST_BYTE: Block = (u8::MAX as u128).to_be_bytes();
 
-/// What some runs of counter blocks need: the number of all blocks, the minimum of the last bytes of first blocks, and
-/// the maximum of their sums with the numbers of blocks.
-pub(crate) struct Demand {
-    blocks: usize,
-    first: usize,
-    end: usize,
-}
+/// `T` of all last bytes. If the cipher does not [cache](Permutation::CACHES) its first round, its "round" is the
+/// identity, and `T` is the last byte itself.
+pub(crate) struct FirstRounds([Block; BYTES + REPEATED]);
 
-impl Demand {
-    /// Returns the demand of `count` runs if a table for them is worthwhile. `run` returns the last byte of the first
-    /// block of a run, and the size of the run in bytes. `shared` returns whether all runs are under one key.
-    #[inline(always)]
-    pub(crate) fn of<B: Isa, K: Permutation<B>>(
-        _: B,
-        _: K,
-        count: usize,
-        run: impl Fn(usize) -> (u8, usize),
-        shared: impl Fn() -> bool,
-    ) -> Option<Self> {
-        if !K::CACHES || count < FEWEST {
-            return None;
-        }
-        // A sample finds most batches that have too few blocks.
-        let sample = |i: usize| run(i * count / SAMPLE);
-        if !Self::sum::<B>(SAMPLE, sample).suffices(count, SAMPLE) || !shared() {
-            return None;
-        }
-        let demand = Self::sum::<B>(count, run);
-        demand.suffices(1, 1).then_some(demand)
+impl FirstRounds {
+    /// Returns a table of zeros.
+    pub(crate) fn empty() -> Self {
+        Self([[0; BLOCK]; _])
     }
 
+    /// Fills in an empty table.
     #[inline(always)]
-    fn sum<B: Isa>(count: usize, run: impl Fn(usize) -> (u8, usize)) -> Self {
-        let mut sum = Self { blocks: 0, first: BYTES, end: 0 };
-        for i in 0..count {
-            // The compiler would gather the lengths of several messages. That is slow, and the addresses of inactive
-            // lanes look like a leak to the tracer.
-            let (last, bytes) = run(black_box(i));
-            let (last, blocks) = (usize::from(last), bytes.div_ceil(BLOCK).next_multiple_of(B::BLOCKS));
-            sum.blocks += blocks;
-            sum.first = sum.first.min(last);
-            sum.end = sum.end.max(last + blocks);
-        }
-        sum
-    }
-
-    /// Returns whether `count / of` times as many blocks make a table worthwhile.
-    #[inline(always)]
-    fn suffices(&self, count: usize, of: usize) -> bool {
-        self.blocks > 0 && self.blocks * count >= USES * self.entries() * of
-    }
-
-    /// Returns the number of last bytes until the overflow.
-    #[inline(always)]
-    fn entries(&self) -> usize {
-        self.end.min(BYTES).saturating_sub(self.first)
-    }
-}
-
-/// `T` of consecutive last bytes, from `first` on.
-pub(crate) struct FirstRounds<B: Isa> {
-    rows: Rows<B, MOST>,
-    first: usize,
-    entries: usize,
-}
-
-impl<B: Isa> FirstRounds<B> {
-    /// Returns an empty table.
-    #[inline(always)]
-    pub(crate) fn new() -> Self {
-        Self { rows: Rows::new(), first: 0, entries: 0 }
-    }
-
-    /// Fills in an empty table. It is not returned by a function: a move would leave a copy of it.
-    #[inline(always)]
-    pub(crate) fn fill<K: Permutation<B>>(&mut self, b: B, keys: K, demand: &Demand) {
-        (self.first, self.entries) = (demand.first, demand.entries());
+    pub(crate) fn fill<B: Isa, K: Permutation<B>>(&mut self, b: B, keys: K) {
         let mut zero = [b.zero()];
         keys.first_round(b, &mut zero);
-        let mut next = b.add32(b.splat(&(self.first as u128).to_le_bytes()), b.load(&NUMBERS.0));
+        let mut next = b.load(&NUMBERS.0);
         let step = b.splat(&NUMBERS.0[B::BLOCKS]);
-        for _ in 0..self.entries.div_ceil(B::BLOCKS) {
+        for row in self.0.chunks_exact_mut(B::BLOCKS) {
             let mut x = [b.and(b.reverse(next), b.splat(&LAST_BYTE))];
             keys.first_round(b, &mut x);
-            self.rows.push(b.xor(x[0], zero[0]));
+            b.store(b.xor(x[0], zero[0]), row);
             next = b.add32(next, step);
         }
     }
 
-    /// Returns `T` of `R` registers of counter blocks, the first of which has last byte `last`. `None` if the last byte
-    /// overflows there, or if the table does not contain all of them.
+    /// Returns `T` of a register of counter blocks, the first of which has the last byte `last`. It may overflow in the
+    /// register.
     #[inline(always)]
-    fn get<const R: usize>(&self, last: u8) -> Option<&[Block]> {
-        let entries = self.rows.blocks().get(..self.entries)?;
-        let entries = entries.get(usize::from(last).wrapping_sub(self.first)..)?;
+    pub(crate) fn at<B: Isa>(&self, b: B, last: usize) -> B::V {
+        b.load(&self.0[last..])
+    }
+
+    /// Returns `T` of `R` registers of counter blocks, the first of which has last byte `last`. `None` if the last byte
+    /// overflows there.
+    #[inline(always)]
+    fn get<B: Isa, const R: usize>(&self, last: u8) -> Option<&[Block]> {
+        let entries = self.0.get(usize::from(last)..BYTES)?;
         if entries.len() < R * B::BLOCKS { None } else { Some(entries) }
     }
-}
-
-/// Fills in the counter blocks of four short messages after their first round, or the counter blocks if the cipher does
-/// not cache it. In the first register of each message are blocks to whose last bytes the counters from `first` on are
-/// added; these must not overflow.
-///
-/// ```text
-/// x_r = round_1(x_0) ⊕ (round_1(r) ⊕ round_1(0))
-/// ```
-#[inline(always)]
-pub(crate) fn short_states<B: Isa, K: Permutation<B>, const R: usize>(
-    b: B,
-    keys: K,
-    first: usize,
-    x: &mut [[B::V; R]; 4],
-) {
-    let mut counters = [b.zero(); R];
-    each_register!(R, r => {
-        counters[r] = b.load(&LAST_BYTES[first + r * B::BLOCKS..]);
-    });
-    if !K::CACHES {
-        each_register!(4, 0 1 2 3, n => {
-            if n < B::BLOCKS {
-                let start = x[n][0];
-                each_register!(R, r => {
-                    x[n][r] = b.xor(start, counters[r]);
-                });
-            }
-        });
-        return;
-    }
-    let mut base = [b.zero(); 4];
-    each_register!(4, 0 1 2 3, n => {
-        base[n] = b.xor(x[n][0], counters[0]);
-    });
-    keys.first_round(b, &mut base);
-    if R > 1 {
-        keys.first_round(b, &mut counters);
-    }
-    each_register!(4, 0 1 2 3, n => {
-        x[n][0] = base[n];
-    });
-    each_register!(R, r => {
-        if r > 0 {
-            let change = b.xor(counters[r], counters[0]);
-            each_register!(4, 0 1 2 3, n => {
-                x[n][r] = b.xor(base[n], change);
-            });
-        }
-    });
 }
 
 /// A sequence of counter blocks. If `CACHED` and the cipher [caches](Permutation::CACHES) the first round, they are
@@ -192,7 +73,7 @@ pub(crate) fn short_states<B: Isa, K: Permutation<B>, const R: usize>(
 pub(crate) struct States<'t, B: Isa, C: Counter, K, const CACHED: bool> {
     counters: Counters<B, C>,
     keys: K,
-    table: Option<&'t FirstRounds<B>>,
+    table: Option<&'t FirstRounds>,
     // The last byte of the next counter block, and the base of the following ones until it overflows.
     last: u8,
     base: B::V,
@@ -201,17 +82,19 @@ pub(crate) struct States<'t, B: Isa, C: Counter, K, const CACHED: bool> {
 impl<'t, B: Isa, C: Counter, K: Permutation<B>, const CACHED: bool> States<'t, B, C, K, CACHED> {
     const CACHES: bool = CACHED && K::CACHES && C::BIG_ENDIAN;
 
-    /// Returns the states of the counter blocks that follow `start` after this many blocks.
+    /// Returns the states of the counter blocks that follow `start` after this many blocks. `start` is in every lane, and
+    /// `last` is its last byte, which only matters with a table.
     #[inline(always)]
     pub(crate) fn skipping(
         b: B,
         keys: K,
-        start: &Block,
+        start: B::V,
+        last: u8,
         blocks: usize,
-        table: Option<&'t FirstRounds<B>>,
+        table: Option<&'t FirstRounds>,
     ) -> Self {
-        let counters = Counters::<B, C>::skipping(b, b.splat(start), blocks);
-        let last = start[BLOCK - 1].wrapping_add(blocks as u8);
+        let counters = Counters::<B, C>::skipping(b, start, blocks);
+        let last = last.wrapping_add(blocks as u8);
         let mut states = Self { counters, keys, table, last, base: b.zero() };
         states.set_base(b);
         states
@@ -237,7 +120,7 @@ impl<'t, B: Isa, C: Counter, K: Permutation<B>, const CACHED: bool> States<'t, B
         let last = self.last;
         self.last = last.wrapping_add((R * B::BLOCKS) as u8);
         let mut x = [b.zero(); R];
-        if let Some(entries) = self.table.and_then(|table| table.get::<R>(last)) {
+        if let Some(entries) = self.table.and_then(|table| table.get::<B, R>(last)) {
             self.counters.skip(b, R);
             each_register!(R, r => {
                 x[r] = b.xor(self.base, b.load(&entries[r * B::BLOCKS..]));
@@ -250,6 +133,16 @@ impl<'t, B: Isa, C: Counter, K: Permutation<B>, const CACHED: bool> States<'t, B
             self.set_base(b);
         }
         x
+    }
+
+    /// Prepares another counter block, to be completed together with registers of [`States::take`].
+    #[inline(always)]
+    pub(crate) fn prepare(&self, b: B, block: B::V) -> B::V {
+        let mut block = [block];
+        if Self::CACHES {
+            self.keys.first_round(b, &mut block);
+        }
+        block[0]
     }
 
     /// Completes the encryption of registers that [`States::take`] returned, and does the `R` pieces of `weave`
@@ -270,12 +163,7 @@ mod tests {
     use crate::backend::{Backend, Kernel};
     use crate::primitives::aes::KeySchedule;
     use crate::primitives::counter::{Be32, Be128};
-    use alloc::format;
     use alloc::vec::Vec;
-
-    /// The last byte of a table's first entry, and the number of its entries.
-    const TABLES: [(usize, usize); 7] =
-        [(0, 256), (2, 254), (1, 64), (64, 192), (31, 4), (255, 1), (200, 33)];
 
     /// Number of times that registers are taken: more than 256 blocks.
     const TAKES: usize = 12;
@@ -287,28 +175,24 @@ mod tests {
 
         #[inline(always)]
         fn run<B: Isa>(self, b: B) {
-            for (first, entries) in TABLES {
-                let mut table = FirstRounds::new();
-                if B::BLOCKS == 4 && !B::SOFT {
-                    let demand = Demand { blocks: entries, first, end: first + entries };
-                    table.fill(b, self.0.encrypting(), &demand);
-                }
+            let mut table = FirstRounds::empty();
+            table.fill(b, self.0.encrypting());
+            for table in [None, Some(&table)] {
                 for last in 0..=u8::MAX {
                     let mut start = [0xff; BLOCK];
                     start[BLOCK - 1] = last;
                     // Runs of `Be128` end where the low 64 bits would overflow.
                     let mut short = start;
                     short[BLOCK / 2] = 0;
-                    let context = format!("table of {entries} from {first}, last byte {last}");
                     assert!(
-                        keystream::<B, Be32>(b, self.0, &start, &table)
+                        keystream::<B, Be32>(b, self.0, &start, table)
                             == reference::<B, Be32>(b, self.0, &start),
-                        "{context}"
+                        "last byte {last}"
                     );
                     assert!(
-                        keystream::<B, Be128>(b, self.0, &short, &table)
+                        keystream::<B, Be128>(b, self.0, &short, table)
                             == reference::<B, Be128>(b, self.0, &short),
-                        "{context}"
+                        "last byte {last}"
                     );
                 }
             }
@@ -321,9 +205,16 @@ mod tests {
         b: B,
         key: &KeySchedule,
         start: &Block,
-        table: &FirstRounds<B>,
+        table: Option<&FirstRounds>,
     ) -> Vec<Block> {
-        let mut states = States::<B, C, _, true>::skipping(b, key.encrypting(), start, 1, Some(table));
+        let mut states = States::<B, C, _, true>::skipping(
+            b,
+            key.encrypting(),
+            b.splat(start),
+            start[BLOCK - 1],
+            1,
+            table,
+        );
         let mut blocks = Vec::new();
         for take in 0..TAKES {
             if take % 3 < 2 {
@@ -365,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn states_are_those_of_the_counter_blocks_with_any_table_and_any_start() {
+    fn states_are_those_of_the_counter_blocks_from_any_start_with_and_without_a_table() {
         for backend in Backend::available() {
             for key in [&[7; 16][..], &[8; 24], &[9; 32]] {
                 let mut schedule = KeySchedule::empty();

@@ -397,6 +397,26 @@ impl<B: Isa> Unreduced<B> {
         self.mid = b.xor(self.mid, b.mul_low(x_sum, h_sum));
     }
 
+    /// Adds `x h`, with four carry-less products. All products of the sum must be added this way.
+    #[inline(always)]
+    pub(crate) fn add_by_four(&mut self, b: B, x: B::V, h: B::V) {
+        self.low = b.xor(self.low, b.mul_low(x, h));
+        self.high = b.xor(self.high, b.mul_high(x, h));
+        self.mid = b.xor3(self.mid, b.mul_cross(x, h), b.mul_cross(h, x));
+    }
+
+    /// Returns the reduced sum of products by [`Unreduced::add_by_four`].
+    #[inline(always)]
+    pub(crate) fn reduce_by_four<F: Field>(self, b: B) -> B::V {
+        reduce_twice::<F, B>(b, self.low, self.mid, self.high)
+    }
+
+    /// Pins the sum, so that the next product is added between two rounds of a cipher.
+    #[inline(always)]
+    pub(crate) fn pin(&mut self, b: B) {
+        (self.low, self.mid, self.high) = (b.pin(self.low), b.pin(self.mid), b.pin(self.high));
+    }
+
     /// Returns the reduced sum.
     #[inline(always)]
     pub(crate) fn reduce<F: Field>(self, b: B) -> B::V {

@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 use core::marker::PhantomData;
 
 use super::gf128::{Field, GcmOrder, Unreduced, haswell, short, square};
-use crate::backend::{BLOCK, Block, Chunk, Isa, LINE, REGISTERS, Span, Weave, Wiped};
+use crate::backend::{BLOCK, Block, Chunk, Exponents, Isa, LINE, REGISTERS, Span, Weave, Wiped};
 
 /// Number of blocks after the powers of a table: a one, for a hash whose last block is not multiplied, and zeros, by
 /// which a register multiplies up to four lanes without a block.
@@ -157,17 +157,31 @@ fn product<F: Field, B: Isa>(b: B, x: B::V, h: B::V) -> B::V {
 pub(crate) struct Products<'t>(&'t [Row; 2]);
 
 impl Products<'_> {
-    /// Adds `X_1 H^n + X_2 H^(n-1) + ...` to a sum, where `x` are the blocks, byte-reversed. There are more than
-    /// `(R - 1) * B::BLOCKS` of them, and zeros follow them.
+    /// Adds the product of register `r` of a tail to the sum `X_1 H^n + X_2 H^(n-1) + ...`. The blocks are byte-reversed.
     #[inline(always)]
-    pub(crate) fn add<B: Isa, const R: usize>(self, b: B, n: usize, x: &[B::V; R], sum: &mut Unreduced<B>) {
-        let at = POWERS - n;
-        assert!(at <= POWERS + BEHIND - R * B::BLOCKS);
-        let [powers, sums] = self.0;
-        each_register!(R, r => {
-            let at = at + r * B::BLOCKS;
-            sum.add(b, x[r], b.load(&powers[at..]), b.load(&sums[at..]));
-        });
+    pub(crate) fn add_register<B: Isa, const R: usize>(
+        self,
+        b: B,
+        exponents: Exponents<B, R>,
+        r: usize,
+        x: B::V,
+        sum: &mut Unreduced<B>,
+    ) {
+        let [blocks, sums] = self.0;
+        sum.add(b, x, exponents.load::<BEHIND, _>(b, blocks, r), exponents.load::<BEHIND, _>(b, sums, r));
+    }
+
+    /// Does the same by four products instead of three.
+    #[inline(always)]
+    pub(crate) fn add_register_by_four<B: Isa, const R: usize>(
+        self,
+        b: B,
+        exponents: Exponents<B, R>,
+        r: usize,
+        x: B::V,
+        sum: &mut Unreduced<B>,
+    ) {
+        sum.add_by_four(b, x, exponents.load::<BEHIND, _>(b, &self.0[0], r));
     }
 }
 
@@ -198,6 +212,26 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
     pub(crate) fn after(b: B, table: &'t Table, y: B::V) -> Self {
         let y = F::turn(b, y);
         Self { rows: table.rows(), y, sum: Unreduced::zero(b), at: 0, end: 0, field: PhantomData }
+    }
+
+    /// Returns the hash of a string, zero-padded to whole blocks, byte-reversed in the first lane.
+    #[inline(always)]
+    pub(crate) fn of(b: B, table: &'t Table, string: &[u8]) -> B::V {
+        let mut hash = Self::new(b, table);
+        hash.absorb_string(b, &string.into());
+        hash.get()
+    }
+
+    /// Returns the hash of the groups so far, byte-reversed in the first lane.
+    #[inline(always)]
+    pub(crate) fn get(&self) -> B::V {
+        self.y
+    }
+
+    /// Continues with another hash, from [`KeyHash::get`].
+    #[inline(always)]
+    pub(crate) fn set(&mut self, y: B::V) {
+        self.y = y;
     }
 
     /// Begins a group of this many blocks, at most [`Table::count`].
@@ -253,6 +287,12 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
         let x = F::turn(b, x);
         let x = if r == 0 { b.xor(x, self.y) } else { x };
         self.sum.add(b, x, h, h_sum);
+    }
+
+    /// Pins the group's sum. Otherwise, the compiler may compute all products before their sum, and run out of registers.
+    #[inline(always)]
+    pub(crate) fn pin(&mut self, b: B) {
+        self.sum.pin(b);
     }
 
     /// Ends the group.
@@ -314,17 +354,27 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
 }
 
 /// Hashes a group of text, one register between two AES rounds. It is the input when opening, and earlier output when
-/// sealing.
-pub(crate) struct Absorb<'h, 't, 'd, B: Isa, F, const OPENS: bool> {
+/// sealing. The order of rounds and products is pinned on registers of up to `PINNED` blocks.
+pub(crate) struct Absorb<'h, 't, 'd, B: Isa, F, const OPENS: bool, const PINNED: usize> {
     pub(crate) hash: &'h mut KeyHash<'t, B, F>,
-    pub(crate) chunk: Chunk<'d, B, REGISTERS>,
+    pub(crate) chunk: &'h Chunk<'d, B, REGISTERS>,
 }
 
-impl<B: Isa, F: Field, const OPENS: bool> Weave<B> for Absorb<'_, '_, '_, B, F, OPENS> {
+impl<B: Isa, F: Field, const OPENS: bool, const PINNED: usize> Weave<B>
+    for Absorb<'_, '_, '_, B, F, OPENS, PINNED>
+{
+    const LONG: bool = B::BLOCKS <= PINNED;
+
     #[inline(always)]
     fn thread(&mut self, b: B, piece: usize) {
+        if piece >= REGISTERS {
+            return;
+        }
         let r = KeyHash::<B, F>::register(piece, REGISTERS);
         let x = if OPENS { self.chunk.load(b, r) } else { self.chunk.load_written(b, r) };
         self.hash.absorb_register(b, REGISTERS, r, x);
+        if Self::LONG {
+            self.hash.pin(b);
+        }
     }
 }

@@ -14,20 +14,6 @@ pub(crate) trait Permutation<B: Isa>: Copy {
     /// Encrypts every block of `x`, and does the `R` pieces of `weave` meanwhile.
     fn encrypt_with<W: Weave<B>, const R: usize>(self, b: B, x: &mut [B::V; R], weave: &mut W);
 
-    /// Encrypts the blocks of `extra`, and those of the first `B::BLOCKS` rows of `rows`.
-    #[inline(always)]
-    fn encrypt_rows<const E: usize, const R: usize>(
-        self,
-        b: B,
-        extra: &mut [B::V; E],
-        rows: &mut [[B::V; R]; 4],
-    ) {
-        self.encrypt(b, extra);
-        for row in &mut rows[..B::BLOCKS] {
-            self.encrypt(b, row);
-        }
-    }
-
     /// Whether the first round of counter blocks can be separated from the others, to take it from a table.
     const CACHES: bool = false;
 
@@ -40,17 +26,6 @@ pub(crate) trait Permutation<B: Isa>: Copy {
     #[inline(always)]
     fn finish_with<W: Weave<B>, const R: usize>(self, b: B, x: &mut [B::V; R], weave: &mut W) {
         self.encrypt_with(b, x, weave);
-    }
-
-    /// Computes the rounds of [`Permutation::encrypt_rows`] that follow [`Permutation::first_round`].
-    #[inline(always)]
-    fn finish_rows<const E: usize, const R: usize>(
-        self,
-        b: B,
-        extra: &mut [B::V; E],
-        rows: &mut [[B::V; R]; 4],
-    ) {
-        self.encrypt_rows(b, extra, rows);
     }
 
     /// Decrypts every block of `x`. The keys must be those for decryption.
@@ -66,31 +41,7 @@ macro_rules! aes_under {
                 b.encrypt_with(self, x, weave);
             }
 
-            #[inline(always)]
-            fn encrypt_rows<const E: usize, const R: usize>(
-                self,
-                b: B,
-                extra: &mut [B::V; E],
-                rows: &mut [[B::V; R]; 4],
-            ) {
-                b.encrypt_rows(self, extra, rows);
-            }
-
-            #[inline(always)]
-            fn finish_rows<const E: usize, const R: usize>(
-                self,
-                b: B,
-                extra: &mut [B::V; E],
-                rows: &mut [[B::V; R]; 4],
-            ) {
-                if <Self as Permutation<B>>::CACHES {
-                    b.rounds_of_rows::<_, E, R, true>(self, extra, rows);
-                } else {
-                    b.encrypt_rows(self, extra, rows);
-                }
-            }
-
-            const CACHES: bool = B::BLOCKS == 4 && !B::SOFT;
+            const CACHES: bool = B::BLOCKS > 1 && !B::SOFT;
 
             #[inline(always)]
             fn first_round<const R: usize>(self, b: B, x: &mut [B::V; R]) {
@@ -119,6 +70,7 @@ macro_rules! aes_under {
 aes_under! {
     [] aes::Shared<'_>;
     [] &aes::Shared<'_>;
+    [] aes::Wide<'_>;
     [] aes::OfMessage<'_>;
     [const N: usize,] &aes::LaneKeys<'_, N>;
     [const N: usize,] &aes::RegisterKeys<'_, N>;

@@ -63,6 +63,7 @@ impl<T: Armv8> Isa for T {
     const CHAINS: usize = 12;
     type V = uint8x16_t;
     type Narrow = Self;
+    type Part = usize;
 
     #[inline(always)]
     fn narrow(self) -> Self::Narrow {

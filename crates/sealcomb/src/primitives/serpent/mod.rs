@@ -247,12 +247,15 @@ impl Shared<'_> {
     #[inline(always)]
     fn apply<B: Isa, const R: usize, const DECRYPTS: bool>(self, b: B, x: &mut [B::V; R]) {
         let mut blocks = Blocks([[0; BLOCK]; 4 * REGISTERS]);
-        for r in 0..R {
-            b.store(x[r], &mut blocks.0[r * B::BLOCKS..]);
-        }
-        b.call(Rounds::<DECRYPTS> { keys: self.0, registers: R, blocks: &mut blocks });
-        for r in 0..R {
-            x[r] = b.load(&blocks.0[r * B::BLOCKS..]);
+        for from in (0..R).step_by(REGISTERS) {
+            let to = R.min(from + REGISTERS);
+            for r in from..to {
+                b.store(x[r], &mut blocks.0[(r - from) * B::BLOCKS..]);
+            }
+            b.call(Rounds::<DECRYPTS> { keys: self.0, registers: to - from, blocks: &mut blocks });
+            for r in from..to {
+                x[r] = b.load(&blocks.0[(r - from) * B::BLOCKS..]);
+            }
         }
     }
 }
