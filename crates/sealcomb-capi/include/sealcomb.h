@@ -588,9 +588,9 @@ enum sealcomb_status sealcomb_backend_selected(const char **name);
  * All jobs are checked before anything is sealed: either all of them are processed, or none.
  *
  * Memory: no heap allocation if all jobs of an algorithm share one key, regardless of the number and size of the
- * jobs. Three cases allocate: several keys of one algorithm, a job whose `aad_parts` exceed 4096 bytes in total, and
- * GCM-SIV and XAES-256-GCM on the backend `portable`. The call uses at most 64 KiB of stack with the algorithms of a
- * build without optional features.
+ * jobs. Four cases allocate: several keys of one algorithm, a job whose `aad_parts` exceed 4096 bytes in total, GCM-SIV
+ * and XAES-256-GCM on the backend `portable`, and the first batch under a key of `sealcomb_keys_new_many`. The call uses
+ * at most 64 KiB of stack with the algorithms of a build without optional features.
  *
  * Threads: calls may run concurrently and share keys, but not jobs or output buffers.
  *
@@ -740,6 +740,9 @@ enum sealcomb_status sealcomb_key_new_with(const struct sealcomb_algorithm *algo
  * default tag size and the default backend.
  *
  * The library keeps no reference to `bytes`: zeroize them after the call. Free each key with `sealcomb_key_free`.
+ *
+ * For GCM, GMAC and CTR, the first batch or burst under such a key allocates 5 KiB, which `sealcomb_key_new` allocates
+ * at once.
  *
  * @param algorithm the algorithm, from `sealcomb_algorithm_by_id`
  * @param bytes the first key, of `sealcomb_algorithm_key_bytes` bytes; the others follow at distances of `stride`

@@ -24,9 +24,9 @@ const MAX_JOB_BYTES: usize = 1 << 12;
 /// All jobs are checked before anything is sealed: either all of them are processed, or none.
 ///
 /// Memory: no heap allocation if all jobs of an algorithm share one key, regardless of the number and size of the
-/// jobs. Three cases allocate: several keys of one algorithm, a job whose `aad_parts` exceed 4096 bytes in total, and
-/// GCM-SIV and XAES-256-GCM on the backend `portable`. The call uses at most 64 KiB of stack with the algorithms of a
-/// build without optional features.
+/// jobs. Four cases allocate: several keys of one algorithm, a job whose `aad_parts` exceed 4096 bytes in total, GCM-SIV
+/// and XAES-256-GCM on the backend `portable`, and the first batch under a key of `sealcomb_keys_new_many`. The call uses
+/// at most 64 KiB of stack with the algorithms of a build without optional features.
 ///
 /// Threads: calls may run concurrently and share keys, but not jobs or output buffers.
 ///

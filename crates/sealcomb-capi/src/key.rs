@@ -101,6 +101,8 @@ pub unsafe extern "C" fn sealcomb_key_new_with(
             let backend = unsafe { backend::named(backend) }?;
             let key = Key::with_backend(algorithm, bytes, backend)?;
             let key = if tag_bytes == 0 { key } else { key.with_tag_bytes(tag_bytes)? };
+            // No batch under the key may allocate.
+            key.prepare();
             Ok(key)
         };
         match expand() {
@@ -118,6 +120,9 @@ pub unsafe extern "C" fn sealcomb_key_new_with(
 /// default tag size and the default backend.
 ///
 /// The library keeps no reference to `bytes`: zeroize them after the call. Free each key with `sealcomb_key_free`.
+///
+/// For GCM, GMAC and CTR, the first batch or burst under such a key allocates 5 KiB, which `sealcomb_key_new` allocates
+/// at once.
 ///
 /// @param algorithm the algorithm, from `sealcomb_algorithm_by_id`
 /// @param bytes the first key, of `sealcomb_algorithm_key_bytes` bytes; the others follow at distances of `stride`

@@ -193,6 +193,13 @@ impl Prepared {
     }
 }
 
+/// Computes what depends on the key, if flights on this backend use it.
+pub(crate) fn prepare_key<M: Framed>(backend: Backend, key: &Material) {
+    if pays(backend, FLIGHT) {
+        prepare::<M::Cipher>(backend, key);
+    }
+}
+
 /// Returns what depends on the key. Of threads that compute it at the same time, all but one discard theirs.
 fn prepare<C: BlockCipher>(backend: Backend, key: &Material) -> &Prepared {
     key.prepared.get_or_init(|| {

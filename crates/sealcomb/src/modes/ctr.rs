@@ -24,6 +24,10 @@ impl Mode for Ctr {
         self.seal(batch);
     }
 
+    fn prepare(&self, backend: Backend, key: &Material) {
+        frame::prepare_key::<Self>(backend, key);
+    }
+
     fn takes_columns(&self) -> bool {
         true
     }

@@ -65,6 +65,10 @@ impl<C: BlockCipher> Mode for Gcm<C> {
         frame::run::<Crypt<C, true>>(batch);
     }
 
+    fn prepare(&self, backend: Backend, key: &Material) {
+        frame::prepare_key::<Crypt<C, false>>(backend, key);
+    }
+
     fn takes_columns(&self) -> bool {
         true
     }

@@ -87,6 +87,9 @@ pub(crate) trait Mode: Sync {
     /// Decrypts the messages, and leaves in each the tag that it should have. The caller compares the tags.
     fn open(&self, batch: &mut Batch<'_, '_, '_>);
 
+    /// Computes what the first flight under this key computes otherwise.
+    fn prepare(&self, _: Backend, _: &Material) {}
+
     /// Returns whether flights should be passed to [`Mode::seal_columns`] and [`Mode::open_columns`].
     fn takes_columns(&self) -> bool {
         false
