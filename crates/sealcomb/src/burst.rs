@@ -8,6 +8,7 @@ use arrayvec::ArrayVec;
 
 use crate::backend::{BLOCK, Block, Columns, FLIGHT, Tags, read_part, write_part};
 use crate::batch::{Sizes, verdict};
+use crate::engine::flights::{Flights, Results};
 use crate::engine::{AssociatedData, Batch, Message, Schedule};
 use crate::{Algorithm, BatchError, Error, Key, Kind, Verdict};
 
@@ -138,7 +139,9 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         data: &mut [D],
         tags: &mut [T],
     ) -> Result<(), BatchError> {
-        if self.key.algorithm().code.takes_columns() && self.seal_columns(first, data, tags)? {
+        if let Some(flights) = self.key.algorithm().code.flights(false)
+            && self.seal_columns(flights, first, data, tags)?
+        {
             return Ok(());
         }
         self.seal_messages(first, data, tags)
@@ -149,6 +152,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
     #[inline(never)]
     fn seal_columns<D: AsMut<[u8]>, T: AsMut<[u8]>>(
         &self,
+        flights: Flights,
         first: usize,
         data: &mut [D],
         tags: &mut [T],
@@ -157,8 +161,8 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         let entries = data.iter_mut().zip(&mut *tags);
         let entries = entries.map(|(data, tag)| (data.as_mut(), tag.as_mut().len()));
         self.fill_columns(first, &mut columns, entries)?;
-        let (code, key) = (self.key.algorithm().code, self.key.material());
-        let sealed = code.seal_columns(self.key.backend(), key, &mut columns, &mut computed);
+        let (backend, key) = (self.key.backend(), self.key.material());
+        let sealed = (flights.run)(backend, key, &mut columns, &mut Results::Write(&mut computed));
         for (computed, tag) in computed.get().iter().zip(tags) {
             write_part(computed, tag.as_mut());
         }
@@ -222,8 +226,8 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         tags: &[T],
         verdicts: &mut [Verdict],
     ) -> Result<usize, BatchError> {
-        if self.key.algorithm().code.takes_columns()
-            && let Some(forged) = self.open_columns(first, data, tags, verdicts)?
+        if let Some(flights) = self.key.algorithm().code.flights(true)
+            && let Some(forged) = self.open_columns(flights, first, data, tags, verdicts)?
         {
             return Ok(forged);
         }
@@ -235,6 +239,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
     #[inline(never)]
     fn open_columns<D: AsMut<[u8]>, T: AsRef<[u8]>>(
         &self,
+        flights: Flights,
         first: usize,
         data: &mut [D],
         tags: &[T],
@@ -248,11 +253,17 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
             (data.as_mut(), tag.len())
         });
         self.fill_columns(first, &mut columns, entries)?;
-        let (Algorithm { kind, code, .. }, key) = (self.key.algorithm(), self.key.material());
-        let Some(forged) = code.open_columns(self.key.backend(), key, &mut columns, &received) else {
+        let (backend, key) = (self.key.backend(), self.key.material());
+        let mut results = Results::Compare { received: &received, bytes: key.tag_bytes, forged: 0 };
+        if !(flights.run)(backend, key, &mut columns, &mut results) {
             return Ok(None);
-        };
-        verdicts.fill(if *kind == Kind::Cipher { Verdict::Unauthenticated } else { Verdict::Verified });
+        }
+        let forged = results.forged();
+        verdicts.fill(if self.key.algorithm().kind == Kind::Cipher {
+            Verdict::Unauthenticated
+        } else {
+            Verdict::Verified
+        });
         if forged != 0 {
             columns.wipe(forged);
             for (i, verdict) in verdicts.iter_mut().enumerate() {

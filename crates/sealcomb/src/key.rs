@@ -146,7 +146,9 @@ impl Key {
     /// # Ok::<(), sealcomb::Error>(())
     /// ```
     pub fn prepare(&self) {
-        self.algorithm().code.prepare(self.backend(), &self.0.material);
+        if let Some(flights) = self.algorithm().code.flights(false) {
+            (flights.prepare)(self.backend(), &self.0.material);
+        }
     }
 
     /// Returns the key's algorithm.

@@ -125,24 +125,28 @@ impl<'a> Columns<'a> {
         self.len
     }
 
-    /// Returns the nonce, the additional data and the text of the message with an index.
+    /// Returns the nonce, the additional data and the text of each message.
+    ///
+    /// # Panics
+    /// If the lengths of the nonces differ.
     #[inline(always)]
-    pub(crate) fn message(&mut self, i: usize) -> (&[u8], &[u8], Span<'_>) {
-        assert!(i < self.len && !self.uneven);
-        // SAFETY: `fill` has written the entries, from slices that the columns borrow, exclusively in case of the output.
-        // All nonces have as many bytes as the first one.
-        unsafe {
-            let Entry { len, data } = self.outputs[i].assume_init();
-            let aad = self.shared_aad.unwrap_or_else(|| {
-                let Entry { len, data } = self.aads[i].assume_init();
-                core::slice::from_raw_parts(data, len as usize)
-            });
-            (
-                core::slice::from_raw_parts(self.nonces[i].assume_init(), self.nonce_bytes),
-                aad,
-                Span::from_raw(self.inputs[i].assume_init(), data, len as usize),
-            )
-        }
+    pub(crate) fn messages(&mut self) -> impl Iterator<Item = (&[u8], &[u8], Span<'_>)> {
+        assert!(!self.uneven);
+        let (shared_aad, nonce_bytes) = (self.shared_aad, self.nonce_bytes);
+        let entries = self.outputs.iter().zip(&self.inputs).zip(self.nonces.iter().zip(&self.aads));
+        entries.take(self.len).map(move |((output, input), (nonce, aad))| {
+            // SAFETY: `fill` has written the entries, from slices that the columns borrow, exclusively in case of the
+            // output. All nonces have as many bytes as the first one.
+            unsafe {
+                let Entry { len, data } = output.assume_init();
+                let aad = shared_aad.unwrap_or_else(|| {
+                    let Entry { len, data } = aad.assume_init();
+                    core::slice::from_raw_parts(data, len as usize)
+                });
+                let nonce = core::slice::from_raw_parts(nonce.assume_init(), nonce_bytes);
+                (nonce, aad, Span::from_raw(input.assume_init(), data, len as usize))
+            }
+        })
     }
 
     /// Zeroes the outputs of a set of messages.

@@ -4,6 +4,7 @@ use core::marker::PhantomData;
 
 use inout::InOutBuf;
 
+use super::isa::Part;
 use super::{BLOCK, Block, Isa, read_part, write_part};
 
 /// The bytes to read and the bytes to write of a message, which may be the same memory. Their numbers are equal,
@@ -217,6 +218,43 @@ impl Span<'_> {
         assert!(at <= self.room && self.room - at >= BLOCK * B::BLOCKS);
         // SAFETY: the assertion covers the access.
         unsafe { b.store_to(v, self.dst.add(at)) }
+    }
+
+    /// Loads the bytes from `at` on, `R` registers of them, the last of which may be partial, zero-padded. One check covers
+    /// all of them.
+    #[inline(always)]
+    pub(crate) fn load_tail<B: Isa, const R: usize>(&self, b: B, at: usize) -> [B::V; R] {
+        let part = Self::last_part::<B, R>(self.len, at);
+        let mut v = [b.zero(); R];
+        each_register!(R, r => {
+            let from = self.src.wrapping_add(at + r * BLOCK * B::BLOCKS);
+            // SAFETY: there are `R - 1` whole registers from `at` on, and then the bytes of `part`.
+            v[r] = unsafe { if r < R - 1 { b.load_from(from) } else { b.load_last_from(from, part) } };
+        });
+        v
+    }
+
+    /// Writes the bytes from `at` on, as many as [`Span::load_tail`] reads.
+    #[inline(always)]
+    pub(crate) fn store_tail<B: Isa, const R: usize>(&mut self, b: B, at: usize, v: &[B::V; R]) {
+        assert!(self.room >= self.len);
+        let part = Self::last_part::<B, R>(self.len, at);
+        each_register!(R, r => {
+            let to = self.dst.wrapping_add(at + r * BLOCK * B::BLOCKS);
+            // SAFETY: as in `load_tail`; the output has as many bytes as the input.
+            unsafe { if r < R - 1 { b.store_to(v[r], to) } else { b.store_last_to(v[r], to, part) } };
+        });
+    }
+
+    /// Returns the part of the last of `R` registers from byte `at` of `len` on.
+    ///
+    /// # Panics
+    /// If these are fewer or more registers.
+    #[inline(always)]
+    fn last_part<B: Isa, const R: usize>(len: usize, at: usize) -> B::Part {
+        let register = BLOCK * B::BLOCKS;
+        assert!(at < len && (len - at).div_ceil(register) == R);
+        Part::of(len - at - (R - 1) * register)
     }
 
     /// Loads the bytes from `at` on, at most a register of them, zero-padded.

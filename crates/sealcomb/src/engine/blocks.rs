@@ -6,8 +6,9 @@ use arrayvec::ArrayVec;
 
 use super::FLIGHT;
 use super::cipher::BlockCipher;
+use super::flights::Alone;
 use super::lanes::{Lanes, Registers};
-use super::message::{Batch, Column, Message, share_key};
+use super::message::{Batch, Column, Material, Message, share_key};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, RoundKeys, Span};
 use crate::primitives::aes::KeySchedule;
 use crate::primitives::counter::{Counter, xor_keystream};
@@ -15,43 +16,33 @@ use crate::primitives::permutation::Permutation;
 use crate::primitives::wipe;
 
 /// One direction of a mode in which an output block depends on two consecutive input blocks at most.
-pub(crate) trait Independent {
+pub(crate) trait Independent: 'static {
     /// Whether the step decrypts.
     const DECRYPTS: bool;
     /// Turns input blocks into output blocks. `before` has the input block before each of them.
     fn step<L: Lanes>(lanes: L, before: &L::Blocks, x: &mut L::Blocks);
 }
 
-/// Processes messages of any length. The block before the first one is the nonce.
-pub(crate) fn run<M: Independent>(batch: &mut Batch<'_, '_, '_>) {
-    batch.backend.run(Blocks::<M> { messages: batch.messages, mode: PhantomData });
-}
+impl<M: Independent> Alone for M {
+    const TAGS: bool = false;
 
-struct Blocks<'b, 'm, 'a, M> {
-    messages: &'b mut [&'m mut Message<'a>],
-    mode: PhantomData<M>,
-}
-
-impl<M: Independent> Kernel for Blocks<'_, '_, '_, M> {
-    type Output = ();
-
+    /// Processes a message of any length. The block before the first one is the nonce.
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) {
-        for message in self.messages {
-            if M::DECRYPTS {
-                across::<M, B, _>(b, message.key.aes.decrypting(), message);
-            } else {
-                across::<M, B, _>(b, message.key.aes.encrypting(), message);
-            }
+    fn alone<B: Isa>(b: B, key: &Material, nonce: &[u8], _: &[u8], data: Span<'_>) -> B::V {
+        if M::DECRYPTS {
+            across::<M, B, _>(b, key.aes.decrypting(), nonce, data);
+        } else {
+            across::<M, B, _>(b, key.aes.encrypting(), nonce, data);
         }
+        b.zero()
     }
 }
 
 #[inline(always)]
-fn across<M: Independent, B: Isa, K: RoundKeys<B>>(b: B, keys: K, message: &mut Message<'_>) {
+fn across<M: Independent, B: Isa, K: RoundKeys<B>>(b: B, keys: K, nonce: &[u8], mut data: Span<'_>) {
     // Only the last lane is read.
-    let last = b.splat(message.nonce.first_chunk().unwrap_or(&[0; BLOCK]));
-    pass(b, &mut message.data, &mut Across::<M, B, K> { keys, last, mode: PhantomData });
+    let last = b.splat(nonce.first_chunk().unwrap_or(&[0; BLOCK]));
+    pass(b, &mut data, &mut Across::<M, B, K> { keys, last, mode: PhantomData });
 }
 
 struct Across<M, B: Isa, K> {
@@ -103,18 +94,10 @@ pub(crate) fn pass<B: Isa, P: Pass<B>>(b: B, data: &mut Span<'_>, pass: &mut P) 
     }
     let left = (data.len() - at).div_ceil(register);
     each_count!(left, R => {
-        let mut x = [b.zero(); R];
-        for r in 0..R - 1 {
-            x[r] = data.load(b, at + r * register);
-        }
-        let last = at + (R - 1) * register;
-        x[R - 1] = data.load_part(b, last);
-        pass.step(b, &mut x, data.len() - last);
+        let mut x = data.load_tail::<B, R>(b, at);
+        pass.step(b, &mut x, data.len() - at - (R - 1) * register);
         if P::WRITES {
-            for r in 0..R - 1 {
-                data.store(b, at + r * register, x[r]);
-            }
-            data.store_part(b, last, x[R - 1]);
+            data.store_tail(b, at, &x);
         }
     });
 }

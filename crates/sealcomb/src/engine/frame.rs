@@ -1,4 +1,4 @@
-//! The frame of counter modes: flights of messages under one key, with or without a polynomial hash of the ciphertext.
+//! The frame of GCM: flights of messages under one key, which are encrypted in counter mode and hashed.
 //!
 //! ```text
 //! begin:  for each message: its counter block and the mask of its tag, several messages per register
@@ -19,39 +19,53 @@ use core::marker::PhantomData;
 use generativity::make_guard;
 
 use super::BlockCipher;
+use super::flights::{self, Alone, Flights, Results};
 use super::message::{Batch, Material, Message};
 use crate::backend::{
     BLOCK, Backend, Block, Columns, Exponents, FLIGHT, Flight, Index, Isa, Kernel, Member, REGISTERS,
-    Secrets, Span, Tags, Tail, Tails, Weave, Wiped,
+    Secrets, Tags, Tail, Tails, Weave, Wiped,
 };
 use crate::primitives::aes::WideRoundKeys;
-use crate::primitives::block::bytes_mask;
 use crate::primitives::first_round::FirstRounds;
 use crate::primitives::gf128::{GcmOrder, Unreduced, haswell};
 use crate::primitives::ghash::{Absorb, Ghash, Products, Table};
 use crate::primitives::permutation::Permutation;
 
-/// One direction of a counter mode.
-pub(crate) trait Framed: 'static {
+/// One direction of a counter mode with tags: a hash of the additional data, the ciphertext and their lengths, and a mask.
+pub(crate) trait Framed: Alone {
     type Cipher: BlockCipher;
 
     /// Number of bytes of the nonces of messages that are processed together.
     const NONCE: usize;
     const OPENS: bool;
-    /// Whether the mode has tags: GHASH of the additional data, the ciphertext and their lengths, and a mask.
-    const HASHES: bool;
 
-    /// Returns the last byte of the first counter block.
-    fn first(nonce: &[u8]) -> u8;
+    /// The last byte of the first counter block. The block before it gives the tag's mask.
+    const FIRST: u8;
 
     /// Returns the first counter blocks of messages with these nonces, with last bytes of zero, one per lane.
     fn bases<B: Isa>(b: B, nonces: [&[u8]; 4]) -> B::V;
 
     /// Returns the counter block with a last byte of zero that follows `carries` such blocks later.
     fn later_base(nonce: &[u8], carries: usize) -> Block;
+}
 
-    /// Encrypts or decrypts a message alone, with a nonce of any length. Returns its tag in the first lane.
-    fn alone<B: Isa>(b: B, key: &Material, nonce: &[u8], aad: &[u8], data: Span<'_>) -> B::V;
+impl Flights {
+    /// Messages are processed in the frame, or one by one if they are few.
+    pub(crate) fn framed<M: Framed>() -> Self {
+        Self { run: run_columns::<M>, prepare: prepare_key::<M::Cipher> }
+    }
+
+    /// Messages are processed one by one, with what depends on the key if they are many.
+    #[cfg(feature = "hazmat")]
+    pub(crate) fn prepared<M: Alone, C: BlockCipher>() -> Self {
+        let run = |backend, key: &Material, columns: &mut Columns<'_>, results: &mut Results<'_>| {
+            if pays(backend, columns.len()) {
+                prepare::<C>(backend, key);
+            }
+            flights::run_columns::<M>(backend, key, columns, results)
+        };
+        Self { run, prepare: prepare_key::<C> }
+    }
 }
 
 /// Fewer messages take less time one by one.
@@ -94,91 +108,19 @@ fn run_flight<M: Framed>(backend: Backend, messages: &mut [&mut Message<'_>]) {
     }
 }
 
-/// Processes a flight under a key. Returns whether it did: it does nothing if the lengths of the nonces differ.
-#[inline(always)]
+/// Processes a flight under a key, like [`Flights::run`].
 fn run_columns<M: Framed>(
     backend: Backend,
     key: &Material,
     columns: &mut Columns<'_>,
     results: &mut Results<'_>,
 ) -> bool {
-    let Some(nonce_bytes) = columns.nonce_bytes() else { return false };
-    if nonce_bytes != M::NONCE || !pays(backend, columns.len()) {
-        backend.run(EachAlone::<M> { key, columns, results, mode: PhantomData });
-        return true;
+    if columns.nonce_bytes() != Some(M::NONCE) || !pays(backend, columns.len()) {
+        return flights::run_columns::<M>(backend, key, columns, results);
     }
     let prepared = prepare::<M::Cipher>(backend, key);
     backend.run(Fly::<M> { key, prepared, columns, results, mode: PhantomData });
     true
-}
-
-/// Seals a flight, and writes the tags. Returns whether it did, like [`run_columns`].
-pub(crate) fn seal_columns<M: Framed>(
-    backend: Backend,
-    key: &Material,
-    columns: &mut Columns<'_>,
-    tags: &mut Tags,
-) -> bool {
-    run_columns::<M>(backend, key, columns, &mut Results::Write(tags))
-}
-
-/// Opens a flight, and compares the tags with those received, zero-padded. Returns the set of forged messages, or `None`
-/// if it did nothing, like [`run_columns`].
-pub(crate) fn open_columns<M: Framed>(
-    backend: Backend,
-    key: &Material,
-    columns: &mut Columns<'_>,
-    received: &[Block],
-) -> Option<u64> {
-    let mut results = Results::Compare { received, bytes: key.tag_bytes, forged: 0 };
-    run_columns::<M>(backend, key, columns, &mut results).then(|| results.forged())
-}
-
-/// What happens to the tags of a flight.
-enum Results<'t> {
-    /// They are written.
-    Write(&'t mut Tags),
-    /// They are compared with those received, which are zero-padded, in their first `bytes` bytes.
-    Compare { received: &'t [Block], bytes: usize, forged: u64 },
-}
-
-impl Results<'_> {
-    /// Takes the tags of a register of messages, from index `at` on. Lanes without a message are ignored.
-    #[inline(always)]
-    fn put<B: Isa>(&mut self, b: B, at: usize, tags: B::V) {
-        match self {
-            Self::Write(all) => all.push(b, tags),
-            Self::Compare { received, bytes, forged } => {
-                let received = &received[at..];
-                let lanes = received.len().min(B::BLOCKS);
-                let expected =
-                    if lanes == B::BLOCKS { b.load(received) } else { b.load_bytes(received.as_flattened()) };
-                let wrong = b.and(b.xor(tags, expected), b.splat(&bytes_mask(*bytes)));
-                *forged |= (b.nonzero(wrong) & !(u64::MAX << lanes)) << at;
-            }
-        }
-    }
-
-    /// Takes the tag of the message with index `i`, in the first lane.
-    #[inline(always)]
-    fn put_one<B: Isa>(&mut self, b: B, i: usize, tag: B::V) {
-        match self {
-            Self::Write(all) => all.push_one(b, tag),
-            Self::Compare { received, bytes, forged } => {
-                let wrong = b.and(b.xor(tag, b.one(&received[i])), b.one(&bytes_mask(*bytes)));
-                *forged |= (b.nonzero(wrong) & 1) << i;
-            }
-        }
-    }
-
-    /// Returns the set of the messages whose tags differ.
-    #[inline(always)]
-    fn forged(&self) -> u64 {
-        match self {
-            Self::Write(_) => 0,
-            Self::Compare { forged, .. } => *forged,
-        }
-    }
 }
 
 /// What depends on the key, and is computed for its first flight.
@@ -194,9 +136,19 @@ impl Prepared {
 }
 
 /// Computes what depends on the key, if flights on this backend use it.
-pub(crate) fn prepare_key<M: Framed>(backend: Backend, key: &Material) {
+fn prepare_key<C: BlockCipher>(backend: Backend, key: &Material) {
     if pays(backend, FLIGHT) {
-        prepare::<M::Cipher>(backend, key);
+        prepare::<C>(backend, key);
+    }
+}
+
+/// Computes what depends on the keys that many messages of a batch have.
+#[cfg(feature = "hazmat")]
+pub(crate) fn prepare_keys<C: BlockCipher>(batch: &Batch<'_, '_, '_>) {
+    for run in batch.messages.chunk_by(|a, b| core::ptr::eq(a.key, b.key)) {
+        if pays(batch.backend, run.len()) {
+            prepare::<C>(batch.backend, run[0].key);
+        }
     }
 }
 
@@ -223,30 +175,6 @@ impl<C: BlockCipher> Kernel for Prepare<'_, C> {
         let cipher = C::of(self.key);
         self.prepared.first_rounds.fill(b, cipher.encrypting::<B>());
         cipher.widen(&mut self.prepared.round_keys);
-    }
-}
-
-/// A flight whose messages are processed one by one.
-struct EachAlone<'f, 'a, 't, M> {
-    key: &'f Material,
-    columns: &'f mut Columns<'a>,
-    results: &'f mut Results<'t>,
-    mode: PhantomData<M>,
-}
-
-impl<M: Framed> Kernel for EachAlone<'_, '_, '_, M> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<B: Isa>(self, b: B) {
-        let Self { key, columns, results, .. } = self;
-        for i in 0..columns.len() {
-            let (nonce, aad, data) = columns.message(i);
-            let tag = M::alone(b, key, nonce, aad, data);
-            if M::HASHES {
-                results.put_one(b, i, tag);
-            }
-        }
     }
 }
 
@@ -301,9 +229,7 @@ impl<M: Framed> Fly<'_, '_, '_, M> {
                 b.call(CryptTails { frame, flight: &mut *flight, tails });
             }
         });
-        if M::HASHES {
-            frame.finish_all(flight, results);
-        }
+        frame.finish_all(flight, results);
     }
 }
 
@@ -369,14 +295,11 @@ impl<'k, B: Isa, M: Framed> Frame<'k, B, M> {
             states[g] = M::bases(b, nonces);
         });
         self.keys().first_round(b, &mut states);
-        if M::HASHES {
-            // GCM's J0, the counter block before the first one.
-            let of_j0 = b.spread(self.prepared.first_rounds.at(b, 1));
-            each_register!(G, g => {
-                masks[g] = b.xor(states[g], of_j0);
-            });
-            self.keys().finish_with(b, &mut masks, &mut ());
-        }
+        let before_first = b.spread(self.prepared.first_rounds.at(b, usize::from(M::FIRST) - 1));
+        each_register!(G, g => {
+            masks[g] = b.xor(states[g], before_first);
+        });
+        self.keys().finish_with(b, &mut masks, &mut ());
         each_register!(G, g => {
             if from + g * B::BLOCKS < flight.len() {
                 flight.begin(b, states[g], masks[g]);
@@ -439,20 +362,16 @@ impl<Of: Isa, M: Framed> Kernel for HashAads<'_, '_, '_, '_, '_, Of, M> {
         let Self { frame, flight } = self;
         let b = frame.b;
         if let Some(aad) = flight.shared_aad() {
-            let hash = if M::HASHES && !aad.is_empty() {
-                b.spread(Ghash::of(b, frame.table(), aad))
-            } else {
-                b.zero()
-            };
+            let hash = if aad.is_empty() { b.zero() } else { b.spread(Ghash::of(b, frame.table(), aad)) };
             for _ in (0..flight.len()).step_by(Of::BLOCKS) {
                 flight.begin_hashes(b, hash);
             }
             return;
         }
-        let h = if M::HASHES { b.spread(b.one(&frame.table().powers_from(1)[0])) } else { b.zero() };
+        let h = b.spread(b.one(&frame.table().powers_from(1)[0]));
         for from in (0..flight.len()).step_by(Of::BLOCKS) {
             let mut blocks = [b.zero(); 4];
-            if M::HASHES && flight.has_aads() {
+            if flight.has_aads() {
                 each_register!(4, 0 1 2 3, n => {
                     if n < Of::BLOCKS {
                         // One block of each. Longer data follow below.
@@ -465,9 +384,6 @@ impl<Of: Isa, M: Framed> Kernel for HashAads<'_, '_, '_, '_, '_, Of, M> {
             } else {
                 flight.begin_hashes(b, b.zero());
             }
-        }
-        if !M::HASHES {
-            return;
         }
         for i in 0..flight.len() {
             let aad = flight.aad_at(i);
@@ -493,29 +409,27 @@ impl<Of: Isa, M: Framed> Kernel for Bulk<'_, '_, '_, '_, '_, Of, M> {
         let b = frame.b;
         let flight = &mut flight.local();
         let keys = frame.keys();
-        let mut hash = if M::HASHES { Some(Ghash::new(b, frame.table())) } else { None };
+        let mut hash = Ghash::new(b, frame.table());
         // The last chunk, which has not been hashed yet, and its message.
         let mut pending = None;
         for index in flight.long() {
             let nonce = flight.nonce(index);
-            let (mut state, first) = (flight.state(b, index), BLOCK * usize::from(M::first(nonce)));
-            if M::OPENS
-                && let Some(hash) = &mut hash
-            {
+            let (mut state, first) = (flight.state(b, index), BLOCK * usize::from(M::FIRST));
+            if M::OPENS {
                 hash.set(flight.hash(b, index));
             }
             for (at, mut chunk) in flight.chunks(index) {
                 let mut x: [Of::V; REGISTERS] = frame.take(&mut state, nonce, first + at);
-                match (&mut hash, &pending) {
-                    (Some(hash), _) if M::OPENS => {
-                        hash.begin(b, 0);
-                        keys.finish_with(b, &mut x, &mut Absorb::<Of, _, true, 4> { hash, chunk: &chunk });
-                    }
-                    (Some(hash), Some((_, pending))) => {
-                        hash.begin(b, 0);
-                        keys.finish_with(b, &mut x, &mut Absorb::<Of, _, false, 4> { hash, chunk: pending });
-                    }
-                    _ => keys.finish_with(b, &mut x, &mut ()),
+                if M::OPENS {
+                    hash.begin(b, 0);
+                    let mut absorb = Absorb::<Of, _, true, 4> { hash: &mut hash, chunk: &chunk };
+                    keys.finish_with(b, &mut x, &mut absorb);
+                } else if let Some((_, pending)) = &pending {
+                    hash.begin(b, 0);
+                    let mut absorb = Absorb::<Of, _, false, 4> { hash: &mut hash, chunk: pending };
+                    keys.finish_with(b, &mut x, &mut absorb);
+                } else {
+                    keys.finish_with(b, &mut x, &mut ());
                 }
                 each_register!(REGISTERS, 0 1 2 3 4 5 6 7, r => {
                     x[r] = b.xor(x[r], chunk.load(b, r));
@@ -523,33 +437,29 @@ impl<Of: Isa, M: Framed> Kernel for Bulk<'_, '_, '_, '_, '_, Of, M> {
                 each_register!(REGISTERS, 0 1 2 3 4 5 6 7, r => {
                     chunk.store(b, r, x[r]);
                 });
-                if let Some(hash) = &mut hash {
-                    if M::OPENS {
+                if M::OPENS {
+                    hash.end(b);
+                } else {
+                    if let Some((of, _)) = pending {
                         hash.end(b);
-                    } else {
-                        if let Some((of, _)) = pending {
-                            hash.end(b);
-                            if at == 0 {
-                                flight.set_hash(b, of, hash.get());
-                            }
-                        }
                         if at == 0 {
-                            hash.set(flight.hash(b, index));
+                            flight.set_hash(b, of, hash.get());
                         }
-                        pending = Some((index, chunk));
                     }
+                    if at == 0 {
+                        hash.set(flight.hash(b, index));
+                    }
+                    pending = Some((index, chunk));
                 }
             }
             flight.set_state(b, index, state);
-            if M::OPENS
-                && let Some(hash) = &hash
-            {
+            if M::OPENS {
                 flight.set_hash(b, index, hash.get());
             }
         }
-        if let (Some(hash), Some((of, chunk))) = (&mut hash, &pending) {
+        if let Some((of, chunk)) = &pending {
             hash.begin(b, 0);
-            let mut absorb = Absorb::<Of, _, false, 4> { hash, chunk };
+            let mut absorb = Absorb::<Of, _, false, 4> { hash: &mut hash, chunk };
             each_register!(REGISTERS, 0 1 2 3 4 5 6 7, r => {
                 absorb.thread(b, r);
             });
@@ -637,7 +547,7 @@ impl<Of: Isa, M: Framed, const R: usize> Kernel for CryptTails<'_, '_, '_, '_, '
         let b = frame.b;
         let flight = &mut whole.local();
         let keys = frame.keys();
-        let powers = if M::HASHES { Some(frame.table().products()) } else { None };
+        let powers = frame.table().products();
         let Some(mut member): Option<Member<'_, R>> = flight.first(&mut tails) else { return };
         let mut tail = flight.tail(member);
         let mut text = if R <= EARLY { tail.load(b) } else { [b.zero(); R] };
@@ -647,16 +557,16 @@ impl<Of: Isa, M: Framed, const R: usize> Kernel for CryptTails<'_, '_, '_, '_, '
             let next_member = flight.next_or(&mut tails, member);
             let next = flight.tail(next_member);
             let index = member.index();
-            if M::HASHES && M::OPENS {
+            if M::OPENS {
                 if R > EARLY {
                     text = tail.load(b);
                 }
                 hashed = Some(Hashed::new(b, flight, index, &tail, text));
             }
             let nonce = flight.nonce(index);
-            let at = BLOCK * usize::from(M::first(nonce)) + tail.at();
+            let at = BLOCK * usize::from(M::FIRST) + tail.at();
             let mut x: [Of::V; R] = frame.take(&mut flight.state(b, index), nonce, at);
-            if let (Some(powers), Some(hashed)) = (powers, &hashed) {
+            if let Some(hashed) = &hashed {
                 let sum = Unreduced::zero(b);
                 keys.finish_with(b, &mut x, &mut HashTail { flight: &mut *flight, powers, hashed, sum });
             } else {
@@ -673,7 +583,7 @@ impl<Of: Isa, M: Framed, const R: usize> Kernel for CryptTails<'_, '_, '_, '_, '
                 text = next.load(b);
             }
             tail.store(b, &x);
-            if M::HASHES && !M::OPENS {
+            if !M::OPENS {
                 tail.trim(b, &mut x);
                 hashed = Some(Hashed::new(b, flight, index, &tail, x));
             }
@@ -683,7 +593,7 @@ impl<Of: Isa, M: Framed, const R: usize> Kernel for CryptTails<'_, '_, '_, '_, '
             (member, tail) = (next_member, next);
         }
         if !M::OPENS
-            && let (Some(powers), Some(hashed)) = (powers, &hashed)
+            && let Some(hashed) = &hashed
         {
             let sum = Unreduced::zero(b);
             let mut hash = HashTail { flight: &mut *flight, powers, hashed, sum };
@@ -702,6 +612,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
+    use crate::backend::Span;
     use crate::{Algorithm, Key};
 
     /// Seals a flight, and returns the memory of its secrets before and after it is zeroized.

@@ -22,7 +22,7 @@ pub(crate) struct Material {
     pub(crate) subkeys: [Block; SUBKEYS],
     /// Other state of the mode.
     pub(crate) mode_state: ModeState,
-    /// What flights of counter modes need.
+    /// What flights of GCM need.
     pub(crate) prepared: OnceBox<Wiped<Prepared>>,
     /// Size of a tag in bytes under this key.
     pub(crate) tag_bytes: usize,

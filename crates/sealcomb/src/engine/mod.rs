@@ -5,7 +5,8 @@
 //! - `blocks`: consecutive blocks of one message per register.
 //! - `derived_lanes`: short messages with derived keys, one per lane.
 //! - `each`: operations that occur once per message.
-//! - `frame`: counter modes, with or without a polynomial hash.
+//! - `flights`: how modes take the messages of a burst, and messages one by one.
+//! - `frame`: counter mode with a polynomial hash.
 //! - `lane_groups`: short messages, one per lane.
 //! - `layers`: two cipher layers with a mixing between them.
 //! - `wide`: states of several blocks, of one message per lane.
@@ -16,6 +17,7 @@ mod cipher;
 pub(crate) mod comb;
 pub(crate) mod derived_lanes;
 pub(crate) mod each;
+pub(crate) mod flights;
 pub(crate) mod frame;
 pub(crate) mod lane_groups;
 mod lanes;

@@ -7,8 +7,9 @@
 //! ```
 
 use super::Mode;
-use crate::engine::blocks::{self, Independent};
+use crate::engine::blocks::Independent;
 use crate::engine::comb::Chain;
+use crate::engine::flights::{self, Flights};
 use crate::engine::slots::{Added, SlotChain, from_nonces};
 use crate::engine::{Batch, Lanes};
 
@@ -20,7 +21,11 @@ impl Mode for Cfb {
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        blocks::run::<Decrypt>(batch);
+        flights::run::<Decrypt>(batch);
+    }
+
+    fn flights(&self, opens: bool) -> Option<Flights> {
+        opens.then(Flights::of_single_messages::<Decrypt>)
     }
 }
 

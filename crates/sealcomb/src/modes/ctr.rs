@@ -7,91 +7,61 @@
 //! ```
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Columns, Isa, Span, Tags, read_part};
-use crate::engine::frame::{self, Framed};
+use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span};
+use crate::engine::flights::{self, Alone, Flights};
+use crate::engine::frame;
 use crate::engine::{Batch, Material};
 use crate::primitives::aes::KeySchedule;
-use crate::primitives::counter::{Be128, xor_keystream_with};
+use crate::primitives::counter::{Be128, LAST_BYTES, xor_keystream_with};
+use crate::primitives::permutation::Permutation;
 
 pub(crate) struct Ctr;
 
 impl Mode for Ctr {
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        frame::run::<Self>(batch);
+        frame::prepare_keys::<KeySchedule>(batch);
+        flights::run::<Self>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         self.seal(batch);
     }
 
-    fn prepare(&self, backend: Backend, key: &Material) {
-        frame::prepare_key::<Self>(backend, key);
-    }
-
-    fn takes_columns(&self) -> bool {
-        true
-    }
-
-    fn seal_columns(
-        &self,
-        backend: Backend,
-        key: &Material,
-        columns: &mut Columns<'_>,
-        tags: &mut Tags,
-    ) -> bool {
-        frame::seal_columns::<Self>(backend, key, columns, tags)
-    }
-
-    fn open_columns(
-        &self,
-        backend: Backend,
-        key: &Material,
-        columns: &mut Columns<'_>,
-        received: &[Block],
-    ) -> Option<u64> {
-        frame::open_columns::<Self>(backend, key, columns, received)
+    fn flights(&self, _: bool) -> Option<Flights> {
+        Some(Flights::prepared::<Self, KeySchedule>())
     }
 }
 
-impl Framed for Ctr {
-    type Cipher = KeySchedule;
-
-    const NONCE: usize = BLOCK;
-    const OPENS: bool = false;
-    const HASHES: bool = false;
-
-    #[inline(always)]
-    fn first(nonce: &[u8]) -> u8 {
-        nonce[BLOCK - 1]
-    }
-
-    #[inline(always)]
-    fn bases<B: Isa>(b: B, nonces: [&[u8]; 4]) -> B::V {
-        let mut whole = [&[0; BLOCK]; 4];
-        each_register!(4, 0 1 2 3, n => {
-            whole[n] = nonces[n].first_chunk().expect("16 bytes");
-        });
-        let without_last = u128::MAX >> 8;
-        b.and(b.load_each(whole), b.splat(&without_last.to_le_bytes()))
-    }
-
-    #[inline(always)]
-    fn later_base(nonce: &[u8], carries: usize) -> Block {
-        let base = u128::from_be_bytes(read_part(nonce)) >> 8;
-        (base.wrapping_add(carries as u128) << 8).to_be_bytes()
-    }
+impl Alone for Ctr {
+    const TAGS: bool = false;
 
     #[inline(always)]
     fn alone<B: Isa>(b: B, key: &Material, nonce: &[u8], _: &[u8], mut data: Span<'_>) -> B::V {
-        crypt(b, key, nonce, &mut data);
+        let t = nonce.first_chunk().expect("a counter block of 16 bytes");
+        let registers = data.len().div_ceil(BLOCK * B::BLOCKS);
+        if registers <= REGISTERS && usize::from(t[BLOCK - 1]) + registers * B::BLOCKS <= 256 {
+            each_count!(registers, R => {
+                crypt_short::<B, R>(b, key, t, &mut data);
+            });
+        } else {
+            let rounds = key.prepared.get().map(|prepared| &prepared.first_rounds);
+            xor_keystream_with::<Be128, B, _, _>(b, key.aes.encrypting(), t, &mut data, &mut (), rounds);
+        }
         b.zero()
     }
 }
 
-/// Encrypts or decrypts a message.
+/// Encrypts or decrypts a message of `R` registers, whose counter blocks only differ in their last bytes.
 #[inline(always)]
-fn crypt<B: Isa>(b: B, key: &Material, nonce: &[u8], data: &mut Span<'_>) {
-    let first = nonce.first_chunk().expect("a counter block of 16 bytes");
-    let rounds = key.prepared.get().map(|prepared| &prepared.first_rounds);
-    xor_keystream_with::<Be128, B, _, _>(b, key.aes.encrypting(), first, data, &mut (), rounds);
+fn crypt_short<B: Isa, const R: usize>(b: B, key: &Material, t: &Block, data: &mut Span<'_>) {
+    let mut x = [b.splat(t); R];
+    each_register!(R, r => {
+        x[r] = b.add32(x[r], b.load(&LAST_BYTES[r * B::BLOCKS..]));
+    });
+    key.aes.encrypting().encrypt(b, &mut x);
+    let text = data.load_tail::<B, R>(b, 0);
+    each_register!(R, r => {
+        x[r] = b.xor(x[r], text[r]);
+    });
+    data.store_tail(b, 0, &x);
 }

@@ -7,9 +7,10 @@
 use core::marker::PhantomData;
 
 use super::Mode;
-use crate::backend::{Backend, Isa, Kernel};
+use crate::backend::{Backend, Isa, Span};
 use crate::engine::blocks::{Pass, pass};
-use crate::engine::{Batch, BlockCipher, Material, Message};
+use crate::engine::flights::{self, Alone, Flights};
+use crate::engine::{Batch, BlockCipher, Material};
 use crate::primitives::aes;
 use crate::primitives::permutation::Permutation;
 
@@ -30,31 +31,36 @@ impl<C: BlockCipher> Mode for Ecb<C> {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        batch.backend.run(Crypt::<C, false> { messages: batch.messages, cipher: PhantomData });
+        flights::run::<Crypt<C, false>>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        batch.backend.run(Crypt::<C, true> { messages: batch.messages, cipher: PhantomData });
+        flights::run::<Crypt<C, true>>(batch);
+    }
+
+    fn flights(&self, opens: bool) -> Option<Flights> {
+        Some(if opens {
+            Flights::of_single_messages::<Crypt<C, true>>()
+        } else {
+            Flights::of_single_messages::<Crypt<C, false>>()
+        })
     }
 }
 
-struct Crypt<'b, 'm, 'a, C, const OPENS: bool> {
-    messages: &'b mut [&'m mut Message<'a>],
-    cipher: PhantomData<C>,
-}
+/// One direction of ECB.
+struct Crypt<C, const OPENS: bool>(PhantomData<C>);
 
-impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
-    type Output = ();
+impl<C: BlockCipher, const OPENS: bool> Alone for Crypt<C, OPENS> {
+    const TAGS: bool = false;
 
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) {
-        for message in self.messages {
-            if OPENS {
-                pass(b, &mut message.data, &mut Decrypt(C::of(message.key).decrypting::<B>()));
-            } else {
-                pass(b, &mut message.data, &mut Encrypt(C::of(message.key).encrypting::<B>()));
-            }
+    fn alone<B: Isa>(b: B, key: &Material, _: &[u8], _: &[u8], mut data: Span<'_>) -> B::V {
+        if OPENS {
+            pass(b, &mut data, &mut Decrypt(C::of(key).decrypting::<B>()));
+        } else {
+            pass(b, &mut data, &mut Encrypt(C::of(key).encrypting::<B>()));
         }
+        b.zero()
     }
 }
 

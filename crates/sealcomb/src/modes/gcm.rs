@@ -8,8 +8,7 @@
 //! T ← S ⊕ E_K(J0)
 //! ```
 //!
-//! Short messages are processed in groups (see [`groups`]). A long message is hashed while the cipher works on its next
-//! blocks. The first counter blocks of all messages are encrypted together.
+//! Batches are processed in the [`frame`]. A long message alone is hashed while the cipher works on its next blocks.
 
 use core::marker::PhantomData;
 
@@ -17,8 +16,9 @@ use arrayvec::ArrayVec;
 
 use super::Mode;
 use crate::backend::{
-    BLOCK, Backend, Block, Columns, Isa, Kernel, ModeState, REGISTERS, Span, Tags, Tail, Weave, read_part,
+    BLOCK, Backend, Block, Isa, Kernel, ModeState, REGISTERS, Span, Tail, Weave, read_part,
 };
+use crate::engine::flights::{Alone, Flights};
 use crate::engine::frame::{self, Framed};
 use crate::engine::{Batch, BlockCipher, Material};
 use crate::primitives::aes;
@@ -65,32 +65,8 @@ impl<C: BlockCipher> Mode for Gcm<C> {
         frame::run::<Crypt<C, true>>(batch);
     }
 
-    fn prepare(&self, backend: Backend, key: &Material) {
-        frame::prepare_key::<Crypt<C, false>>(backend, key);
-    }
-
-    fn takes_columns(&self) -> bool {
-        true
-    }
-
-    fn seal_columns(
-        &self,
-        backend: Backend,
-        key: &Material,
-        columns: &mut Columns<'_>,
-        tags: &mut Tags,
-    ) -> bool {
-        frame::seal_columns::<Crypt<C, false>>(backend, key, columns, tags)
-    }
-
-    fn open_columns(
-        &self,
-        backend: Backend,
-        key: &Material,
-        columns: &mut Columns<'_>,
-        received: &[Block],
-    ) -> Option<u64> {
-        frame::open_columns::<Crypt<C, true>>(backend, key, columns, received)
+    fn flights(&self, opens: bool) -> Option<Flights> {
+        Some(if opens { Flights::framed::<Crypt<C, true>>() } else { Flights::framed::<Crypt<C, false>>() })
     }
 }
 
@@ -128,12 +104,7 @@ impl<C: BlockCipher, const OPENS: bool> Framed for Crypt<C, OPENS> {
 
     const NONCE: usize = 12;
     const OPENS: bool = OPENS;
-    const HASHES: bool = true;
-
-    #[inline(always)]
-    fn first(_: &[u8]) -> u8 {
-        FIRST
-    }
+    const FIRST: u8 = FIRST;
 
     #[inline(always)]
     fn bases<B: Isa>(b: B, ivs: [&[u8]; 4]) -> B::V {
@@ -150,6 +121,10 @@ impl<C: BlockCipher, const OPENS: bool> Framed for Crypt<C, OPENS> {
         block[12..].copy_from_slice(&((carries as u32) << 8).to_be_bytes());
         block
     }
+}
+
+impl<C: BlockCipher, const OPENS: bool> Alone for Crypt<C, OPENS> {
+    const TAGS: bool = true;
 
     #[inline(always)]
     fn alone<B: Isa>(b: B, key: &Material, iv: &[u8], aad: &[u8], data: Span<'_>) -> B::V {

@@ -56,7 +56,8 @@ pub(crate) mod xaes;
 #[cfg(feature = "hazmat")]
 pub(crate) mod xts;
 
-use crate::backend::{Backend, Block, Columns, Tags};
+use crate::backend::Backend;
+use crate::engine::flights::Flights;
 use crate::engine::{Batch, Material};
 
 /// The interface between the catalog and a mode.
@@ -87,29 +88,8 @@ pub(crate) trait Mode: Sync {
     /// Decrypts the messages, and leaves in each the tag that it should have. The caller compares the tags.
     fn open(&self, batch: &mut Batch<'_, '_, '_>);
 
-    /// Computes what the first flight under this key computes otherwise.
-    fn prepare(&self, _: Backend, _: &Material) {}
-
-    /// Returns whether flights should be passed to [`Mode::seal_columns`] and [`Mode::open_columns`].
-    fn takes_columns(&self) -> bool {
-        false
-    }
-
-    /// Encrypts the messages, and writes their tags. Returns whether it did: it does nothing if the lengths of the
-    /// nonces differ.
-    fn seal_columns(&self, _: Backend, _: &Material, _: &mut Columns<'_>, _: &mut Tags) -> bool {
-        false
-    }
-
-    /// Decrypts the messages, and compares their tags with those received, which are zero-padded. Returns the set of
-    /// forged messages, one bit each, or `None` if it did nothing, like [`Mode::seal_columns`].
-    fn open_columns(
-        &self,
-        _: Backend,
-        _: &Material,
-        _: &mut Columns<'_>,
-        _received: &[Block],
-    ) -> Option<u64> {
+    /// Returns how one direction processes flights in columns, unless it takes messages only.
+    fn flights(&self, _opens: bool) -> Option<Flights> {
         None
     }
 }

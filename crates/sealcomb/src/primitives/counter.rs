@@ -257,10 +257,10 @@ fn xor_run<C: Counter, B: Isa, K: Permutation<B>, W: Weave<B>, const CACHED: boo
     each_count!(left, R => {
         let mut x: [B::V; R] = states.take(b);
         states.finish(b, &mut x, &mut ());
-        for r in 0..R - 1 {
-            data.store(b, at, b.xor(x[r], data.load(b, at)));
-            at += register;
+        let text = data.load_tail::<B, R>(b, at);
+        for r in 0..R {
+            x[r] = b.xor(x[r], text[r]);
         }
-        data.xor_part(b, at, x[R - 1]);
+        data.store_tail(b, at, &x);
     });
 }

@@ -1,0 +1,150 @@
+//! Flights in columns: how a mode takes the messages of a burst, and messages one by one.
+//!
+//! ```text
+//! for each message: encrypt or decrypt it, and compute its tag
+//! write the tags, or compare them with those received
+//! ```
+//!
+//! Consecutive messages do not depend on each other, so the CPU overlaps the end of one with the beginning of the next.
+
+use core::marker::PhantomData;
+
+use super::message::{Batch, Material, Message};
+use crate::backend::{Backend, Block, Columns, Isa, Kernel, Span, Tags};
+use crate::primitives::block::bytes_mask;
+
+/// How one direction of a mode processes flights in columns.
+#[derive(Clone, Copy)]
+pub(crate) struct Flights {
+    /// Processes a flight under a key. Returns whether it did: it does nothing if the lengths of the nonces differ.
+    pub(crate) run: fn(Backend, &Material, &mut Columns<'_>, &mut Results<'_>) -> bool,
+    /// Computes what the first flight under a key computes otherwise.
+    pub(crate) prepare: fn(Backend, &Material),
+}
+
+impl Flights {
+    /// Messages are processed one by one.
+    pub(crate) fn of_single_messages<M: Alone>() -> Self {
+        Self { run: run_columns::<M>, prepare: |_, _| {} }
+    }
+}
+
+/// One direction of a mode that can process messages one by one.
+pub(crate) trait Alone: 'static {
+    /// Whether messages have tags.
+    const TAGS: bool;
+
+    /// Encrypts or decrypts a message. Returns its tag in the first lane.
+    fn alone<B: Isa>(b: B, key: &Material, nonce: &[u8], aad: &[u8], data: Span<'_>) -> B::V;
+}
+
+/// Processes the messages of a batch one by one.
+#[cfg(feature = "hazmat")]
+pub(crate) fn run<M: Alone>(batch: &mut Batch<'_, '_, '_>) {
+    batch.backend.run(EachMessage::<M> { messages: batch.messages, mode: PhantomData });
+}
+
+/// Processes the messages of a flight one by one, like [`Flights::run`].
+pub(crate) fn run_columns<M: Alone>(
+    backend: Backend,
+    key: &Material,
+    columns: &mut Columns<'_>,
+    results: &mut Results<'_>,
+) -> bool {
+    let is_even = columns.nonce_bytes().is_some();
+    if is_even {
+        backend.run(EachAlone::<M> { key, columns, results, mode: PhantomData });
+    }
+    is_even
+}
+
+#[cfg(feature = "hazmat")]
+struct EachMessage<'b, 'm, 'a, M> {
+    messages: &'b mut [&'m mut Message<'a>],
+    mode: PhantomData<M>,
+}
+
+#[cfg(feature = "hazmat")]
+impl<M: Alone> Kernel for EachMessage<'_, '_, '_, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        for message in self.messages {
+            let Message { key, nonce, aad, data, .. } = &mut **message;
+            let tag = M::alone(b, key, nonce, aad, data.reborrow());
+            if M::TAGS {
+                message.tag = b.first(tag);
+            }
+        }
+    }
+}
+
+struct EachAlone<'f, 'a, 't, M> {
+    key: &'f Material,
+    columns: &'f mut Columns<'a>,
+    results: &'f mut Results<'t>,
+    mode: PhantomData<M>,
+}
+
+impl<M: Alone> Kernel for EachAlone<'_, '_, '_, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        let Self { key, columns, results, .. } = self;
+        for (i, (nonce, aad, data)) in columns.messages().enumerate() {
+            let tag = M::alone(b, key, nonce, aad, data);
+            if M::TAGS {
+                results.put_one(b, i, tag);
+            }
+        }
+    }
+}
+
+/// What happens to the tags of a flight.
+pub(crate) enum Results<'t> {
+    /// They are written.
+    Write(&'t mut Tags),
+    /// They are compared with those received, which are zero-padded, in their first `bytes` bytes.
+    Compare { received: &'t [Block], bytes: usize, forged: u64 },
+}
+
+impl Results<'_> {
+    /// Takes the tags of a register of messages, from index `at` on. Lanes without a message are ignored.
+    #[inline(always)]
+    pub(crate) fn put<B: Isa>(&mut self, b: B, at: usize, tags: B::V) {
+        match self {
+            Self::Write(all) => all.push(b, tags),
+            Self::Compare { received, bytes, forged } => {
+                let received = &received[at..];
+                let lanes = received.len().min(B::BLOCKS);
+                let expected =
+                    if lanes == B::BLOCKS { b.load(received) } else { b.load_bytes(received.as_flattened()) };
+                let wrong = b.and(b.xor(tags, expected), b.splat(&bytes_mask(*bytes)));
+                *forged |= (b.nonzero(wrong) & !(u64::MAX << lanes)) << at;
+            }
+        }
+    }
+
+    /// Takes the tag of the message with index `i`, in the first lane.
+    #[inline(always)]
+    fn put_one<B: Isa>(&mut self, b: B, i: usize, tag: B::V) {
+        match self {
+            Self::Write(all) => all.push_one(b, tag),
+            Self::Compare { received, bytes, forged } => {
+                let wrong = b.and(b.xor(tag, b.one(&received[i])), b.one(&bytes_mask(*bytes)));
+                *forged |= (b.nonzero(wrong) & 1) << i;
+            }
+        }
+    }
+
+    /// Returns the set of the messages whose tags differ, one bit each.
+    #[inline(always)]
+    pub(crate) fn forged(&self) -> u64 {
+        match self {
+            Self::Write(_) => 0,
+            Self::Compare { forged, .. } => *forged,
+        }
+    }
+}
