@@ -9,7 +9,9 @@
 
 use core::marker::PhantomData;
 
-use super::message::{Batch, Material, Message};
+use super::message::Material;
+#[cfg(feature = "hazmat")]
+use super::message::{Batch, Message};
 use crate::backend::{Backend, Block, Columns, Isa, Kernel, Span, Tags};
 use crate::primitives::block::bytes_mask;
 
