@@ -248,10 +248,14 @@ impl Case {
                     call!(Key::with_backend(algorithm, key, self.backend))
                 };
                 let made = made.expect("a key of the right length");
-                Box::new(match algorithm.kind {
+                let key = Box::new(match algorithm.kind {
                     Kind::Cipher => made,
                     _ => call!(Key::with_tag_bytes(made, self.tag)).expect("a tag length from the catalog"),
-                })
+                });
+                if i % 3 == 0 {
+                    call!(Key::prepare(&key));
+                }
+                key
             })
         });
         Keys::Each(each.collect())

@@ -248,6 +248,11 @@ mod traced {
                     key_bytes.iter().map(|key| expand(key).expect("a key of the right length")).collect()
                 }
             });
+            traced(&format!("{}: tables of {} keys", algorithm.id, keys.len()), || {
+                for key in &keys {
+                    call!(Key::prepare(key));
+                }
+            });
             let messages = lengths.iter().enumerate().map(|(i, &length)| {
                 let is_mac = algorithm.kind == Kind::Mac;
                 let bytes = if is_mac { 0 } else { algorithm.padded_bytes(length) };
