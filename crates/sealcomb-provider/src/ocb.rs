@@ -72,6 +72,10 @@ impl Ocb {
             if bytes > TAG_BYTES || (matches!(self.base.state, Iv::Running(_)) && bytes != self.tag_bytes) {
                 return Err(Refused::INVALID_TAG_LENGTH);
             }
+            // OpenSSL would return a part of the last message's tag, or append bytes of an earlier one.
+            if bytes != self.tag_bytes && self.base.tag.computed().is_some() {
+                self.base.tag = Tag::None;
+            }
             self.tag_bytes = bytes;
             return Ok(());
         }

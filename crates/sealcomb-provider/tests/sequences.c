@@ -559,6 +559,7 @@ static void set_tag(void) {
     if (it.mode == GCM && it.encrypts && with_data && bytes <= 16) it.spoiled_tag = 1;
     if (outcome("set tag", r[0], r[1], it.mode == OCB && it.phase == RUNNING && changes ? TAG_LENGTH_WITHIN : NONE) <= 0) return;
     if (it.mode == SIV && it.encrypts) return;
+    if (it.mode == OCB && changes) it.has_tag = 0;
     if (it.mode == CCM && bytes != it.tag_bytes) it.stale_lengths = 1;
     if (it.mode != SIV) it.tag_bytes = bytes;
     it.expects_tag |= with_data;
