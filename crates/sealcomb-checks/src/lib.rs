@@ -252,7 +252,8 @@ impl Case {
                     Kind::Cipher => made,
                     _ => call!(Key::with_tag_bytes(made, self.tag)).expect("a tag length from the catalog"),
                 });
-                if i % 3 == 0 {
+                // Otherwise, the first batch prepares the key.
+                if self.in_place {
                     call!(Key::prepare(&key));
                 }
                 key
