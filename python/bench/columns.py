@@ -30,7 +30,7 @@ import pyarrow as pa
 from cryptography.hazmat.primitives.ciphers import aead as pyca
 
 import sealcomb
-from sealcomb import Keyset, open_column, seal_column
+from sealcomb import Keyset, unseal_column, seal_column
 
 CONTEXT = b"people.note"
 KEY, LONG_KEY = bytes(range(32)), bytes(range(64))
@@ -105,7 +105,7 @@ def columns(options: argparse.Namespace) -> list[Line]:
             lines.append(Line(f"{name}, one thread", rate(count, size, one), baseline, loop / one, goal))
             goal = "≥ 1.8 on two cores" if policy == "random" else ""
             lines.append(Line(f"{name}, two threads", rate(count, size, two), "one thread", one / two, goal))
-            unseal = partial(open_column, seal(), keyset, context=CONTEXT, threads=1)
+            unseal = partial(unseal_column, seal(), keyset, context=CONTEXT, threads=1)
             (opened,) = seconds(unseal, rounds=options.rounds)
             name = f"open {size}-byte values, `{policy}`, one thread"
             lines.append(Line(name, rate(count, size, opened), "sealing", one / opened, ""))

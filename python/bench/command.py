@@ -81,7 +81,7 @@ def main() -> None:
         for verb, source, out in (
             ("seal", "in.parquet", "sealed.parquet"),
             ("reseal", "sealed.parquet", "fresh.parquet"),
-            ("open", "sealed.parquet", "out.parquet"),
+            ("unseal", "sealed.parquet", "out.parquet"),
             ("seal", "in.parquet", "sealed.arrow"),
         ):
             taken, peak = run(verb, folder / source, folder / out, *how)

@@ -22,7 +22,7 @@ import duckdb
 import page
 import pyarrow as pa
 
-from sealcomb import Keyset, open_column, seal_column
+from sealcomb import Keyset, unseal_column, seal_column
 
 CONTEXT = b"people.note"
 POLICIES = {"random": columns.KEY, "deterministic": columns.LONG_KEY}
@@ -63,7 +63,7 @@ def table(options: argparse.Namespace, db: duckdb.DuckDBPyConnection) -> list[st
                 ),
                 "open": (
                     f"SELECT sum({consume}) FROM sealed",
-                    lambda: open_column(sealed, keyset, context=CONTEXT, threads=1),  # noqa: B023
+                    lambda: unseal_column(sealed, keyset, context=CONTEXT, threads=1),  # noqa: B023
                 ),
             }
             for verb, (query, bare) in works.items():

@@ -32,7 +32,7 @@ from sealcomb import (
     UnknownKey,
     columns,
     inspect_column,
-    open_column,
+    unseal_column,
     reseal_column,
     seal_column,
 )
@@ -176,8 +176,8 @@ def run_file(draw: random.Random, form: str, folder: Path) -> None:
         command("seal", str(source), str(source), *how)
     source.write_bytes(mutated(draw, source.read_bytes()))
     out = folder / f"out{draw.choice([suffix, suffix, '.arrow', '.parquet', '.csv'])}"
-    verb = draw.choice(["open", "reseal", "seal"] if sealed else ["seal", "seal", "open"])
-    more = ["--forged", "null"] if verb == "open" and draw.random() < 0.5 else []
+    verb = draw.choice(["unseal", "reseal", "seal"] if sealed else ["seal", "seal", "unseal"])
+    more = ["--forged", "null"] if verb == "unseal" and draw.random() < 0.5 else []
     if draw.random() < 0.2:
         more += ["--row-id", "id"]
     if command("inspect", str(source)) == 0 or draw.random() < 0.9:
@@ -322,8 +322,8 @@ def run_array(draw: random.Random, _form: str, _folder: Path) -> None:
     plain = pa.array([b"value"] * 100)
     calls: list[Callable[[], object]] = [
         lambda: seal_column(array, KEYSET, threads=2),
-        lambda: open_column(array, KEYSET, forged="null", threads=2),
-        lambda: open_column(
+        lambda: unseal_column(array, KEYSET, forged="null", threads=2),
+        lambda: unseal_column(
             array, KEYSET, as_type=draw.choice(["utf8", "int64", "bool", "null", "decimal(9)"])
         ),
         lambda: reseal_column(array, KEYSET, forged="null"),

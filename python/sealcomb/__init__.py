@@ -4,7 +4,7 @@
   pyca's `cryptography`. The AEADs add `encrypt_many` and `decrypt_many`.
 * `XAES256GCM`, `AEGIS128L` and `AEGIS256` are AEADs with the same methods. `AESXTS` encrypts disk sectors
   and `AESHCTR2` messages of a fixed size, one by one or many at once.
-* `seal_column`, `open_column`, `open_column_counted` and `reseal_column` process Arrow columns under a
+* `seal_column`, `unseal_column`, `unseal_column_counted` and `reseal_column` process Arrow columns under a
   `Keyset`. `inspect_column` counts the values of a sealed column by key.
 * `keys_from_env`, `keys_from_file` and `keys_from_wrapped` are key providers: they fetch keysets where the
   data is, such as on the workers of a cluster.
@@ -25,8 +25,8 @@ from sealcomb._sealcomb import (
     XAES256GCM,
     Keyset,
     inspect_column,
-    open_column,
-    open_column_counted,
+    unseal_column,
+    unseal_column_counted,
     reseal_column,
     seal_column,
 )
@@ -73,8 +73,8 @@ __all__ = [
     "keys_from_env",
     "keys_from_file",
     "keys_from_wrapped",
-    "open_column",
-    "open_column_counted",
+    "unseal_column",
+    "unseal_column_counted",
     "reseal_column",
     "seal_column",
 ]

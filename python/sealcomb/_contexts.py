@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from sealcomb import Keyset, open_column_counted
+from sealcomb import Keyset, unseal_column_counted
 
 
 def fitting(
@@ -25,7 +25,7 @@ def fitting(
     for context in contexts:
         if not fewest:
             break
-        _, unopened = open_column_counted(
+        _, unopened = unseal_column_counted(
             array, keyset, context=context.encode(), row_ids=ids, as_type="binary", threads=threads
         )
         if unopened < fewest:

@@ -59,7 +59,7 @@ def csv_to_csv(work: Work) -> Write:
         else:
             values = work.from_base64(target, cells, place)
         result = work.transform(target, values, ids, place, kind=target.as_type)
-        if work.verb == "open":
+        if work.verb == "unseal":
             check_text(work, target, place, result)
             written = as_text(result).cast(pa.binary()).to_pylist()
         else:
@@ -160,7 +160,7 @@ def with_grown(  # noqa: PLR0913, PLR0917
 
 def note_row_ids(work: Work) -> None:
     """Prints how to open values bound to row ids that are text only in CSV, as all its columns are."""
-    if work.row_id is None or work.verb == "open":
+    if work.row_id is None or work.verb == "unseal":
         return
     kind = work.row_id_type if work.source.text else work.source.schema.field(work.row_id).type
     if kind is not None and not is_text(kind):
@@ -200,7 +200,7 @@ def changer(  # noqa: PLR0913, PLR0917
         elif work.source.text:
             array = work.from_base64(target, array.to_pylist(), place)
         result = work.transform(target, array, ids, place, kind=kind, row=row, required=required)
-        if suffix == ".csv" and work.verb == "open":
+        if suffix == ".csv" and work.verb == "unseal":
             check_text(work, target, place, result)
         elif suffix == ".csv":
             encoded = [None if value is None else b64encode(value) for value in result.to_pylist()]
@@ -228,7 +228,7 @@ def converted_schema(work: Work, *, to_text: bool) -> tuple[pa.Schema, dict[Targ
         kinds[target] = None
         if work.verb == "seal":
             changed, metadata = sealed(work, target, field, metadata, to_text=to_text)
-        elif work.verb == "open":
+        elif work.verb == "unseal":
             changed = work.plain_field(schema, target, origin)
             kinds[target] = changed.type
             metadata = opened_metadata(metadata, target, origin)
@@ -238,7 +238,7 @@ def converted_schema(work: Work, *, to_text: bool) -> tuple[pa.Schema, dict[Targ
         else:
             changed = field if not work.source.text else field.with_type(pa.binary())
         if to_text:
-            if work.verb == "open":
+            if work.verb == "unseal":
                 work.check_cells(target, changed.type)
             changed = pa.field(field.name, pa.string(), changed.nullable)
         at = schema.get_field_index(target.column)

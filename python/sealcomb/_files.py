@@ -472,18 +472,18 @@ def output_permissions(
     before = [] if source is None else [source.stat()]
     umask = os.umask(0o077)
     os.umask(umask)
-    allowed = 0o600 if verb == "open" or source is None else 0o666
+    allowed = 0o600 if verb == "unseal" or source is None else 0o666
     try:
         about = out.stat()
     except FileNotFoundError:
-        allowed &= 0o600 if verb == "open" else ~umask
+        allowed &= 0o600 if verb == "unseal" else ~umask
     else:
         if not stat.S_ISREG(about.st_mode):
             raise CommandError(f"{out}: exists and is not a regular file", status=BAD_FILE)
         if not force:
             raise CommandError(f"{out}: exists; use --force to replace it", status=BAD_FILE)
         before.append(about)
-    if verb != "open":
+    if verb != "unseal":
         for about in before:
             allowed &= about.st_mode
 

@@ -127,8 +127,8 @@ class ParquetChange:
         options: dict[str, Any] = {}
         if work.verb == "seal":
             element, codec, dictionary = self.seal(target, number, before), "NONE", False
-        elif work.verb == "open":
-            element, codec, dictionary, kind, options = self.open(target, number, before, origin)
+        elif work.verb == "unseal":
+            element, codec, dictionary, kind, options = self.unseal(target, number, before, origin)
         else:
             element, codec, dictionary = before, "NONE", False
         nullable = get(element, _parquet.ELEMENT_REPETITION) == _parquet.OPTIONAL
@@ -138,7 +138,7 @@ class ParquetChange:
         name = leaf_at(top, target.path).name
         field = with_leaf(top, target.path, pa.field(name, values, nullable), alone=True)
         self.check_levels(target, number, field)
-        opened = work.verb == "open"
+        opened = work.verb == "unseal"
         if opened and values == _parquet.storage_or_none(element):
             kind = pa.string() if _parquet.is_text(element) else pa.binary()
         return number, _parquet.Replacement(
@@ -215,7 +215,7 @@ class ParquetChange:
                 target, f"Parquet stores its type {kind} in a form that opening would change"
             )
 
-    def open(
+    def unseal(
         self, target: Target, number: int, before: Struct, origin: Origin | None
     ) -> tuple[Struct, str, bool, pa.DataType, dict[str, Any]]:
         work, footer = self.work, self.footer

@@ -32,8 +32,8 @@ __all__ = [
     "element_ids",
     "encrypted_keyset",
     "inspect_column",
-    "open_column",
-    "open_column_counted",
+    "unseal_column",
+    "unseal_column_counted",
     "reseal_column",
     "seal_column",
 ]
@@ -811,7 +811,7 @@ def seal_column(
         KeyboardInterrupt: Ctrl-C was pressed during the call.
     """
 
-def open_column(
+def unseal_column(
     array: _Arrow,
     keyset: Keyset,
     *,
@@ -831,7 +831,7 @@ def open_column(
         context: The context that the column was sealed with.
         row_ids: The row ids that the column was sealed with.
         forged: How to handle values that do not open. `"raise"` raises for the first one. `"null"` replaces
-            them by nulls; `open_column_counted` also counts them.
+            them by nulls; `unseal_column_counted` also counts them.
         as_type: The type that was sealed, as pyarrow, Spark or SQL name it: `"int64"`, `"string"`,
             `"decimal(10, 2)"`, `"timestamp[us, tz=UTC]"`, .... `None` means the type in the field's metadata,
             or `"binary"` without metadata. In a nested column, it is the type of every leaf, or one that is
@@ -857,7 +857,7 @@ def open_column(
         KeyboardInterrupt: Ctrl-C was pressed during the call.
     """
 
-def open_column_counted(
+def unseal_column_counted(
     array: _Arrow,
     keyset: Keyset,
     *,
@@ -867,7 +867,7 @@ def open_column_counted(
     plain: Sequence[str] = (),
     threads: int | None = None,
 ) -> tuple[Any, int]:
-    """Opens a column like `open_column(forged="null")`, and also counts the values that did not open.
+    """Opens a column like `unseal_column(forged="null")`, and also counts the values that did not open.
 
     Returns:
         The opened column, and the number of values that did not open.
@@ -875,7 +875,7 @@ def open_column_counted(
     Raises:
         WrongType: An opened value is text that is not UTF-8, or has the size of the type but no value of it.
         TypeError: `array` is not an Arrow array, or has an unsupported type.
-        ValueError: An argument is invalid; see `open_column`.
+        ValueError: An argument is invalid; see `unseal_column`.
         KeyboardInterrupt: Ctrl-C was pressed during the call.
     """
 
@@ -902,8 +902,8 @@ def reseal_column(
         row_ids: The row ids that the column was sealed with.
         new_context: The context to seal with. `None` means `context`.
         new_row_ids: The row ids to seal with. `None` means `row_ids`.
-        forged: How to handle values that do not open; see `open_column`.
-        plain: The paths of the leaves that were never sealed, and stay as they are; see `open_column`.
+        forged: How to handle values that do not open; see `unseal_column`.
+        plain: The paths of the leaves that were never sealed, and stay as they are; see `unseal_column`.
         threads: Number of threads. `None` uses all processors.
 
     Returns:
@@ -935,7 +935,7 @@ def inspect_column(array: _Arrow, *, plain: Sequence[str] = ()) -> dict[int, int
     """Counts the values of a sealed column by key id. Returns `None` if any value is not a sealed value.
 
     It requires no keys and verifies nothing: the key ids are read from the values. The leaves that `plain`
-    names are left out, as in `open_column`.
+    names are left out, as in `unseal_column`.
 
     Raises:
         TypeError: `array` is not an Arrow array.

@@ -50,7 +50,7 @@ class Jar:
         row_id: str | None,
         *more: object,
     ) -> DataFrame:
-        """Calls `seal`, `open`, `tryOpen` or `reseal` of the jar. `None` is the default context.
+        """Calls `seal`, `unseal`, `tryUnseal` or `reseal` of the jar. `None` is the default context.
 
         Raises:
             ValueError: The jar refuses an argument.
@@ -58,9 +58,9 @@ class Jar:
         work = getattr(self.functions, verb)
         return called(work, df, dict(columns), context, row_id, self.keys, *more)
 
-    def open_aes_encrypt(self, df: DataFrame, columns: Mapping[str, str], aad: bytes) -> DataFrame:
-        """Calls `openAesEncrypt` of the jar."""
-        return called(self.functions.openAesEncrypt, df, dict(columns), bytearray(aad), self.keys)
+    def unseal_aes_encrypt(self, df: DataFrame, columns: Mapping[str, str], aad: bytes) -> DataFrame:
+        """Calls `unsealAesEncrypt` of the jar."""
+        return called(self.functions.unsealAesEncrypt, df, dict(columns), bytearray(aad), self.keys)
 
 
 def called(work: Callable[..., Any], df: DataFrame, *arguments: object) -> DataFrame:

@@ -19,8 +19,8 @@ from sealcomb import (
     NotSealed,
     UnknownKey,
     WrongType,
-    open_column,
-    open_column_counted,
+    unseal_column,
+    unseal_column_counted,
     reseal_column,
     seal_column,
 )
@@ -122,10 +122,10 @@ class Work:
             return reseal_column(array, self.keyset, context=context, row_ids=ids, threads=self.threads)
         as_type = str(plain_type(kind or pa.binary()))
         if self.forged == "raise":
-            return open_column(
+            return unseal_column(
                 array, self.keyset, context=context, row_ids=ids, as_type=as_type, threads=self.threads
             )
-        opened, count = open_column_counted(
+        opened, count = unseal_column_counted(
             array, self.keyset, context=context, row_ids=ids, as_type=as_type, threads=self.threads
         )
         self.nulled[target.name] += count
@@ -202,7 +202,7 @@ class Work:
 
     def advised(self, reason: str) -> str:
         """Returns a reason of the library with options of the command in the places of arguments."""
-        null = ", or --forged null for a null in its place" if self.verb == "open" else ""
+        null = ", or --forged null for a null in its place" if self.verb == "unseal" else ""
         for library, command in (
             (', or forged="null" for a null in its place', null),
             ('as as_type, or "binary"', "with --as-type, or binary"),
@@ -244,7 +244,7 @@ class Work:
         """Refuses a type whose values cannot be read from the cells of CSV, or be written to them."""
         if self.verb == "seal" and not is_readable(pa.array([], pa.string()), kind):
             raise self.refuse(target, f"values of type {kind} cannot be read from text")
-        if self.verb == "open" and not has_text(kind):
+        if self.verb == "unseal" and not has_text(kind):
             raise self.refuse(target, f"values of type {kind} have no text, which CSV requires")
 
     def sealed_type(self, target: Target, kind: pa.DataType) -> pa.DataType:
@@ -278,7 +278,7 @@ def encoded(context: str) -> bytes:
 def type_named(name: str, keyset: Keyset) -> pa.DataType | None:
     """Returns the type with a name of pyarrow, Spark or SQL, or ``None`` if there is none."""
     try:
-        return open_column(pa.array([], pa.binary()), keyset, as_type=name).type
+        return unseal_column(pa.array([], pa.binary()), keyset, as_type=name).type
     except (ValueError, TypeError, LookupError, NotImplementedError):
         # pyarrow lacks some types, such as intervals of months.
         return None

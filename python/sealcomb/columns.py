@@ -1,4 +1,4 @@
-"""The command ``sealcomb-columns``: seals and opens columns of Parquet, Arrow and CSV files.
+"""The command ``sealcomb-columns``: seals and unseals columns of Parquet, Arrow and CSV files.
 
 Files of any size are processed in pieces of some megabytes. The output is created atomically: it has no name
 until it is complete, and nothing is left of it if the process ends earlier. In a folder, this holds for each
@@ -61,14 +61,14 @@ formats, by file suffix:
   folders whose names begin with . or _ are left out. IN and OUT may be -, standard input and output, which
   are Arrow streams or CSV.
   Columns not named by --column are preserved. If that is impossible, the command names the column and
-  writes nothing. The output of open is readable only by you, that of seal and reseal only by users who can
+  writes nothing. The output of unseal is readable only by you, that of seal and reseal only by users who can
   read IN.
 
 examples:
   sealcomb-columns keyset new keys.json
   sealcomb-columns seal people.parquet sealed.parquet --keyset keys.json \\
       --column ssn --column addr.street --context 'people.{column}'
-  sealcomb-columns open sealed.parquet people.parquet --keyset keys.json \\
+  sealcomb-columns unseal sealed.parquet people.parquet --keyset keys.json \\
       --column ssn --column addr.street --context 'people.{column}'
   sealcomb-columns seal sales/ sealed/ --keyset keys.json --column 'customer.*' --context 'sales.{column}'
   sealcomb-columns seal people.csv sealed.csv --keyset keys.json --column ssn --context people.ssn --row-id id
@@ -96,7 +96,7 @@ Nulled = tuple[Path, Counter[str]]
 # Shows the progress of some work. The second argument is the share of the whole, from 0 to 1.
 Show = Callable[[Iterable[float], float], None]
 
-# ---- seal, open and reseal
+# ---- seal, unseal and reseal
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Job:
 
 
 def change(options: argparse.Namespace) -> int:
-    """Carries out ``seal``, ``open`` or ``reseal``. Returns the exit status."""
+    """Carries out ``seal``, ``unseal`` or ``reseal``. Returns the exit status."""
     check_options(options)
     keyset = read_keyset(options.keyset)
     job = Job(
@@ -312,7 +312,7 @@ def new_folders() -> Iterator[Callable[[Path, Path, str], None]]:
         if path.is_dir():
             return
         create(path.parent, like.parent, verb)
-        allowed = 0o700 if verb == "open" else 0o700 | stat.S_IMODE(like.stat().st_mode)
+        allowed = 0o700 if verb == "unseal" else 0o700 | stat.S_IMODE(like.stat().st_mode)
         path.mkdir(mode=allowed & 0o777)
         created.append(path)
 
@@ -474,7 +474,7 @@ def progress_bar(verb: str) -> Iterator[Show]:
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="sealcomb-columns",
-        description="Seals and opens columns of Parquet, Arrow and CSV files. VERB --help lists the options.",
+        description="Seals and unseals columns of Parquet, Arrow and CSV files. VERB --help lists the options.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -482,7 +482,7 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb, does in (
         ("seal", "encrypts and authenticates columns"),
-        ("open", "verifies and decrypts columns"),
+        ("unseal", "verifies and decrypts columns"),
         ("reseal", "moves sealed columns to the keyset's primary key"),
     ):
         one = verbs.add_parser(verb, help=does, description=f"Reads IN, {does}, and writes OUT.")
@@ -558,7 +558,7 @@ def add_change_options(one: argparse.ArgumentParser, verb: str) -> None:
         "--threads", metavar="N", type=threads, help="number of threads (default: all processors)"
     )
     one.add_argument("--force", action="store_true", help="replace OUT if it exists; OUT may be IN")
-    if verb == "open":
+    if verb == "unseal":
         one.add_argument(
             "--forged",
             choices=("raise", "null"),

@@ -1,4 +1,4 @@
-"""Sealed columns in Spark: ``seal`` and ``open`` for DataFrames, ``seal_udf`` and ``open_udf`` for SQL.
+"""Sealed columns in Spark: ``seal`` and ``unseal`` for DataFrames, ``seal_udf`` and ``unseal_udf`` for SQL.
 
 Keys never travel with a job. Pickles, plans and logs contain a *key provider* and the names of keysets. Each
 Python worker on the executors calls the provider when it processes its first value, and caches the keyset for
@@ -10,7 +10,7 @@ attempt draws new nonces, of 24 bytes) and ``deterministic`` (every attempt yiel
 under ``gcm`` is refused, because its limit is counted per process and cannot be enforced across workers.
 
 If the session has the jar sealcomb-spark and its extension, and the key provider is ``keys_from_file`` or
-``keys_from_env``, then ``seal``, ``open``, ``reseal`` and ``open_aes_encrypt`` run in the executors' JVMs,
+``keys_from_env``, then ``seal``, ``unseal``, ``reseal`` and ``unseal_aes_encrypt`` run in the executors' JVMs,
 without Python workers. The results are the same.
 
 >>> import sealcomb.spark
@@ -54,7 +54,7 @@ from sealcomb import (
     NotSealed,
     UnknownKey,
     WrongType,
-    open_column,
+    unseal_column,
     reseal_column,
     seal_column,
 )
@@ -62,13 +62,13 @@ from sealcomb._contexts import fitting
 from sealcomb._spark_jar import Jar
 
 __all__ = [
-    "open",
-    "open_aes_encrypt",
-    "open_udf",
     "reseal",
     "seal",
     "seal_aes_encrypt",
     "seal_udf",
+    "unseal",
+    "unseal_aes_encrypt",
+    "unseal_udf",
 ]
 
 KEYSET_SECONDS = 600
@@ -125,7 +125,7 @@ def seal(
     return df.mapInArrow(work, _schema(df, columns, _sealed_field))
 
 
-def open(  # noqa: A001, PLR0913
+def unseal(  # noqa: PLR0913
     df: DataFrame,
     columns: Mapping[str, str],
     keys: KeyProvider,
@@ -143,7 +143,7 @@ def open(  # noqa: A001, PLR0913
 
     Args:
         df: The DataFrame.
-        columns: The columns to open, each with the name of its keyset.
+        columns: The columns to unseal, each with the name of its keyset.
         keys: The key provider, which is called in the executors.
         context: The context that the columns were sealed with. By default, it is empty. If more of the first
             values open with the column's name, the default context of earlier releases, that is used, with a
@@ -165,16 +165,16 @@ def open(  # noqa: A001, PLR0913
     error names the column, the partition and the row. A job also fails if a leaf that ``plain`` names is
     sealed.
 
-    >>> opened = open(sealed, {"ssn": "ids"}, keys, context="people.{column}", row_id="id")  # doctest: +SKIP
-    >>> half = open(sealed, {"addr": "ids"}, keys, plain={"addr": ["zip"]})  # doctest: +SKIP
+    >>> opened = unseal(sealed, {"ssn": "ids"}, keys, context="people.{column}", row_id="id")  # doctest: +SKIP
+    >>> half = unseal(sealed, {"addr": "ids"}, keys, plain={"addr": ["zip"]})  # doctest: +SKIP
     """
-    work = SealcombColumns("open", tuple(columns.items()), _pickled(keys), context, row_id, forged=forged)
+    work = SealcombColumns("unseal", tuple(columns.items()), _pickled(keys), context, row_id, forged=forged)
     jar = Jar.of(df, keys)
     work = _checked(work, df, any_type=jar is not None)
     leaves = _plain_leaves(df, columns, plain)
     nullable = forged == "null"
     if jar:
-        return jar.run("tryOpen" if nullable else "open", df, columns, context, row_id, leaves)
+        return jar.run("tryUnseal" if nullable else "unseal", df, columns, context, row_id, leaves)
     return df.mapInArrow(work, _schema(df, columns, lambda field: _opened_field(field, nullable=nullable)))
 
 
@@ -189,7 +189,7 @@ def reseal(  # noqa: PLR0913
 ) -> DataFrame:
     """Opens sealed columns, and seals them again under the primary keys of their keysets.
 
-    The arguments and exceptions are those of ``seal`` and ``open``. Leaves that ``plain`` names stay as they
+    The arguments and exceptions are those of ``seal`` and ``unseal``. Leaves that ``plain`` names stay as they
     are.
     """
     work = SealcombColumns("reseal", tuple(columns.items()), _pickled(keys), context, row_id)
@@ -231,7 +231,7 @@ def seal_udf(
     return udf if policy == "deterministic" else udf.asNondeterministic()
 
 
-def open_udf(
+def unseal_udf(
     keys: KeyProvider,
     keyset: str,
     *,
@@ -252,32 +252,32 @@ def open_udf(
         ValueError: ``returns`` is unknown, or ``context`` contains ``{column}``.
         TypeError: ``keys`` is not a key provider.
 
-    >>> spark.udf.register("open_note", open_udf(keys, "notes", context="people.note"))  # doctest: +SKIP
-    >>> spark.sql("SELECT id, open_note(note) FROM people")  # doctest: +SKIP
+    >>> spark.udf.register("unseal_note", unseal_udf(keys, "notes", context="people.note"))  # doctest: +SKIP
+    >>> spark.sql("SELECT id, unseal_note(note) FROM people")  # doctest: +SKIP
     """
     if returns not in ("binary", "string"):
         raise ValueError(f"returns must be 'binary' or 'string', not {returns!r}")
     work = SealcombValues(_pickled(keys), keyset, _whole(context), forged=forged, string=returns == "string")
-    udf: UserDefinedFunction = arrow_udf(work.open, StringType() if work.string else BinaryType())
+    udf: UserDefinedFunction = arrow_udf(work.unseal, StringType() if work.string else BinaryType())
     return udf
 
 
-def open_aes_encrypt(
+def unseal_aes_encrypt(
     df: DataFrame, columns: Mapping[str, str], keys: KeyProvider, *, aad: bytes = b""
 ) -> DataFrame:
     """Opens columns that were encrypted by Spark's ``aes_encrypt(value, key, 'GCM', 'DEFAULT', iv, aad)``.
 
     That format (IV ‖ ciphertext ‖ tag) does not name a key, so the primary key of the keyset opens all
     values. The policy of the keyset must be ``gcm``. The opened columns are binary, like those of
-    ``aes_decrypt``. The arguments and exceptions are those of ``open``; ``aad`` is the additional data that
+    ``aes_decrypt``. The arguments and exceptions are those of ``unseal``; ``aad`` is the additional data that
     the values were encrypted with.
 
     >>> keys = lambda name: Keyset.from_keys({1: fetch(name)}, primary=1, policy="gcm")
-    >>> opened = open_aes_encrypt(old, {"ssn": "legacy"}, keys)  # doctest: +SKIP
+    >>> opened = unseal_aes_encrypt(old, {"ssn": "legacy"}, keys)  # doctest: +SKIP
     """
-    work = _checked(SealcombColumns("open_aes_encrypt", tuple(columns.items()), _pickled(keys), aad=aad), df)
+    work = _checked(SealcombColumns("unseal_aes_encrypt", tuple(columns.items()), _pickled(keys), aad=aad), df)
     if jar := Jar.of(df, keys):
-        return jar.open_aes_encrypt(df, columns, aad)
+        return jar.unseal_aes_encrypt(df, columns, aad)
     return df.mapInArrow(work, _schema(df, columns, _binary_field))
 
 
@@ -338,7 +338,7 @@ def _plain_leaves(
         if name not in columns:
             given = ", ".join(columns)
             raise ValueError(
-                f"plain names the column {name!r}, which is not one of the columns to open: {given}"
+                f"plain names the column {name!r}, which is not one of the columns to unseal: {given}"
             )
         if isinstance(paths, str | bytes) or not isinstance(paths, Iterable):
             raise TypeError(f"{expected}; the paths of {name!r} are {type(paths).__name__}")
@@ -506,9 +506,9 @@ class SealcombColumns:
         if name not in contexts and (decided := self.context_of(name, keyset, array, ids)) is not None:
             contexts[name] = decided
         context = contexts.get(name, "").encode()
-        if self.verb == "open":
+        if self.verb == "unseal":
             as_type: Literal["utf8", "binary"] = "utf8" if name in self.strings else "binary"
-            return open_column(
+            return unseal_column(
                 array, keyset, context=context, row_ids=ids, forged=self.forged, as_type=as_type, threads=1
             )
         _check_policy(keyset, keyset_name, MULTI_PROCESS_POLICIES)
@@ -538,7 +538,7 @@ class SealcombColumns:
             # Not binary_slice: in pyarrow 26, it fails if the result is much shorter than its input.
             return pc.binary_replace_slice(sealed, 0, len(prefix), b"")
         enveloped = pc.binary_join_element_wise(prefix, array, b"")
-        return open_column(enveloped, keyset, context=self.aad, threads=1)
+        return unseal_column(enveloped, keyset, context=self.aad, threads=1)
 
 
 @dataclass(frozen=True)
@@ -557,10 +557,10 @@ class SealcombValues:
         _check_policy(keyset, self.keyset, (self.policy,))
         return seal_column(array, keyset, context=self.context, threads=1)
 
-    def open(self, array: pa.Array) -> pa.Array:
+    def unseal(self, array: pa.Array) -> pa.Array:
         keyset = _keyset(self.provider, self.keyset)
         as_type: Literal["utf8", "binary"] = "utf8" if self.string else "binary"
-        return open_column(
+        return unseal_column(
             array, keyset, context=self.context, forged=self.forged, as_type=as_type, threads=1
         )
 

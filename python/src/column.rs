@@ -1,4 +1,4 @@
-//! Sealing, opening, resealing and inspecting columns.
+//! Sealing, unsealing, resealing and inspecting columns.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use sealcomb_columns::{Binding, Column, Error, Forged, Opened, Opening, Resealing, Threads};
+use sealcomb_columns::{Binding, Column, Error, Forged, Resealing, Threads, Unsealed, Unsealing};
 
 use crate::arguments::{AsType, Context};
 use crate::errors::raise;
@@ -89,7 +89,7 @@ pub(crate) fn seal_column<'py>(
     text_signature = "(array, keyset, *, context=b'', row_ids=None, forged='raise', as_type=None, plain=(), threads=None)"
 )]
 #[allow(clippy::too_many_arguments)]
-pub(crate) fn open_column<'py>(
+pub(crate) fn unseal_column<'py>(
     array: &Bound<'py, PyAny>,
     keyset: &Bound<'py, Keyset>,
     context: Context<'_>,
@@ -99,9 +99,9 @@ pub(crate) fn open_column<'py>(
     plain: Vec<String>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let call = Call::new("open_column", array, threads)?;
-    let opening = opening(parse_forged(forged)?, as_type, plain);
-    Ok(open(&call, keyset, &context, row_ids, opening)?.0)
+    let call = Call::new("unseal_column", array, threads)?;
+    let unsealing = unsealing(parse_forged(forged)?, as_type, plain);
+    Ok(unseal(&call, keyset, &context, row_ids, unsealing)?.0)
 }
 
 /// Opens a column with nulls for values that do not open, and counts them.
@@ -111,7 +111,7 @@ pub(crate) fn open_column<'py>(
     text_signature = "(array, keyset, *, context=b'', row_ids=None, as_type=None, plain=(), threads=None)"
 )]
 #[allow(clippy::too_many_arguments)]
-pub(crate) fn open_column_counted<'py>(
+pub(crate) fn unseal_column_counted<'py>(
     array: &Bound<'py, PyAny>,
     keyset: &Bound<'py, Keyset>,
     context: Context<'_>,
@@ -120,25 +120,25 @@ pub(crate) fn open_column_counted<'py>(
     plain: Vec<String>,
     threads: Option<usize>,
 ) -> PyResult<(Bound<'py, PyAny>, usize)> {
-    let call = Call::new("open_column_counted", array, threads)?;
-    open(&call, keyset, &context, row_ids, opening(Forged::Null, as_type, plain))
+    let call = Call::new("unseal_column_counted", array, threads)?;
+    unseal(&call, keyset, &context, row_ids, unsealing(Forged::Null, as_type, plain))
 }
 
-fn opening(forged: Forged, as_type: Option<AsType>, plain: Vec<String>) -> Opening {
-    Opening { forged, as_type: as_type.map(|AsType(data_type)| data_type), plain }
+fn unsealing(forged: Forged, as_type: Option<AsType>, plain: Vec<String>) -> Unsealing {
+    Unsealing { forged, as_type: as_type.map(|AsType(data_type)| data_type), plain }
 }
 
-fn open<'py>(
+fn unseal<'py>(
     call: &Call<'_, 'py>,
     keyset: &Bound<'py, Keyset>,
     context: &[u8],
     row_ids: Option<&Bound<'py, PyAny>>,
-    opening: Opening,
+    unsealing: Unsealing,
 ) -> PyResult<(Bound<'py, PyAny>, usize)> {
     let (keyset, ids) = (&keyset.get().0, ids(row_ids, call.function)?);
     let binding = Binding { context, row_ids: ids.as_deref() };
-    let Opened { column, unopened } =
-        call.run(|column, threads| sealcomb_columns::open(column, keyset, binding, opening, threads))?;
+    let Unsealed { column, unopened } =
+        call.run(|column, threads| sealcomb_columns::unseal(column, keyset, binding, unsealing, threads))?;
     Ok((call.export(column)?, unopened))
 }
 

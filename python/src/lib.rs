@@ -24,7 +24,7 @@ use pyo3::prelude::*;
 mod _sealcomb {
     #[pymodule_export]
     use crate::column::{
-        element_ids, inspect_column, open_column, open_column_counted, reseal_column, seal_column,
+        element_ids, inspect_column, reseal_column, seal_column, unseal_column, unseal_column_counted,
     };
     #[pymodule_export]
     use crate::hctr2::AesHctr2;

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sealcomb import Keyset, _interface, inspect_column, open_column, reseal_column, seal_column
+from sealcomb import Keyset, _interface, inspect_column, unseal_column, reseal_column, seal_column
 
 KEYSET = Keyset.generate("random")
 VALUES = [b"first value of some length", None, b"", b"third value, longer than a view holds", b"x"]
@@ -94,8 +94,8 @@ def users(array: Any, rows: int) -> Iterator[Callable[[], object]]:
     sealed = seal_column(good, KEYSET)
     yield lambda: seal_column(array, KEYSET)
     yield lambda: seal_column(good, KEYSET, row_ids=array)
-    yield lambda: open_column(array, KEYSET, forged="null")
-    yield lambda: open_column(sealed, KEYSET, row_ids=array, forged="null")
+    yield lambda: unseal_column(array, KEYSET, forged="null")
+    yield lambda: unseal_column(sealed, KEYSET, row_ids=array, forged="null")
     yield lambda: reseal_column(array, KEYSET, forged="null")
     yield lambda: reseal_column(sealed, KEYSET, new_row_ids=array)
     yield lambda: inspect_column(array)
@@ -147,7 +147,7 @@ def test_views_of_other_libraries_are_checked(kind: pa.DataType, corrupt: Corrup
 def test_only_the_rows_of_a_slice_must_be_valid(kind: pa.DataType) -> None:
     values = [b"%d" % row for row in range(20)]
     array = with_index(kind, lambda index: index.__setitem__(slice(15, 21), 1 << 30), values)
-    assert open_column(seal_column(array.slice(3, 11), KEYSET), KEYSET).to_pylist() == values[3:14]
+    assert unseal_column(seal_column(array.slice(3, 11), KEYSET), KEYSET).to_pylist() == values[3:14]
     with pytest.raises(ValueError, match="not valid Arrow"):
         seal_column(array.slice(3, 13), KEYSET)
     with pytest.raises(ValueError, match="not valid Arrow"):
@@ -159,7 +159,7 @@ def test_views_of_nulls_are_ignored() -> None:
     array = with_index(kind, lambda index: index.__setitem__(slice(4, 8), -1))
     for given in (array, Bare(array)):
         sealed = seal_column(given, KEYSET)
-        assert open_column(sealed, KEYSET).to_pylist() == VALUES
+        assert unseal_column(sealed, KEYSET).to_pylist() == VALUES
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_offsets_that_change_during_the_call_are_harmless() -> None:
 
 def test_polars_and_invalid_dictionaries_and_structs() -> None:
     column = pl.Series("x", ["a", None, "c" * 40])
-    assert open_column(seal_column(column, KEYSET), KEYSET, as_type="utf8").to_list() == column.to_list()
+    assert unseal_column(seal_column(column, KEYSET), KEYSET, as_type="utf8").to_list() == column.to_list()
     keys = np.array([0, 1, 5], np.int8)
     bad = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1], pa.int8()), pa.array(["a", "b"]))
     buffers = [None, pa.py_buffer(keys)]

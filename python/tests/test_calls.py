@@ -154,7 +154,7 @@ PEAK = """
     sealed = sealcomb.seal_column(column, keyset)
     print(peak() - before - sum(buffer.size for buffer in sealed.buffers() if buffer))
     before = peak()
-    opened = sealcomb.open_column(sealed, keyset)
+    opened = sealcomb.unseal_column(sealed, keyset)
     print(peak() - before - sum(buffer.size for buffer in opened.buffers() if buffer))
 """
 
@@ -185,6 +185,6 @@ def test_works_without_cryptography_and_pyarrow():
             pass
         column = arro3.core.Array([b"value", None], arro3.core.DataType.binary())
         keyset = sealcomb.Keyset.generate()
-        print(sealcomb.open_column(sealcomb.seal_column(column, keyset), keyset) == column)
+        print(sealcomb.unseal_column(sealcomb.seal_column(column, keyset), keyset) == column)
     """
     assert run(code) == "True"

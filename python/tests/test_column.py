@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sealcomb
-from sealcomb import Keyset, inspect_column, open_column, open_column_counted, reseal_column, seal_column
+from sealcomb import Keyset, inspect_column, unseal_column, unseal_column_counted, reseal_column, seal_column
 
 KEYSETS = {
     "random": Keyset.from_keys({11: bytes(range(32))}, 11),
@@ -50,7 +50,7 @@ def test_each_type_round_trips(type_, policy):
     sealed = seal_column(column, KEYSETS[policy], context=b"context")
     assert sealed.type == (pa.large_binary() if "large" in str(type_) else pa.binary())
     sealed.validate(full=True)
-    opened = open_column(sealed, KEYSETS[policy], context=b"context")
+    opened = unseal_column(sealed, KEYSETS[policy], context=b"context")
     opened.validate(full=True)
     assert opened.type == sealed.type
     assert opened.to_pylist() == as_bytes(column)
@@ -64,10 +64,10 @@ def test_each_type_round_trips(type_, policy):
 def test_slices(type_, start, length):
     column = column_of(type_).slice(start, length)
     sealed = seal_column(column, RANDOM)
-    assert open_column(sealed, RANDOM).to_pylist() == as_bytes(column)
+    assert unseal_column(sealed, RANDOM).to_pylist() == as_bytes(column)
     for again, rest in itertools.product(range(length + 1), repeat=2):
         part = sealed.slice(again, rest)
-        assert open_column(part, RANDOM).to_pylist() == as_bytes(column.slice(again, rest))
+        assert unseal_column(part, RANDOM).to_pylist() == as_bytes(column.slice(again, rest))
 
 
 @each_type
@@ -77,7 +77,7 @@ def test_chunks_stay_chunks(type_, cuts):
     ends = [0, *cuts, 8]
     chunked = pa.chunked_array([column.slice(a, b - a) for a, b in itertools.pairwise(ends)])
     sealed = seal_column(chunked, RANDOM)
-    opened = open_column(sealed, RANDOM)
+    opened = unseal_column(sealed, RANDOM)
     assert isinstance(opened, pa.ChunkedArray)
     assert [len(chunk) for chunk in opened.chunks] == [len(chunk) for chunk in chunked.chunks]
     assert opened.to_pylist() == as_bytes(column)
@@ -90,21 +90,21 @@ def test_empty_and_all_null(type_, policy, values):
     column = column_of(type_, values)
     sealed = seal_column(column, KEYSETS[policy])
     assert sealed.null_count == column.null_count
-    assert open_column(sealed, KEYSETS[policy]).to_pylist() == as_bytes(column)
+    assert unseal_column(sealed, KEYSETS[policy]).to_pylist() == as_bytes(column)
 
 
 def test_a_column_without_chunks():
     sealed = seal_column(pa.chunked_array([], pa.utf8()), RANDOM)
     assert sealed.type == pa.binary()
     assert sealed.num_chunks == 0
-    assert open_column(sealed, RANDOM, as_type="utf8").type == pa.utf8()
+    assert unseal_column(sealed, RANDOM, as_type="utf8").type == pa.utf8()
 
 
 def test_the_null_type():
     sealed = seal_column(pa.nulls(3), RANDOM)
     assert sealed.type == pa.binary()
     assert sealed.null_count == 3
-    assert open_column(pa.nulls(3), RANDOM).to_pylist() == [None] * 3
+    assert unseal_column(pa.nulls(3), RANDOM).to_pylist() == [None] * 3
     assert seal_column(pa.nulls(0), RANDOM).to_pylist() == []
 
 
@@ -122,7 +122,7 @@ def test_bytes_under_a_null_are_not_sealed():
 def test_any_values(policy, values, context):
     column = pa.array(values, pa.binary())
     sealed = seal_column(column, KEYSETS[policy], context=context)
-    assert open_column(sealed, KEYSETS[policy], context=context) == column
+    assert unseal_column(sealed, KEYSETS[policy], context=context) == column
 
 
 def many(rows, seed=1, longest=200):
@@ -143,7 +143,7 @@ LONG = many(60_000)
 @each_policy
 def test_a_long_column(policy):
     sealed = seal_column(LONG, KEYSETS[policy], context=b"c")
-    assert open_column(sealed, KEYSETS[policy], context=b"c") == LONG
+    assert unseal_column(sealed, KEYSETS[policy], context=b"c") == LONG
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 16, None])
@@ -153,7 +153,7 @@ def test_results_do_not_depend_on_threads(threads):
     chunked = pa.chunked_array([LONG.slice(0, 20_000), LONG.slice(20_000, 1), LONG.slice(20_001)])
     assert seal_column(LONG, keyset, threads=threads) == sealed
     assert seal_column(chunked, keyset, threads=threads).combine_chunks() == sealed
-    assert open_column(sealed, keyset, threads=threads) == LONG
+    assert unseal_column(sealed, keyset, threads=threads) == LONG
     random = seal_column(LONG, RANDOM, threads=threads)
     assert [len(value or b"") for value in random.to_pylist()] == [
         len(value) + 33 if value is not None else 0 for value in LONG.to_pylist()
@@ -188,18 +188,18 @@ ROW_IDS = [
 def test_row_ids_bind_values_to_rows(row_ids):
     column = column_of(pa.binary())
     sealed = seal_column(column, RANDOM, context=b"c", row_ids=row_ids)
-    assert open_column(sealed, RANDOM, context=b"c", row_ids=row_ids) == column
+    assert unseal_column(sealed, RANDOM, context=b"c", row_ids=row_ids) == column
     half = sealed.slice(4)
-    assert open_column(half, RANDOM, context=b"c", row_ids=row_ids.slice(4)) == column.slice(4)
+    assert unseal_column(half, RANDOM, context=b"c", row_ids=row_ids.slice(4)) == column.slice(4)
     order = pa.array([1, 0, 2, 3, 4, 5, 6, 7])
-    opened, forged = open_column_counted(sealed.take(order), RANDOM, context=b"c", row_ids=row_ids)
+    opened, forged = unseal_column_counted(sealed.take(order), RANDOM, context=b"c", row_ids=row_ids)
     assert forged == 2
     assert opened.to_pylist() == [None, None, *column.to_pylist()[2:]]
     ids = pa.array([row_ids.to_pylist()[row] for row in order.to_pylist()], row_ids.type)
-    moved = open_column(sealed.take(order), RANDOM, context=b"c", row_ids=ids)
+    moved = unseal_column(sealed.take(order), RANDOM, context=b"c", row_ids=ids)
     assert moved == column.take(order)
     with pytest.raises(sealcomb.ForgedRow):
-        open_column(sealed, RANDOM, context=b"c")
+        unseal_column(sealed, RANDOM, context=b"c")
     chunked = pa.chunked_array([column.slice(0, 1), column.slice(1, 6), column.slice(7)])
     again = seal_column(chunked, KEYSETS["deterministic"], row_ids=row_ids)
     assert again.combine_chunks() == seal_column(column, KEYSETS["deterministic"], row_ids=row_ids)
@@ -228,7 +228,7 @@ def test_context_and_row_ids_are_separated():
     sealed = seal_column(column, RANDOM, context=b"ab", row_ids=pa.array([b"c"]))
     for context, row_id in ((b"a", b"bc"), (b"abc", b""), (b"", b"abc")):
         with pytest.raises(sealcomb.ForgedRow):
-            open_column(sealed, RANDOM, context=context, row_ids=pa.array([row_id]))
+            unseal_column(sealed, RANDOM, context=context, row_ids=pa.array([row_id]))
 
 
 @pytest.mark.parametrize(
@@ -252,12 +252,12 @@ def test_results_belong_to_the_library_of_the_input():
     series = seal_column(pl.Series("ssn", values), RANDOM)
     assert isinstance(series, pl.Series)
     assert series.name == "ssn"
-    assert open_column(series, RANDOM).to_list() == values
+    assert unseal_column(series, RANDOM).to_list() == values
     other = seal_column(Foreign(pa.array(values)), RANDOM)
     assert type(other).__module__.startswith("arro3")
-    assert pa.array(open_column(other, RANDOM)).to_pylist() == values
+    assert pa.array(unseal_column(other, RANDOM)).to_pylist() == values
     stream = seal_column(ForeignStream(pa.chunked_array([values, values])), RANDOM)
-    assert pa.chunked_array(open_column(stream, RANDOM)).to_pylist() == values * 2
+    assert pa.chunked_array(unseal_column(stream, RANDOM)).to_pylist() == values * 2
 
 
 class Foreign:
@@ -282,7 +282,7 @@ class ForeignStream:
 
 def test_polars_text():
     series = pl.Series("names", ["Zoë", None, "a name that is longer than twelve bytes"] * 1000)
-    opened = open_column(seal_column(series, RANDOM), RANDOM, as_type="utf8")
+    opened = unseal_column(seal_column(series, RANDOM), RANDOM, as_type="utf8")
     assert opened.to_list() == series.to_list()
     assert opened.dtype == pl.String
 
@@ -297,7 +297,7 @@ def test_what_the_input_was_stays():
 @pytest.mark.parametrize("type_", TEXT_TYPES, ids=str)
 def test_text_comes_back_as_text(type_):
     column = pa.array(["", "Zoë", None, "文字"], type_)
-    opened = open_column(seal_column(column, RANDOM), RANDOM, as_type="utf8")
+    opened = unseal_column(seal_column(column, RANDOM), RANDOM, as_type="utf8")
     assert opened.type == (pa.large_utf8() if type_ == pa.large_utf8() else pa.utf8())
     assert opened.to_pylist() == column.to_pylist()
     opened.validate(full=True)
@@ -309,12 +309,12 @@ def test_invalid_utf8_is_reported_by_row():
     with pytest.raises(
         sealcomb.WrongType, match='chunk 1, row 2: the value is not UTF-8; use as_type="binary"'
     ) as caught:
-        open_column(sealed, RANDOM, as_type="utf8")
+        unseal_column(sealed, RANDOM, as_type="utf8")
     assert isinstance(caught.value, ValueError)
     assert (caught.value.chunk, caught.value.row) == (1, 2)
     assert "\\xc3" not in str(caught.value)
     # Concatenated, the two values would be a valid letter.
-    assert open_column(sealed, RANDOM) == column
+    assert unseal_column(sealed, RANDOM) == column
 
 
 @pytest.mark.parametrize(
@@ -329,13 +329,13 @@ def test_invalid_utf8_is_reported_by_row():
 def test_a_decimal_of_too_many_digits_is_reported_by_row_without_its_value(digits, narrow, wide):
     column = pa.array([1, None, 10**digits - 1, -(10**digits)], wide)
     sealed = seal_column(column, RANDOM)
-    assert open_column(sealed, RANDOM, as_type=str(wide)) == column
+    assert unseal_column(sealed, RANDOM, as_type=str(wide)) == column
     as_type = f"{narrow}({digits}, 0)"
-    fitting = open_column(sealed.slice(0, 3), RANDOM, as_type=as_type)
+    fitting = unseal_column(sealed.slice(0, 3), RANDOM, as_type=as_type)
     fitting.validate(full=True)
     assert fitting.to_pylist() == column.to_pylist()[:3]
     with pytest.raises(sealcomb.WrongType, match=r"chunk 0, row 3: .* not a decimal of") as caught:
-        open_column(sealed, RANDOM, as_type=as_type)
+        unseal_column(sealed, RANDOM, as_type=as_type)
     assert "000" not in str(caught.value)
 
 
@@ -347,7 +347,7 @@ def test_nulls_in_one_chunk_make_a_field_nullable_in_all():
         column = pa.chunked_array(chunks)
         sealed = seal_column(column, RANDOM)
         assert sealed.to_pylist()[0] is None or sealed.chunk(0).null_count == 0
-        opened = open_column(sealed, RANDOM, as_type="int64")
+        opened = unseal_column(sealed, RANDOM, as_type="int64")
         assert opened.to_pylist() == column.to_pylist()
     lists = pa.chunked_array(
         [[[b"a"], [b"b"]], [[b"c"]]], pa.list_(pa.field("element", pa.binary(), nullable=False))
@@ -356,7 +356,7 @@ def test_nulls_in_one_chunk_make_a_field_nullable_in_all():
     values = sealed.to_pylist()
     values[2] = [values[2][0][:-1] + bytes([values[2][0][-1] ^ 1])]
     bad = pa.chunked_array([values[:2], values[2:]], sealed.type)
-    opened = open_column(bad, RANDOM, context="x", forged="null")
+    opened = unseal_column(bad, RANDOM, context="x", forged="null")
     assert opened.to_pylist() == [[b"a"], [b"b"], [None]]
 
 
@@ -378,12 +378,12 @@ def test_a_forged_row_is_reported(policy):
         with pytest.raises(
             sealcomb.ForgedRow, match=f"chunk 0, row {row}: the value did not verify under key"
         ) as caught:
-            open_column(bad, KEYSETS[policy], threads=threads)
+            unseal_column(bad, KEYSETS[policy], threads=threads)
         assert (caught.value.chunk, caught.value.row) == (0, row)
         assert isinstance(caught.value, sealcomb.InvalidTag)
         chunked = pa.chunked_array([bad.slice(0, 10), bad.slice(10)])
         with pytest.raises(sealcomb.ForgedRow) as caught:
-            open_column(chunked, KEYSETS[policy], threads=threads)
+            unseal_column(chunked, KEYSETS[policy], threads=threads)
         assert (caught.value.chunk, caught.value.row) == (1, row - 10)
 
 
@@ -397,16 +397,16 @@ def test_forged_rows_become_null_and_are_counted(policy):
         bad = flip(bad, row, byte=row % 16 - 16)
     expected = [None if row in rows else value for row, value in enumerate(LONG.to_pylist())]
     for threads in (1, 3):
-        opened, count = open_column_counted(bad, keyset, threads=threads)
+        opened, count = unseal_column_counted(bad, keyset, threads=threads)
         assert count == len(rows)
         assert opened.to_pylist() == expected
         opened.validate(full=True)
-        assert open_column(bad, keyset, forged="null", threads=threads) == opened
+        assert unseal_column(bad, keyset, forged="null", threads=threads) == opened
     # No plaintext of a forged value is under its null.
     offsets = np.frombuffer(opened.buffers()[1], np.int32)
     data = opened.buffers()[2].to_pybytes()
     assert all(not any(data[offsets[row] : offsets[row + 1]]) for row in rows)
-    assert open_column_counted(sealed, keyset) == (LONG, 0)
+    assert unseal_column_counted(sealed, keyset) == (LONG, 0)
 
 
 @each_policy
@@ -418,7 +418,7 @@ def test_each_bit_of_a_sealed_value_counts(policy):
         value = bytearray(sealed)
         value[bit // 8] ^= 1 << bit % 8
         changed.append(bytes(value))
-    opened, count = open_column_counted(pa.array(changed), keyset, context=b"context")
+    opened, count = unseal_column_counted(pa.array(changed), keyset, context=b"context")
     assert count == len(changed)
     assert opened.null_count == len(changed)
 
@@ -429,21 +429,21 @@ def test_cut_values_do_not_open(policy):
     sealed = seal_column(pa.array([b"value"]), keyset)[0].as_py()
     for length in range(len(sealed)):
         with pytest.raises((sealcomb.NotSealed, sealcomb.ForgedRow)) as caught:
-            open_column(pa.array([None, sealed[:length]]), keyset)
+            unseal_column(pa.array([None, sealed[:length]]), keyset)
         assert (caught.value.chunk, caught.value.row) == (0, 1)
         if length < OVERHEAD[policy]:
             assert isinstance(caught.value, sealcomb.NotSealed)
             assert f"{length} bytes are not a sealed value: it was truncated, or never sealed" in str(
                 caught.value
             )
-    assert open_column_counted(pa.array([sealed[:length] for length in range(len(sealed))]), keyset)[
+    assert unseal_column_counted(pa.array([sealed[:length] for length in range(len(sealed))]), keyset)[
         1
     ] == len(sealed)
 
 
 def test_an_unsealed_column_is_reported():
     with pytest.raises(sealcomb.NotSealed, match="check the column with inspect_column"):
-        open_column(pa.array([b"a plain value that is long enough to be sealed"]), RANDOM)
+        unseal_column(pa.array([b"a plain value that is long enough to be sealed"]), RANDOM)
 
 
 def test_an_unknown_key_is_reported():
@@ -453,7 +453,7 @@ def test_an_unknown_key_is_reported():
         sealcomb.UnknownKey,
         match=r"the value was sealed under key 11, which is not in this keyset \(it has 1, 2\): add it",
     ) as caught:
-        open_column(sealed, keyset)
+        unseal_column(sealed, keyset)
     assert caught.value.key_id == 11
     assert isinstance(caught.value, sealcomb.KeysetError)
 
@@ -462,10 +462,10 @@ def test_another_context_does_not_open():
     sealed = seal_column(pa.array([b"value"]), RANDOM, context=b"people.ssn")
     for context in (b"", b"people.note", b"people.ssn "):
         with pytest.raises(sealcomb.ForgedRow, match="sealed with another context or row id"):
-            open_column(sealed, RANDOM, context=context)
+            unseal_column(sealed, RANDOM, context=context)
 
 
-@pytest.mark.parametrize("function", [seal_column, open_column, reseal_column, inspect_column])
+@pytest.mark.parametrize("function", [seal_column, unseal_column, reseal_column, inspect_column])
 @pytest.mark.parametrize(
     "column", [[b"value"], np.zeros(4, np.uint8), None], ids=lambda value: type(value).__name__
 )
@@ -475,7 +475,7 @@ def test_objects_that_are_not_arrow_are_refused(column, function):
         function(column, *arguments)
 
 
-@pytest.mark.parametrize("function", [seal_column, open_column, reseal_column, inspect_column])
+@pytest.mark.parametrize("function", [seal_column, unseal_column, reseal_column, inspect_column])
 @pytest.mark.parametrize("library", ["pyarrow", "batch", "polars", "pandas", "arro3"])
 def test_tables_are_refused(library, function):
     table = pa.table({"a": ["b"]})
@@ -493,7 +493,7 @@ def test_tables_are_refused(library, function):
         function(tables[library], *arguments)
 
 
-@pytest.mark.parametrize("function", [open_column, reseal_column])
+@pytest.mark.parametrize("function", [unseal_column, reseal_column])
 @pytest.mark.parametrize(
     ("column", "text"),
     [
@@ -527,7 +527,7 @@ def test_columns_that_are_not_binary_cannot_be_opened(column, text, function):
 )
 def test_invalid_options(options, error, text):
     with pytest.raises(error, match=text):
-        open_column(pa.array([], pa.binary()), RANDOM, **options)
+        unseal_column(pa.array([], pa.binary()), RANDOM, **options)
 
 
 def test_views_can_expand_beyond_32_bit_offsets():
@@ -539,7 +539,7 @@ def test_views_can_expand_beyond_32_bit_offsets():
     sealed = seal_column(column, KEYSETS["gcm"])
     assert sealed.type == pa.large_binary()
     assert len(sealed[2059].as_py()) == (1 << 20) + 33
-    opened = open_column(sealed, KEYSETS["gcm"])
+    opened = unseal_column(sealed, KEYSETS["gcm"])
     assert opened.type == pa.large_binary()
     assert opened[2059].as_py() == value
 
@@ -562,14 +562,14 @@ def test_a_mixed_keyset_opens_values_of_every_policy(primary):
     column = pa.array(values, pa.binary())
     expected = [value for value in LONG.slice(0, 700).to_pylist() for _ in KEYSETS]
     keyset = mixed(primary)
-    assert open_column(column, keyset).to_pylist() == expected
+    assert unseal_column(column, keyset).to_pylist() == expected
     resealed = reseal_column(column, keyset)
     valid = 700 - LONG.slice(0, 700).null_count
     assert sealcomb.inspect_column(column) == dict.fromkeys([11, 12, 13, 14], valid)
     assert sealcomb.inspect_column(resealed) == {primary: len(KEYSETS) * valid}
-    assert open_column(resealed, keyset).to_pylist() == expected
+    assert unseal_column(resealed, keyset).to_pylist() == expected
     cut = [value if value is None else value[: index % len(value)] for index, value in enumerate(values)]
-    opened, count = open_column_counted(pa.array(cut, pa.binary()), keyset)
+    opened, count = unseal_column_counted(pa.array(cut, pa.binary()), keyset)
     assert opened.null_count == len(cut)
     assert count == len(KEYSETS) * valid
 
@@ -580,10 +580,10 @@ def test_resealing_moves_a_column_to_the_primary_key(policy):
     new = old.rotated()
     sealed = seal_column(LONG, old, context=b"c")
     resealed = reseal_column(sealed, new, context=b"c")
-    assert open_column(resealed, new, context=b"c") == LONG
+    assert unseal_column(resealed, new, context=b"c") == LONG
     assert sealcomb.inspect_column(resealed) == {new.primary: len(LONG) - LONG.null_count}
     moved = reseal_column(sealed, new, context=b"c", new_context=b"d")
-    assert open_column(moved, new, context=b"d") == LONG
+    assert unseal_column(moved, new, context=b"d") == LONG
 
 
 def test_resealing_binds_values_to_rows():
@@ -591,9 +591,9 @@ def test_resealing_binds_values_to_rows():
     column = column_of(pa.binary())
     sealed = seal_column(column, RANDOM, context=b"c")
     tied = reseal_column(sealed, RANDOM, context=b"c", new_row_ids=ids)
-    assert open_column(tied, RANDOM, context=b"c", row_ids=ids) == column
+    assert unseal_column(tied, RANDOM, context=b"c", row_ids=ids) == column
     again = reseal_column(tied, RANDOM, context=b"c", row_ids=ids, new_context=b"")
-    assert open_column(again, RANDOM, row_ids=ids) == column
+    assert unseal_column(again, RANDOM, row_ids=ids) == column
 
 
 @each_policy
@@ -604,7 +604,7 @@ def test_resealing_does_not_authenticate_forged_rows(policy):
         reseal_column(sealed, keyset)
     assert caught.value.row == 1
     resealed = reseal_column(sealed, keyset, forged="null")
-    assert open_column(resealed, keyset).to_pylist() == [b"one", None, None, b"four"]
+    assert unseal_column(resealed, keyset).to_pylist() == [b"one", None, None, b"four"]
     resealed.validate(full=True)
 
 
@@ -635,7 +635,7 @@ def test_gcm_keys_have_a_limit():
     sealed = seal_column(pa.array([None, b"value"]), keyset)
     with pytest.raises(sealcomb.LimitReached, match="has sealed 2 values"):
         seal_column(column, keyset)
-    assert open_column(sealed, keyset).to_pylist() == [None, b"value"]
+    assert unseal_column(sealed, keyset).to_pylist() == [None, b"value"]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from sealcomb import Keyset, _csv, _files, _work, columns, open_column, seal_column
+from sealcomb import Keyset, _csv, _files, _work, columns, unseal_column, seal_column
 
 ROWS = 50_000
 FORMATS = ("parquet", "arrow", "arrows", "csv")
@@ -116,7 +116,7 @@ def test_sealed_values_round_trip(
     source, sealed, opened = (work / f"{name}.{form}" for name in ("people", "sealed", "opened"))
     how = ("--keyset", keysets / "keys.json", *BOTH, "--context", "people.{column}", "--row-id", "id")
     assert run(capsys, "seal", source, sealed, *how) == (0, "")
-    assert run(capsys, "open", sealed, opened, *how) == (0, "")
+    assert run(capsys, "unseal", sealed, opened, *how) == (0, "")
     assert load(opened).equals(load(source))
     if form != "csv":
         assert load(opened).schema.equals(people.schema, check_metadata=form != "parquet")
@@ -135,7 +135,7 @@ def test_formats_can_be_converted(
     keys = ("--keyset", keysets / "deterministic.json")
     sealed, opened = work / f"sealed.{form}", work / "opened.parquet"
     assert run(capsys, "seal", work / "people.parquet", sealed, *keys, *BOTH) == (0, "")
-    assert run(capsys, "open", sealed, opened, *keys, *BOTH) == (0, "")
+    assert run(capsys, "unseal", sealed, opened, *keys, *BOTH) == (0, "")
     for name in ("ssn", "note"):
         assert load(opened)[name].to_pylist() == people[name].to_pylist()
 
@@ -147,7 +147,7 @@ def test_the_library_opens_files_sealed_by_the_command(
     how = ("--keyset", keys, "--column", "ssn", "--context", "people.{column}")
     assert run(capsys, "seal", work / "people.parquet", sealed, *how) == (0, "")
     keyset = Keyset.from_tink_json(keys.read_text())
-    opened = open_column(load(sealed)["ssn"], keyset, context=b"people.ssn", as_type="utf8")
+    opened = unseal_column(load(sealed)["ssn"], keyset, context=b"people.ssn", as_type="utf8")
     assert opened.to_pylist() == people["ssn"].to_pylist()
 
 
@@ -156,7 +156,7 @@ def test_the_default_context_is_the_name_of_the_column(
 ) -> None:
     keys, sealed = keysets / "keys.json", work / "sealed.parquet"
     assert run(capsys, "seal", work / "people.parquet", sealed, "--keyset", keys, *BOTH)[0] == 0
-    opened = open_column(load(sealed)["note"], Keyset.from_tink_json(keys.read_text()), context=b"note")
+    opened = unseal_column(load(sealed)["note"], Keyset.from_tink_json(keys.read_text()), context=b"note")
     assert opened[1].as_py() == people["note"][1].as_py().encode()
 
 
@@ -166,7 +166,7 @@ def test_row_groups_and_compression_are_preserved(
     sealed, opened = work / "sealed.parquet", work / "opened.parquet"
     how = ("--keyset", keysets / "keys.json", *BOTH)
     assert run(capsys, "seal", work / "people.parquet", sealed, *how)[0] == 0
-    assert run(capsys, "open", sealed, opened, *how)[0] == 0
+    assert run(capsys, "unseal", sealed, opened, *how)[0] == 0
     for path, ssn in ((sealed, "UNCOMPRESSED"), (opened, "ZSTD")):
         about = pq.ParquetFile(path).metadata
         assert [about.row_group(group).num_rows for group in range(about.num_row_groups)] == [
@@ -194,7 +194,7 @@ def test_an_empty_table(form: str, work: Path, keysets: Path, capsys: pytest.Cap
             pass
     how = ("--keyset", keysets / "keys.json", "--column", "ssn", *NAMED)
     assert run(capsys, "seal", source, sealed, *how) == (0, "")
-    assert run(capsys, "open", sealed, opened, *how) == (0, "")
+    assert run(capsys, "unseal", sealed, opened, *how) == (0, "")
     assert run(capsys, "inspect", sealed)[0] == 0
     assert load(opened).schema.names == ["ssn", "n"]
 
@@ -220,7 +220,7 @@ def test_an_opened_column_has_its_original_type(
         file.write_table(table)
     how = ("--keyset", keysets / "keys.json", "--column", "x", *NAMED)
     assert run(capsys, "seal", tmp_path / "in.arrow", tmp_path / "sealed.arrow", *how) == (0, "")
-    assert run(capsys, "open", tmp_path / "sealed.arrow", tmp_path / "out.arrow", *how) == (0, "")
+    assert run(capsys, "unseal", tmp_path / "sealed.arrow", tmp_path / "out.arrow", *how) == (0, "")
     assert load(tmp_path / "out.arrow").equals(table)
 
 
@@ -229,7 +229,7 @@ def test_a_dictionary_column_is_sealed_by_value(
 ) -> None:
     how = ("--keyset", keysets / "keys.json", "--column", "kind", *NAMED)
     assert run(capsys, "seal", work / "people.arrow", work / "sealed.arrow", *how) == (0, "")
-    assert run(capsys, "open", work / "sealed.arrow", work / "opened.arrow", *how) == (0, "")
+    assert run(capsys, "unseal", work / "sealed.arrow", work / "opened.arrow", *how) == (0, "")
     assert load(work / "opened.arrow")["kind"].to_pylist() == people["kind"].to_pylist()
 
 
@@ -255,7 +255,7 @@ def test_csv_text_is_preserved(
     (tmp_path / "in.csv").write_bytes(text.encode())
     how = ("--keyset", keysets / "keys.json", "--column", "ssn", *NAMED)
     assert run(capsys, "seal", tmp_path / "in.csv", tmp_path / "sealed.csv", *how) == (0, "")
-    assert run(capsys, "open", tmp_path / "sealed.csv", tmp_path / "out.csv", *how) == (0, "")
+    assert run(capsys, "unseal", tmp_path / "sealed.csv", tmp_path / "out.csv", *how) == (0, "")
     assert (tmp_path / "out.csv").read_bytes() == text.encode()
 
 
@@ -276,7 +276,7 @@ def test_csv_with_any_bytes_and_sizes_round_trips(
         monkeypatch.setattr("sealcomb._csv.BLOCK", size)
         monkeypatch.setattr("sealcomb._csv.header", whole_header)
         assert run(capsys, "seal", tmp_path / "in.csv", tmp_path / "sealed.csv", *how, "--force") == (0, "")
-        assert run(capsys, "open", tmp_path / "sealed.csv", tmp_path / "out.csv", *how, "--force") == (0, "")
+        assert run(capsys, "unseal", tmp_path / "sealed.csv", tmp_path / "out.csv", *how, "--force") == (0, "")
         assert (tmp_path / "out.csv").read_bytes() == text
 
 
@@ -310,10 +310,10 @@ def test_reseal_moves_to_the_primary_key(
     status, shown = run(capsys, "inspect", fresh, "--keyset", new)
     assert status == 0
     assert shown.count(f"{primary} (primary)") == BOTH.count("--column")
-    status, shown = run(capsys, "open", fresh, opened, "--keyset", old, *BOTH)
+    status, shown = run(capsys, "unseal", fresh, opened, "--keyset", old, *BOTH)
     assert status == BAD_INPUT
     assert str(primary) in shown
-    assert run(capsys, "open", fresh, opened, "--keyset", new, *BOTH) == (0, "")
+    assert run(capsys, "unseal", fresh, opened, "--keyset", new, *BOTH) == (0, "")
     assert load(opened)["ssn"].equals(people["ssn"])
 
 
@@ -377,13 +377,13 @@ def test_a_forged_value_is_reported_by_file_group_column_and_row(
     values[41_234] = values[41_234][:-1] + bytes([values[41_234][-1] ^ 1])
     table = table.set_column(2, table.schema.field("note"), pa.array(values, table.schema.field("note").type))
     pq.write_table(table, bad, row_group_size=20_000)
-    status, shown = run(capsys, "open", bad, opened, *how)
+    status, shown = run(capsys, "unseal", bad, opened, *how)
     assert status == BAD_INPUT
     assert f"{bad}: row group 2, column 'note', row 1234: " in shown
     assert not opened.exists()
     assert leftovers(work) == []
 
-    status, shown = run(capsys, "open", bad, opened, *how, "--forged", "null")
+    status, shown = run(capsys, "unseal", bad, opened, *how, "--forged", "null")
     assert status == SOME_FORGED
     assert "column 'note': 1 values did not open and are null" in shown
     assert load(opened)["note"][41_234].as_py() is None
@@ -418,7 +418,7 @@ def test_a_row_is_counted_from_the_first_of_its_group(
     else:
         save(pa.table({"x": pa.array(sealed), "y": [""] * 3500}), path)
     how = ("--keyset", keysets / "keys.json", "--column", "x", "--as-type", "int64", "--context", "")
-    status, shown = run(capsys, "open", path, tmp_path / f"out.{target}", *how)
+    status, shown = run(capsys, "unseal", path, tmp_path / f"out.{target}", *how)
     assert status == BAD_INPUT
     unit = {"parquet": "row group 0, ", "csv": ""}.get(source, "record batch 0, ")
     reason = "the value did not verify" if problem == "forged" else "the value holds 3 bytes"
@@ -437,7 +437,7 @@ def test_another_context_row_or_column_does_not_open(
         ("--context", "people.{column}"),
         ("--context", "p.{column}", "--row-id", "id"),
     ):
-        status, shown = run(capsys, "open", sealed, opened, *keys, *other)
+        status, shown = run(capsys, "unseal", sealed, opened, *keys, *other)
         assert status == BAD_INPUT
         assert "row group 0, column 'ssn', row 1: " in shown
     table = load(sealed)
@@ -445,7 +445,7 @@ def test_another_context_row_or_column_does_not_open(
     pq.write_table(
         table.set_column(1, table.schema.field("ssn"), table["ssn"].take(order)), work / "swapped.parquet"
     )
-    assert run(capsys, "open", work / "swapped.parquet", opened, *keys, *how)[0] == BAD_INPUT
+    assert run(capsys, "unseal", work / "swapped.parquet", opened, *keys, *how)[0] == BAD_INPUT
     assert not opened.exists()
 
 
@@ -453,7 +453,7 @@ def test_a_missing_key_is_reported(work: Path, keysets: Path, capsys: pytest.Cap
     sealed = work / "sealed.csv"
     assert run(capsys, "seal", work / "people.csv", sealed, "--keyset", keysets / "keys.json", *BOTH)[0] == 0
     status, shown = run(
-        capsys, "open", sealed, work / "out.csv", "--keyset", keysets / "unrelated.json", *BOTH
+        capsys, "unseal", sealed, work / "out.csv", "--keyset", keysets / "unrelated.json", *BOTH
     )
     assert status == BAD_INPUT
     assert str(Keyset.from_tink_json((keysets / "keys.json").read_text()).primary) in shown
@@ -466,7 +466,7 @@ def test_csv_that_is_not_base64_is_reported_by_row(
     (tmp_path / "in.csv").write_text("ssn\n\n%%%\n")
     status, shown = run(
         capsys,
-        "open",
+        "unseal",
         tmp_path / "in.csv",
         tmp_path / "o.csv",
         "--keyset",
@@ -522,7 +522,7 @@ def test_a_flipped_byte_in_an_output_is_detected(
     data = bytearray(sealed.read_bytes())
     data[price.data_page_offset + price.total_compressed_size // 4] ^= 1
     sealed.write_bytes(data)
-    status, shown = run(capsys, "open", sealed, out, *how)
+    status, shown = run(capsys, "unseal", sealed, out, *how)
     assert status == BAD_INPUT
     assert "row group 2, column 'price'" in shown
 
@@ -583,7 +583,7 @@ def test_an_existing_output_is_replaced_only_with_force(
     path.chmod(0o640)
     assert run(capsys, "seal", path, path, *how, "--force") == (0, "")
     assert stat.filemode(path.stat().st_mode) == "-rw-r-----"
-    assert run(capsys, "open", path, path, *how, "--force") == (0, "")
+    assert run(capsys, "unseal", path, path, *how, "--force") == (0, "")
     assert load(path)["note"].equals(people["note"])
     (work / "folder.parquet").mkdir()
     assert run(capsys, "seal", path, work / "folder.parquet", *how, "--force")[0] == BAD_FILE
@@ -612,7 +612,7 @@ def test_what_is_opened_is_for_its_owner_alone(
         assert run(capsys, "seal", work / "people.parquet", sealed, *how)[0] == 0
         assert stat.S_IMODE(sealed.stat().st_mode) == 0o644 & ~umask
         sealed.chmod(0o644)
-        assert run(capsys, "open", sealed, opened, *how)[0] == 0
+        assert run(capsys, "unseal", sealed, opened, *how)[0] == 0
     finally:
         os.umask(before)
     assert stat.filemode(opened.stat().st_mode) == "-rw-------"
@@ -652,7 +652,7 @@ def test_what_is_opened_is_for_its_owner_alone_whatever_it_replaces(
     sealed, opened = work / "sealed.parquet", work / "opened.parquet"
     assert run(capsys, "seal", work / "people.parquet", sealed, *how)[0] == 0
     there(opened)
-    assert run(capsys, "open", sealed, opened, *how, "--force") == (0, "")
+    assert run(capsys, "unseal", sealed, opened, *how, "--force") == (0, "")
     about = opened.stat()
     assert (stat.filemode(about.st_mode), about.st_uid) == ("-rw-------", os.geteuid())
     assert load(opened).num_rows == ROWS

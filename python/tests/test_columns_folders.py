@@ -66,7 +66,7 @@ def test_a_partitioned_data_set_keeps_its_layout(
 ) -> None:
     sealed, opened = tmp_path / "sealed", tmp_path / "opened"
     assert run(capsys, "seal", sales, sealed, "--keyset", keys, *HOW) == (0, "")
-    assert run(capsys, "open", sealed, opened, "--keyset", keys, *HOW) == (0, "")
+    assert run(capsys, "unseal", sealed, opened, "--keyset", keys, *HOW) == (0, "")
     assert files(sealed) == files(opened) == PARTS
     assert pq.read_table(opened).equals(pq.read_table(sales))
     assert pq.read_table(sealed).column_names == ["x", "n", "year", "day"]
@@ -203,7 +203,7 @@ def test_a_forged_file_is_reported_with_what_is_complete(
     table = pq.read_table(sealed / PARTS[1], partitioning=None)
     forged = pa.array([table["x"][2].as_py(), None, table["x"][2].as_py()[:-1] + b"?"], pa.binary())
     pq.write_table(table.set_column(0, table.schema.field("x"), forged), sealed / PARTS[1])
-    status, shown = run(capsys, "open", sealed, out, "--keyset", keys, *HOW)
+    status, shown = run(capsys, "unseal", sealed, out, "--keyset", keys, *HOW)
     assert status == BAD_INPUT
     assert f"{sealed / PARTS[1]}: row group 0, column 'x', row 2: " in shown
     assert f"1 of 2 files are complete in {out}" in shown
@@ -233,7 +233,7 @@ def test_arrow_streams_pass_through_pipes(codec: str | None, keys: Path) -> None
     assert (sealed.returncode, sealed.stderr) == (0, b"")
     between = pa.ipc.open_stream(sealed.stdout).read_all()
     assert between.schema.field("x").type == pa.binary()
-    opened = pipe(sealed.stdout, "open", "-", "-", "--keyset", keys, *HOW)
+    opened = pipe(sealed.stdout, "unseal", "-", "-", "--keyset", keys, *HOW)
     assert (opened.returncode, opened.stderr) == (0, b"")
     assert pa.ipc.open_stream(opened.stdout).read_all().equals(table)
     assert opened.stdout == stream_of(table, codec)
@@ -243,13 +243,13 @@ def test_csv_passes_through_pipes_and_between_formats(keys: Path, tmp_path: Path
     text = b'n,x\r\n1,"a ""b"""\r\n2,\r\n3,""\r\n'
     sealed = pipe(text, "seal", "-", "-", "--keyset", keys, *HOW)
     assert (sealed.returncode, sealed.stderr) == (0, b"")
-    assert pipe(sealed.stdout, "open", "-", "-", "--keyset", keys, *HOW).stdout == text
-    stream = pipe(sealed.stdout, "open", "-", "-", "--keyset", keys, *HOW, "--to", "arrows").stdout
+    assert pipe(sealed.stdout, "unseal", "-", "-", "--keyset", keys, *HOW).stdout == text
+    stream = pipe(sealed.stdout, "unseal", "-", "-", "--keyset", keys, *HOW, "--to", "arrows").stdout
     assert pa.ipc.open_stream(stream).read_all()["x"].to_pylist() == ['a "b"', None, ""]
     out = tmp_path / "sealed.parquet"
     assert pipe(text, "seal", "-", out, "--keyset", keys, *HOW).stderr == b""
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
-    opened = pipe(b"", "open", out, "-", "--keyset", keys, *HOW, "--to", "csv")
+    opened = pipe(b"", "unseal", out, "-", "--keyset", keys, *HOW, "--to", "csv")
     assert opened.stdout.replace(b'"', b"").split() == b"n,x 1,a b 2, 3,".split()
 
 
@@ -259,7 +259,7 @@ def test_a_stream_that_does_not_open_is_cut_off_before_its_end(keys: Path) -> No
     sealed = pipe(stream_of(table, None), "seal", "-", "-", "--keyset", keys, *HOW).stdout
     forged = bytearray(sealed)
     forged[-100] ^= 1
-    ended = pipe(bytes(forged), "open", "-", "-", "--keyset", keys, *HOW)
+    ended = pipe(bytes(forged), "unseal", "-", "-", "--keyset", keys, *HOW)
     assert ended.returncode == BAD_INPUT
     assert b"standard input: record batch 2, column 'x', row " in ended.stderr
     assert not ended.stdout.endswith(b"\xff\xff\xff\xff\0\0\0\0")

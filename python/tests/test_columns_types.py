@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from arro3.core import Table
 
-from sealcomb import Keyset, _metadata, columns, open_column, seal_column
+from sealcomb import Keyset, _metadata, columns, unseal_column, seal_column
 from sealcomb._sealcomb import element_ids
 
 CONTEXT = ("--context", "people.{column}")
@@ -112,7 +112,7 @@ def test_a_column_of_any_type_opens_with_its_type(
     table = pa.table({"n": pa.array(range(30)), "x": array_of(kind, value)})
     write(table, tmp_path / f"in.{form}")
     assert run("seal", f"in.{form}", f"sealed.{form}", "--column", "x", *CONTEXT) == ""
-    assert run("open", f"sealed.{form}", f"opened.{form}", "--column", "x", *CONTEXT) == ""
+    assert run("unseal", f"sealed.{form}", f"opened.{form}", "--column", "x", *CONTEXT) == ""
     sealed, opened = load(tmp_path / f"sealed.{form}"), load(tmp_path / f"opened.{form}")
     before = load(tmp_path / f"in.{form}")
     assert opened.schema.equals(before.schema, check_metadata=True)
@@ -124,7 +124,7 @@ def test_a_column_of_any_type_opens_with_its_type(
         again = seal_column(before["x"], keyset, context="people.x")
         assert sealed["x"].to_pylist() == again.to_pylist()
     if name not in ("null", "numbers", "runs"):
-        assert open_column(
+        assert unseal_column(
             sealed["x"], Keyset.from_tink_json(keys.read_text()), context="people.x",
             as_type=sealed.schema.field("x").metadata[_metadata.TYPE_KEY].decode(),
         ).null_count == 10  # fmt: skip
@@ -137,9 +137,9 @@ def test_types_that_parquet_lacks_are_opened_to_arrow_only(
     table = pa.table({"x": array_of(*ONLY_ARROW[name])})
     write(table, tmp_path / "in.arrow")
     run("seal", "in.arrow", "sealed.parquet", "--column", "x", *CONTEXT)
-    error = run("open", "sealed.parquet", "out.parquet", "--column", "x", *CONTEXT, status=1)
+    error = run("unseal", "sealed.parquet", "out.parquet", "--column", "x", *CONTEXT, status=1)
     assert "column 'x': Parquet cannot represent it: " in error
-    run("open", "sealed.parquet", "opened.arrow", "--column", "x", *CONTEXT)
+    run("unseal", "sealed.parquet", "opened.arrow", "--column", "x", *CONTEXT)
     assert load(tmp_path / "opened.arrow").equals(table)
 
 
@@ -149,7 +149,7 @@ def test_dictionaries_that_parquet_lacks_become_their_values(tmp_path: Path, run
     table = pa.table({"x": pa.DictionaryArray.from_arrays([0, 1, None, 0], values)})
     write(table, tmp_path / "in.arrow")
     run("seal", "in.arrow", "sealed.parquet", "--column", "x", *CONTEXT)
-    run("open", "sealed.parquet", "opened.parquet", "--column", "x", *CONTEXT)
+    run("unseal", "sealed.parquet", "opened.parquet", "--column", "x", *CONTEXT)
     opened = load(tmp_path / "opened.parquet")["x"]
     assert opened.type == pa.duration("s")
     assert opened.to_pylist() == table["x"].to_pylist()
@@ -166,7 +166,7 @@ def test_the_forms_of_parquet_are_restored(
     table = pa.table({name: array_of(*NUMBERS[name]) for name in ("decimal9", "stamp", "int8", "date32")})
     write(table, tmp_path / "in.parquet", **options)
     assert run("seal", "in.parquet", "sealed.parquet", "--all", *CONTEXT) == ""
-    assert run("open", "sealed.parquet", "opened.parquet", "--all", *CONTEXT) == ""
+    assert run("unseal", "sealed.parquet", "opened.parquet", "--all", *CONTEXT) == ""
     before, after = (pq.ParquetFile(tmp_path / f"{name}.parquet") for name in ("in", "opened"))
     assert after.schema.equals(before.schema)
     assert after.read().equals(before.read())
@@ -183,7 +183,7 @@ def test_the_metadata_of_the_library_restores_types(
         "x", pa.binary(), metadata={"sealcomb.type": "int32", "sealcomb.version": "1", "kept": "so"}
     )
     write(pa.table([sealed], pa.schema([field])), tmp_path / "sealed.parquet")
-    assert run("open", "sealed.parquet", "opened.parquet", "--all", *CONTEXT) == ""
+    assert run("unseal", "sealed.parquet", "opened.parquet", "--all", *CONTEXT) == ""
     opened = load(tmp_path / "opened.parquet")
     assert opened["x"].to_pylist() == [1, None, 3]
     assert opened.schema.field("x").type == pa.int32()
@@ -194,10 +194,10 @@ def test_the_metadata_of_the_library_restores_types(
     ):
         bad = field.with_metadata({**field.metadata, **changes})
         write(pa.table([sealed], pa.schema([bad])), tmp_path / "bad.parquet")
-        error = run("open", "bad.parquet", "out.parquet", "--all", *CONTEXT, status=1)
+        error = run("unseal", "bad.parquet", "out.parquet", "--all", *CONTEXT, status=1)
         assert "column 'x'" in error
         assert problem in error
-        assert run("open", "bad.parquet", "out.parquet", "--all", *CONTEXT, "--as-type", "int") == ""
+        assert run("unseal", "bad.parquet", "out.parquet", "--all", *CONTEXT, "--as-type", "int") == ""
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
@@ -226,12 +226,12 @@ def test_extension_types_are_described_as_by_the_library(
     sealed = Table.from_arrow(load(tmp_path / f"sealed.{form}"))["x"]
     theirs = seal_column(Table.from_arrow(table)["x"], keyset, context="people.x")
     assert theirs.field.metadata.items() <= sealed.field.metadata.items()
-    opened = pa.field(open_column(sealed, keyset, context="people.x").field)
+    opened = pa.field(unseal_column(sealed, keyset, context="people.x").field)
     assert opened.type == field.type
     assert (field.metadata or {}).items() <= (opened.metadata or {}).items()
 
     write(pa.table([pa.chunked_array(theirs)], pa.schema([pa.field(theirs.field)])), tmp_path / f"its.{form}")
-    run("open", f"its.{form}", f"opened.{form}", "--all", *CONTEXT)
+    run("unseal", f"its.{form}", f"opened.{form}", "--all", *CONTEXT)
     assert load(tmp_path / f"opened.{form}").schema.equals(table.schema, check_metadata=True)
     assert load(tmp_path / f"opened.{form}").equals(table)
 
@@ -243,9 +243,9 @@ def test_an_extension_type_that_is_invalid_is_refused(
     sealed = seal_column(pa.array([7]), keyset, context="people.x")
     field = {"sealcomb.type": "int64", "sealcomb.version": "1", "sealcomb.extension.name": "arrow.uuid"}
     write(pa.table([sealed], pa.schema([pa.field("x", pa.binary(), metadata=field)])), tmp_path / "in.arrow")
-    error = run("open", "in.arrow", "out.arrow", "--all", *CONTEXT, status=1)
+    error = run("unseal", "in.arrow", "out.arrow", "--all", *CONTEXT, status=1)
     assert "column 'x': the original type in its metadata is damaged" in error
-    run("open", "in.arrow", "out.arrow", "--all", *CONTEXT, "--as-type", "int64")
+    run("unseal", "in.arrow", "out.arrow", "--all", *CONTEXT, "--as-type", "int64")
     assert load(tmp_path / "out.arrow").schema.field("x").metadata is None
 
 
@@ -257,16 +257,16 @@ def test_types_can_be_given_where_there_is_no_metadata(
                       for name in ("int64", "date32")})  # fmt: skip
     write(table, tmp_path / "sealed.parquet")
     types = ("--as-type", "bigint", "--as-type", "date*=DATE")
-    assert run("open", "sealed.parquet", "opened.arrow", "--column", "*", *CONTEXT, *types) == ""
+    assert run("unseal", "sealed.parquet", "opened.arrow", "--column", "*", *CONTEXT, *types) == ""
     assert load(tmp_path / "opened.arrow").schema.types == [pa.int64(), pa.date32()]
-    assert run("open", "sealed.parquet", "opened.parquet", "--column", "*", *CONTEXT, *types) == ""
+    assert run("unseal", "sealed.parquet", "opened.parquet", "--column", "*", *CONTEXT, *types) == ""
     assert load(tmp_path / "opened.parquet")["date32"][0].as_py() == DAY
     error = run(
-        "open", "sealed.parquet", "out.parquet", "--column", "*", *CONTEXT, "--as-type", "int", status=1
+        "unseal", "sealed.parquet", "out.parquet", "--column", "*", *CONTEXT, "--as-type", "int", status=1
     )
     assert "row group 0, column 'int64'" in error
     error = run(
-        "open", "sealed.parquet", "out.parquet", "--column", "*", *CONTEXT, "--as-type", "x=?", status=2
+        "unseal", "sealed.parquet", "out.parquet", "--column", "*", *CONTEXT, "--as-type", "x=?", status=2
     )
     assert "--as-type x=?: unknown type" in error
 
@@ -279,7 +279,7 @@ def test_a_type_can_be_given_to_a_column_of_any_name(
     how = ("--column", name, *CONTEXT)
     note = run("seal", "in.parquet", "sealed.csv", *how)
     assert f"--as-type '{name}=int64'" in note
-    run("open", "sealed.csv", "opened.parquet", *how, "--as-type", f"{name}=int64")
+    run("unseal", "sealed.csv", "opened.parquet", *how, "--as-type", f"{name}=int64")
     assert load(tmp_path / "opened.parquet")[name].to_pylist() == [1, None]
 
 
@@ -301,8 +301,8 @@ def test_types_of_columns_that_are_not_selected_are_refused(tmp_path: Path, run:
         assert not (tmp_path / "out.arrow").exists()
     run("seal", "in.parquet", "sealed.parquet", "--column", "addr", *CONTEXT)
     types = ("--as-type", "addr=int64", "--as-type", "*.zip=int64", "--as-type", "id=int64")
-    run("open", "sealed.parquet", "out.parquet", "--column", "addr", *CONTEXT, *types[:4])
-    run("open", "sealed.parquet", "out.parquet", "--column", "addr", *CONTEXT, *types, status=1)
+    run("unseal", "sealed.parquet", "out.parquet", "--column", "addr", *CONTEXT, *types[:4])
+    run("unseal", "sealed.parquet", "out.parquet", "--column", "addr", *CONTEXT, *types, status=1)
 
 
 def test_only_cells_of_csv_are_sealed_as_another_type(tmp_path: Path, run: Callable[..., str]) -> None:
@@ -347,9 +347,9 @@ def test_csv_cells_are_sealed_as_text_or_as_a_given_type(
     (tmp_path / "in.csv").write_text(text)
     for types in ((), ("--as-type", "n=int64", "--as-type", "day=date")):
         assert run("seal", "in.csv", "sealed.csv", "--all", *CONTEXT, *types) == ""
-        assert run("open", "sealed.csv", "opened.csv", "--all", *CONTEXT, *types) == ""
+        assert run("unseal", "sealed.csv", "opened.csv", "--all", *CONTEXT, *types) == ""
         assert (tmp_path / "opened.csv").read_text() == text
-    assert run("open", "sealed.csv", "opened.parquet", "--all", *CONTEXT, *types) == ""
+    assert run("unseal", "sealed.csv", "opened.parquet", "--all", *CONTEXT, *types) == ""
     opened = load(tmp_path / "opened.parquet")
     assert opened.schema.types == [pa.int64(), pa.date32(), pa.string()]
     assert opened["n"].to_pylist() == [7, None, -8]
@@ -376,7 +376,7 @@ def test_csv_does_not_keep_a_type_and_the_command_says_how_to_open_it(
     write(pa.table({"x": array_of(*NUMBERS["decimal9"])}), tmp_path / "in.parquet")
     note = run("seal", "in.parquet", "sealed.csv", "--all", *CONTEXT)
     assert "--as-type 'x=decimal128(9, 2)'" in note
-    assert run("open", "sealed.csv", "opened.csv", "--all", *CONTEXT, "--as-type", "x=decimal128(9, 2)") == ""
+    assert run("unseal", "sealed.csv", "opened.csv", "--all", *CONTEXT, "--as-type", "x=decimal128(9, 2)") == ""
     assert (tmp_path / "opened.csv").read_text().splitlines()[1].strip('"') == "-1.25"
 
 
@@ -392,11 +392,11 @@ def test_errors_advise_options_of_the_command(
         else:
             write(pa.table({"x": pa.array(value, pa.binary())}), tmp_path / f"{name}.{form}")
     for verb, name, options, advice in (
-        ("open", "sealed", ("--context", "other"), "sealed with, or --forged null for a null in its place"),
+        ("unseal", "sealed", ("--context", "other"), "sealed with, or --forged null for a null in its place"),
         ("reseal", "sealed", ("--context", "other"), "pass those that it was sealed with\n"),
-        ("open", "sealed", (*CONTEXT, "--as-type", "string"), "use --as-type binary to get its bytes"),
-        ("open", "sealed", (*CONTEXT, "--as-type", "int64"), "was sealed with --as-type, or binary"),
-        ("open", "bad", CONTEXT, "check the file with sealcomb-columns inspect"),
+        ("unseal", "sealed", (*CONTEXT, "--as-type", "string"), "use --as-type binary to get its bytes"),
+        ("unseal", "sealed", (*CONTEXT, "--as-type", "int64"), "was sealed with --as-type, or binary"),
+        ("unseal", "bad", CONTEXT, "check the file with sealcomb-columns inspect"),
     ):
         error = run(verb, f"{name}.{form}", f"out.{form}", "--column", "x", *options, status=1)
         assert advice in error
@@ -448,7 +448,7 @@ def test_nested_leaves_are_those_of_the_library(
     table = people()
     write(table, tmp_path / f"in.{form}")
     assert run("seal", f"in.{form}", f"sealed.{form}", "--column", name, *CONTEXT, *ids) == ""
-    assert run("open", f"sealed.{form}", f"opened.{form}", "--column", name, *CONTEXT, *ids) == ""
+    assert run("unseal", f"sealed.{form}", f"opened.{form}", "--column", name, *CONTEXT, *ids) == ""
     before, sealed, opened = (load(tmp_path / f"{which}.{form}") for which in ("in", "sealed", "opened"))
     assert opened.schema.equals(before.schema, check_metadata=True)
     assert opened.equals(before)
@@ -493,7 +493,7 @@ def test_a_moved_element_does_not_open(tmp_path: Path, run: Callable[..., str]) 
     at = sealed.schema.get_field_index("jobs")
     field = sealed.schema.field("jobs")
     write(sealed.set_column(at, field, pa.array(jobs, field.type)), tmp_path / "moved.arrow")
-    error = run("open", "moved.arrow", "out.arrow", *how, status=1)
+    error = run("unseal", "moved.arrow", "out.arrow", *how, status=1)
     assert "record batch 0, column 'jobs.element.name', row 2: " in error
 
 
@@ -535,7 +535,7 @@ def test_patterns_and_all_select_leaves(tmp_path: Path, run: Callable[..., str])
     write(people(), tmp_path / "in.parquet")
 
     def sealed() -> int:
-        assert run("open", "sealed.parquet", "opened.parquet", *options, *CONTEXT, *row_id) == ""
+        assert run("unseal", "sealed.parquet", "opened.parquet", *options, *CONTEXT, *row_id) == ""
         assert load(tmp_path / "opened.parquet").equals(load(tmp_path / "in.parquet"))
         types = [leaf for kind in load(tmp_path / "sealed.parquet").schema.types for leaf in leaf_types(kind)]
         return types.count(pa.binary())
@@ -558,7 +558,7 @@ def test_selections_without_columns_are_refused(tmp_path: Path, run: Callable[..
         error = run("seal", "in.parquet", "out.parquet", "--column", name, *CONTEXT, status=1)
         assert f"no columns are named '{name}'" in error
     assert "no columns that are sealed" in run(
-        "open", "in.parquet", "out.parquet", "--all", *CONTEXT, status=1
+        "unseal", "in.parquet", "out.parquet", "--all", *CONTEXT, status=1
     )
     assert "--all" in run("seal", "in.parquet", "out.parquet", *CONTEXT, status=2)
     assert "--all" in run("seal", "in.parquet", "out.parquet", "--all", "--column", "id", *CONTEXT, status=2)
@@ -574,7 +574,7 @@ def test_leaves_that_are_not_nullable_round_trip_below_nulls(tmp_path: Path, run
     pq.write_table(table, tmp_path / "in.parquet")
     for form in ("parquet", "arrow"):
         assert run("seal", "in.parquet", f"sealed.{form}", "--all", *CONTEXT) == ""
-        assert run("open", f"sealed.{form}", "opened.parquet", "--all", *CONTEXT) == ""
+        assert run("unseal", f"sealed.{form}", "opened.parquet", "--all", *CONTEXT) == ""
         assert load(tmp_path / "opened.parquet").equals(load(tmp_path / "in.parquet"))
 
 
@@ -585,12 +585,12 @@ def test_keys_of_maps_that_do_not_open_are_reported_whatever_forged_says(
     scores = pa.array([None, [("k", 1)], []], pa.map_(pa.string(), pa.int8()))
     write(pa.table({"scores": scores}), tmp_path / f"in.{form}")
     run("seal", f"in.{form}", f"sealed.{form}", "--all", *CONTEXT)
-    run("open", f"sealed.{form}", f"opened.{form}", "--all", *CONTEXT, "--forged", "null")
+    run("unseal", f"sealed.{form}", f"opened.{form}", "--all", *CONTEXT, "--forged", "null")
     assert load(tmp_path / f"opened.{form}").equals(load(tmp_path / f"in.{form}"))
     wrong = ("--context", "other.{column}", "--forged", "null")
-    error = run("open", f"sealed.{form}", f"out.{form}", "--column", "scores", *wrong, status=1)
+    error = run("unseal", f"sealed.{form}", f"out.{form}", "--column", "scores", *wrong, status=1)
     assert " 0, column 'scores.key', row 1: the key of a map did not open" in error
-    run("open", f"sealed.{form}", f"out.{form}", "--column", "scores.value", *wrong, status=4)
+    run("unseal", f"sealed.{form}", f"out.{form}", "--column", "scores.value", *wrong, status=4)
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
@@ -606,10 +606,10 @@ def test_values_of_required_leaves_that_do_not_open_become_null(
     )
     write(table, tmp_path / f"in.{form}")
     run("seal", f"in.{form}", f"sealed.{form}", "--all", *CONTEXT)
-    run("open", f"sealed.{form}", f"opened.{form}", "--all", *CONTEXT, "--forged", "null")
+    run("unseal", f"sealed.{form}", f"opened.{form}", "--all", *CONTEXT, "--forged", "null")
     assert load(tmp_path / f"opened.{form}").to_pydict() == table.to_pydict()
     wrong = ("--context", "other.{column}", "--forged", "null")
-    text = run("open", f"sealed.{form}", f"opened.{form}", "--all", *wrong, status=4)
+    text = run("unseal", f"sealed.{form}", f"opened.{form}", "--all", *wrong, status=4)
     assert "column 's.n': 2 values did not open and are null" in text
     opened = load(tmp_path / f"opened.{form}")
     assert opened["s"].to_pylist() == [{"n": None}, None, {"n": None}]
@@ -637,7 +637,7 @@ def test_dictionaries_of_types_that_pyarrow_cannot_look_up_are_restored(
     assert columns.main(["inspect", str(tmp_path / "in.arrow")]) == 0
     for name in ("x", "y"):
         run("seal", "in.arrow", "sealed.arrow", "--column", name, *CONTEXT)
-        run("open", "sealed.arrow", "opened.arrow", "--column", name, *CONTEXT)
+        run("unseal", "sealed.arrow", "opened.arrow", "--column", name, *CONTEXT)
         opened = load(tmp_path / "opened.arrow")
         assert opened.schema.equals(table.schema)
         assert opened.to_pydict() == table.to_pydict()
@@ -655,7 +655,7 @@ def test_types_that_pyarrow_cannot_take_are_restored_in_nested_columns(
     table = pa.table({"pairs": pairs, "structs": structs})
     write(table, tmp_path / "in.arrow")
     run("seal", "in.arrow", "sealed.arrow", "--all", *CONTEXT)
-    run("open", "sealed.arrow", "opened.arrow", "--all", *CONTEXT)
+    run("unseal", "sealed.arrow", "opened.arrow", "--all", *CONTEXT)
     opened = load(tmp_path / "opened.arrow")
     assert opened.schema.equals(table.schema)
     assert opened.to_pydict() == table.to_pydict()
@@ -671,7 +671,7 @@ def test_nulls_in_required_fields_of_arrow_files_stay_null(tmp_path: Path, run: 
     table = pa.table({"structs": structs, "lists": lists})
     write(table, tmp_path / "in.arrow")
     run("seal", "in.arrow", "sealed.arrow", "--all", *CONTEXT)
-    run("open", "sealed.arrow", "opened.arrow", "--all", *CONTEXT)
+    run("unseal", "sealed.arrow", "opened.arrow", "--all", *CONTEXT)
     opened = load(tmp_path / "opened.arrow")
     assert opened.schema.equals(table.schema)
     assert opened.to_pydict() == table.to_pydict()
@@ -687,7 +687,7 @@ def test_the_arrow_schema_of_a_parquet_file_is_restored(tmp_path: Path, run: Cal
     )
     write(pa.table({"lists": lists, "maps": maps, "n": [1, 2]}), tmp_path / "in.parquet")
     run("seal", "in.parquet", "sealed.parquet", "--all", *CONTEXT)
-    run("open", "sealed.parquet", "opened.parquet", "--all", *CONTEXT)
+    run("unseal", "sealed.parquet", "opened.parquet", "--all", *CONTEXT)
     before, after = (
         _metadata.unpacked_schema(pq.read_metadata(tmp_path / f"{name}.parquet").metadata[b"ARROW:schema"])
         for name in ("in", "opened")
@@ -703,7 +703,7 @@ def test_lists_of_size_zero_round_trip(ids: tuple[str, ...], tmp_path: Path, run
     write(table, tmp_path / "in.arrow")
     run("seal", "in.arrow", "sealed.arrow", "--column", "lists", "--column", "nested.x", *ids, *CONTEXT)
     assert columns.main(["inspect", str(tmp_path / "sealed.arrow")]) == 0
-    run("open", "sealed.arrow", "opened.arrow", "--all", "--plain", "id", *ids, *CONTEXT)
+    run("unseal", "sealed.arrow", "opened.arrow", "--all", "--plain", "id", *ids, *CONTEXT)
     assert load(tmp_path / "opened.arrow").equals(load(tmp_path / "in.arrow"))
 
 
@@ -712,7 +712,7 @@ def test_lists_of_an_old_form_are_refused(tmp_path: Path, run: Callable[..., str
     table = pa.table({"tags": [["a"], None]})
     pq.write_table(table, tmp_path / "in.parquet", use_compliant_nested_type=False)
     assert run("seal", "in.parquet", "sealed.parquet", "--all", *CONTEXT) == ""
-    assert run("open", "sealed.parquet", "opened.parquet", "--all", *CONTEXT) == ""
+    assert run("unseal", "sealed.parquet", "opened.parquet", "--all", *CONTEXT) == ""
     assert load(tmp_path / "opened.parquet").equals(load(tmp_path / "in.parquet"))
 
 
@@ -741,10 +741,10 @@ def test_sparks_description_of_nested_columns_is_changed_and_restored(
     sealed = pq.read_schema(tmp_path / "sealed.parquet").metadata[_metadata.SPARK_KEY]
     assert sealed.count(b'"binary"') == 5
     assert not {b'"integer"', b'"string"', b'"double"'} & set(sealed.split(b":"))
-    assert run("open", "sealed.parquet", "half.parquet", "--column", "addr.zip", *CONTEXT) == ""
+    assert run("unseal", "sealed.parquet", "half.parquet", "--column", "addr.zip", *CONTEXT) == ""
     assert b'"integer"' in pq.read_schema(tmp_path / "half.parquet").metadata[_metadata.SPARK_KEY]
     how = ("--all", "--plain", "addr.zip")
-    assert run("open", "half.parquet", "opened.parquet", *how, *CONTEXT) == ""
+    assert run("unseal", "half.parquet", "opened.parquet", *how, *CONTEXT) == ""
     assert pq.read_schema(tmp_path / "opened.parquet").metadata == {_metadata.SPARK_KEY: note.encode()}
 
 
@@ -783,7 +783,7 @@ def test_columns_that_spark_sealed_open_with_their_types(
     write_as_spark(pa.table(sealed), note, tmp_path / "sealed.parquet")
     run("reseal", "sealed.parquet", "fresh.arrow", "--all", *CONTEXT)
     for source in ("sealed.parquet", "fresh.arrow"):
-        run("open", source, f"opened.{form}", "--all", *CONTEXT)
+        run("unseal", source, f"opened.{form}", "--all", *CONTEXT)
         opened = load(tmp_path / f"opened.{form}")
         assert opened.schema.types == [values.type for _, values in columns.values()]
         assert opened.to_pydict() == {name: values.to_pylist() for name, (_, values) in columns.items()}
@@ -794,7 +794,7 @@ def test_columns_that_spark_sealed_open_with_their_types(
         error = run("seal", "sealed.parquet", "out.parquet", "--column", name, *CONTEXT, status=1)
         assert f"column {name!r}: already sealed" in error
     write_as_spark(pa.table(sealed), note.replace('"1"', '"2"'), tmp_path / "sealed.parquet")
-    error = run("open", "sealed.parquet", "out.parquet", "--column", "day", *CONTEXT, status=1)
+    error = run("unseal", "sealed.parquet", "out.parquet", "--column", "day", *CONTEXT, status=1)
     assert "version '2' of the encoding" in error
 
 
@@ -819,8 +819,8 @@ def test_the_default_context_is_empty_as_in_the_library(
     assert "warning: no --context" in run("seal", "in.parquet", "sealed.parquet", "--column", "id")
     sealed = load(tmp_path / "sealed.parquet")["id"]
     keyset = Keyset.from_tink_json(keys.read_text())
-    assert open_column(sealed, keyset, as_type="int64").to_pylist() == people()["id"].to_pylist()
-    assert run("open", "sealed.parquet", "opened.parquet", "--column", "id") == ""
+    assert unseal_column(sealed, keyset, as_type="int64").to_pylist() == people()["id"].to_pylist()
+    assert run("unseal", "sealed.parquet", "opened.parquet", "--column", "id") == ""
     assert run("seal", "in.parquet", "sealed.parquet", "--column", "id", "--context", "") == ""
     error = run("seal", "in.parquet", "out.parquet", "--column", "id", "--column", "tags", status=2)
     assert "{column}" in error
@@ -836,14 +836,14 @@ def test_the_former_default_context_opens_with_a_warning(
     write(table, tmp_path / f"in.{form}")
     both = ("--column", "x", "--column", "y", *ids)
     assert run("seal", f"in.{form}", f"sealed.{form}", *both, "--context", "{column}") == ""
-    warnings = run("open", f"sealed.{form}", f"opened.{form}", *both)
+    warnings = run("unseal", f"sealed.{form}", f"opened.{form}", *both)
     assert warnings.count("warning: ") == 2
     assert "column 'x' is bound to its name" in warnings
     assert load(tmp_path / f"opened.{form}").equals(load(tmp_path / f"in.{form}"))
     assert run("reseal", f"sealed.{form}", f"fresh.{form}", *both).count("warning: ") == 2
-    assert run("open", f"fresh.{form}", f"opened.{form}", *both, "--context", "{column}") == ""
+    assert run("unseal", f"fresh.{form}", f"opened.{form}", *both, "--context", "{column}") == ""
     assert run("seal", f"in.{form}", f"sealed.{form}", *both, *CONTEXT) == ""
-    assert "column 'x', row 1: " in run("open", f"sealed.{form}", "out.arrow", *both, status=1)
+    assert "column 'x', row 1: " in run("unseal", f"sealed.{form}", "out.arrow", *both, status=1)
 
 
 @pytest.mark.parametrize("context", ["", "{column}"], ids=["empty", "former"])
@@ -857,10 +857,10 @@ def test_values_that_do_not_open_do_not_decide_the_default_context(
     null, first, *rest = sealed["x"].to_pylist()
     first = first[:-1] + bytes([first[-1] ^ 1]) if bad == "forged" else b"\0"
     write(sealed.set_column(0, sealed.field(0), [[null, first, *rest]]), tmp_path / "bad.parquet")
-    output = run("open", "bad.parquet", "opened.parquet", "--column", "x", "--forged", "null", status=4)
+    output = run("unseal", "bad.parquet", "opened.parquet", "--column", "x", "--forged", "null", status=4)
     assert output.count("earlier releases") == (context != "")
     assert load(tmp_path / "opened.parquet")["x"].to_pylist() == [None, None, "b", "c"]
-    assert "column 'x', row 1: " in run("open", "bad.parquet", "out.parquet", "--column", "x", status=1)
+    assert "column 'x', row 1: " in run("unseal", "bad.parquet", "out.parquet", "--column", "x", status=1)
 
 
 def test_a_column_of_which_no_value_opens_has_the_empty_context(
@@ -868,9 +868,9 @@ def test_a_column_of_which_no_value_opens_has_the_empty_context(
 ) -> None:
     write(pa.table({"x": ["a", None, "b"]}), tmp_path / "in.parquet")
     run("seal", "in.parquet", "sealed.parquet", "--column", "x", "--context", "other")
-    run("open", "sealed.parquet", "opened.parquet", "--column", "x", "--forged", "null", status=4)
+    run("unseal", "sealed.parquet", "opened.parquet", "--column", "x", "--forged", "null", status=4)
     assert load(tmp_path / "opened.parquet")["x"].to_pylist() == [None] * 3
-    assert "column 'x', row 0: " in run("open", "sealed.parquet", "out.parquet", "--column", "x", status=1)
+    assert "column 'x', row 0: " in run("unseal", "sealed.parquet", "out.parquet", "--column", "x", status=1)
 
 
 # ---- names
@@ -881,7 +881,7 @@ def test_columns_with_the_same_name_are_refused(form: str, tmp_path: Path, run: 
     write(pa.table([["a"], ["b"], ["c"]], ["x", "x", "y"]), tmp_path / f"in.{form}")
     (tmp_path / "in.csv").write_text("x,x,y\na,b,c\n")
     for source in (f"in.{form}", "in.csv"):
-        for verb in ("seal", "open", "reseal"):
+        for verb in ("seal", "unseal", "reseal"):
             for selected in (("--all",), ("--column", "x")):
                 error = run(verb, source, f"out{Path(source).suffix}", *selected, *CONTEXT, status=1)
                 assert "2 columns are named 'x'; the file has x, x, y" in error
@@ -923,10 +923,10 @@ def test_sealed_leaves_with_the_same_name_open_if_each_has_its_type(
     struct = seal_column(LIKE_A_FIELD["a"], keyset, context="people.a")
     described = pa.schema([pa.field("a.b", pa.binary(), metadata=field), pa.field("a", struct.type)])
     write(pa.table([column, struct], described), tmp_path / "sealed.arrow")
-    run("open", "sealed.arrow", "opened.arrow", "--all", *CONTEXT)
+    run("unseal", "sealed.arrow", "opened.arrow", "--all", *CONTEXT)
     assert load(tmp_path / "opened.arrow").equals(LIKE_A_FIELD)
     write(pa.table([column, struct], ["a.b", "a"]), tmp_path / "sealed.arrow")
-    error = run("open", "sealed.arrow", "out.arrow", "--column", "a.b", *CONTEXT, status=1)
+    error = run("unseal", "sealed.arrow", "out.arrow", "--column", "a.b", *CONTEXT, status=1)
     assert "two columns are named 'a.b'; rename one" in error
 
 
@@ -953,12 +953,12 @@ def test_dates_and_times_without_a_text_are_not_written_to_csv(
     assert " 0, column 'x': a date or time has no text" in error
     run("seal", f"in.{form}", "sealed.csv", "--column", "x", *CONTEXT)
     how = ("--column", "x", "--as-type", f"x={kind}", *CONTEXT)
-    error = run("open", "sealed.csv", "opened.csv", *how, status=1)
+    error = run("unseal", "sealed.csv", "opened.csv", *how, status=1)
     assert "column 'x': a date or time has no text" in error
-    run("open", "sealed.csv", "opened.arrow", *how)
+    run("unseal", "sealed.csv", "opened.arrow", *how)
     assert load(tmp_path / "opened.arrow")["x"].equals(load(tmp_path / f"in.{form}")["x"])
     run("seal", f"in.{form}", f"sealed.{form}", "--column", "x", *CONTEXT)
-    error = run("open", f"sealed.{form}", "out.csv", "--column", "x", *CONTEXT, status=1)
+    error = run("unseal", f"sealed.{form}", "out.csv", "--column", "x", *CONTEXT, status=1)
     assert " 0, column 'x': a date or time has no text" in error
 
 
@@ -981,7 +981,7 @@ def test_times_outside_a_day_are_neither_sealed_nor_opened(
     how = ("--column", "x", *CONTEXT)
     for forged in ("raise", "null"):
         error = run(
-            "open",
+            "unseal",
             "sealed.parquet",
             "out.parquet",
             *how,
@@ -992,7 +992,7 @@ def test_times_outside_a_day_are_neither_sealed_nor_opened(
             status=1,
         )
         assert "row group 0, column 'x', row 2: the value is not a time of day" in error
-    run("open", "sealed.parquet", "out.parquet", *how, "--as-type", str(numbers.type))
+    run("unseal", "sealed.parquet", "out.parquet", *how, "--as-type", str(numbers.type))
     assert load(tmp_path / "out.parquet")["x"].combine_chunks() == numbers
 
 
@@ -1004,9 +1004,9 @@ def test_types_without_a_text_are_refused_by_name(tmp_path: Path, run: Callable[
     note = run("seal", "in.arrow", "sealed.csv", *how)
     assert f"--as-type 'x={kind}'" in note
     for source, *types in (("sealed.arrow",), ("sealed.csv", "--as-type", kind)):
-        error = run("open", source, "out.csv", *how, *types, status=1)
+        error = run("unseal", source, "out.csv", *how, *types, status=1)
         assert f"column 'x': values of type {kind} have no text" in error
-    run("open", "sealed.csv", "opened.arrow", *how, "--as-type", kind)
+    run("unseal", "sealed.csv", "opened.arrow", *how, "--as-type", kind)
     (tmp_path / "in.csv").write_text("x\n1\n")
     for out in ("out.csv", "out.arrow"):
         error = run("seal", "in.csv", out, *how, "--as-type", kind, status=1)
@@ -1021,10 +1021,10 @@ def test_types_that_pyarrow_lacks_are_unknown(tmp_path: Path, run: Callable[...,
     field = {"sealcomb.type": "month_interval", "sealcomb.version": "1"}
     write(pa.table([sealed], pa.schema([pa.field("x", pa.binary(), metadata=field)])), tmp_path / "in.arrow")
     how = ("--all", *CONTEXT, "--as-type")
-    error = run("open", "in.arrow", "out.arrow", *how[:-1], status=1)
+    error = run("unseal", "in.arrow", "out.arrow", *how[:-1], status=1)
     assert "the type 'month_interval' in its metadata is unknown; use --as-type" in error
-    assert "unknown type" in run("open", "in.arrow", "out.arrow", *how, "month_interval", status=2)
-    run("open", "in.arrow", "out.arrow", *how, "int32")
+    assert "unknown type" in run("unseal", "in.arrow", "out.arrow", *how, "month_interval", status=2)
+    run("unseal", "in.arrow", "out.arrow", *how, "int32")
     assert load(tmp_path / "out.arrow")["x"].to_pylist() == [7]
 
 
@@ -1035,7 +1035,7 @@ def test_a_header_alone_is_an_empty_table(
 ) -> None:
     (tmp_path / "in.csv").write_text(f"x,y{end}")
     run("seal", "in.csv", f"sealed.{form}", "--column", "x", *CONTEXT)
-    run("open", f"sealed.{form}", f"opened.{form}", "--column", "x", *CONTEXT)
+    run("unseal", f"sealed.{form}", f"opened.{form}", "--column", "x", *CONTEXT)
     opened = load(tmp_path / f"opened.{form}")
     assert (opened.num_rows, opened.schema.names) == (0, ["x", "y"])
 
@@ -1053,16 +1053,16 @@ def test_numbers_as_row_ids_open_from_csv_with_their_type(
     typed = ("--as-type", f"id={kind}")
     note = f"note: column 'id': CSV does not keep its type; open it with --as-type 'id={kind}'\n"
     assert run("seal", "in.arrow", "sealed.csv", *selected) == note
-    error = run("open", "sealed.csv", f"opened.{form}", *selected, status=1)
+    error = run("unseal", "sealed.csv", f"opened.{form}", *selected, status=1)
     assert "column 'x', row 0: the value did not verify" in error
     run("reseal", "sealed.csv", "fresh.csv", *selected, *typed)
-    run("open", "fresh.csv", f"opened.{form}", *selected, *typed)
+    run("unseal", "fresh.csv", f"opened.{form}", *selected, *typed)
     if form == "csv":
         assert (tmp_path / "opened.csv").read_text() == '"id","x"\n1,"a"\n200,"b"\n'
     else:
         assert load(tmp_path / "opened.arrow").to_pydict() == {"id": ["1", "200"], "x": ["a", "b"]}
     (tmp_path / "sealed.csv").write_text("id,x\n1,\nnone,\n")
-    error = run("open", "sealed.csv", f"out.{form}", *selected, *typed, status=1)
+    error = run("unseal", "sealed.csv", f"out.{form}", *selected, *typed, status=1)
     assert f"column 'id', row 1: not a value of type {kind}" in error
 
 
@@ -1072,7 +1072,7 @@ def test_only_row_ids_of_csv_get_another_type(form: str, tmp_path: Path, run: Ca
     for row_id, other, same in (("id", "string", "int32"), ("name", "int64", "large_string")):
         how = ("--column", "x", "--row-id", row_id, *CONTEXT)
         typed = (*how, "--as-type", f"{row_id}={other}")
-        for verb, source in (("seal", "in"), ("open", "sealed"), ("reseal", "sealed")):
+        for verb, source in (("seal", "in"), ("unseal", "sealed"), ("reseal", "sealed")):
             run("seal", f"in.{form}", f"sealed.{form}", *how, "--as-type", f"{row_id}={same}")
             error = run(verb, f"{source}.{form}", f"out.{form}", *typed, status=1)
             assert f"column {row_id!r}: its type is " in error
@@ -1090,8 +1090,8 @@ def test_row_ids_can_be_in_a_column_without_a_name(
         write(pa.table({"": ["1", "2"], "x": ["a", "b"]}), tmp_path / f"in.{form}")
     how = ("--column", "x", *CONTEXT)
     run("seal", f"in.{form}", f"sealed.{form}", *how, "--row-id", "")
-    run("open", f"sealed.{form}", f"opened.{form}", *how, status=1)
-    run("open", f"sealed.{form}", f"opened.{form}", *how, "--row-id", "")
+    run("unseal", f"sealed.{form}", f"opened.{form}", *how, status=1)
+    run("unseal", f"sealed.{form}", f"opened.{form}", *how, "--row-id", "")
 
 
 def test_row_ids_of_csv_can_be_numbers(tmp_path: Path, run: Callable[..., str]) -> None:
@@ -1101,7 +1101,7 @@ def test_row_ids_of_csv_can_be_numbers(tmp_path: Path, run: Callable[..., str]) 
     run("seal", "in.csv", "sealed.parquet", *selected, "--as-type", "id=int64")
     sealed = load(tmp_path / "sealed.parquet")
     write(sealed.set_column(0, "id", [[7, 8]]), tmp_path / "numbers.parquet")
-    run("open", "numbers.parquet", "opened.parquet", *selected)
+    run("unseal", "numbers.parquet", "opened.parquet", *selected)
     assert load(tmp_path / "opened.parquet").equals(load(tmp_path / "in.parquet"))
 
 
@@ -1110,7 +1110,7 @@ def test_text_as_row_ids_survives_csv(tmp_path: Path, run: Callable[..., str]) -
     selected = ("--column", "x", "--row-id", "id", *CONTEXT)
     run("seal", "in.arrow", "sealed.csv", *selected)
     run("reseal", "sealed.csv", "fresh.csv", *selected)
-    run("open", "fresh.csv", "opened.arrow", *selected)
+    run("unseal", "fresh.csv", "opened.arrow", *selected)
     assert load(tmp_path / "opened.arrow").equals(load(tmp_path / "in.arrow"))
 
 
@@ -1130,13 +1130,13 @@ def test_dictionaries_that_a_stream_replaces_open_in_a_stream(
         for batch in batches:
             file.write_batch(batch)
     run("seal", "in.arrows", "sealed.arrows", "--all", *CONTEXT)
-    run("open", "sealed.arrows", "opened.arrows", "--all", *CONTEXT)
+    run("unseal", "sealed.arrows", "opened.arrows", "--all", *CONTEXT)
     opened = pa.ipc.open_stream(str(tmp_path / "opened.arrows")).read_all()
     assert opened.schema == batches[0].schema
     assert [chunk.to_pylist() for chunk in opened["x"].chunks] == text
-    error = run("open", "sealed.arrows", "out.arrow", "--all", *CONTEXT, status=1)
+    error = run("unseal", "sealed.arrows", "out.arrow", "--all", *CONTEXT, status=1)
     assert "use --as-type 'x=string'" in error
-    run("open", "sealed.arrows", "opened.arrow", "--all", "--as-type", "x=string", *CONTEXT)
+    run("unseal", "sealed.arrows", "opened.arrow", "--all", "--as-type", "x=string", *CONTEXT)
     assert load(tmp_path / "opened.arrow")["x"].to_pylist() == [value for values in text for value in values]
 
 
@@ -1171,9 +1171,9 @@ def test_dictionaries_that_differ_are_written_to_an_arrow_file(
 ) -> None:
     how = ("--column", column, *CONTEXT)
     run("seal", f"in.{form}", "sealed.arrow", *how)
-    run("open", "sealed.arrow", "opened.arrow", *how)
+    run("unseal", "sealed.arrow", "opened.arrow", *how)
     run("seal", f"in.{form}", f"sealed.{form}", *how)
-    run("open", f"sealed.{form}", "again.arrow", *how)
+    run("unseal", f"sealed.{form}", "again.arrow", *how)
     for name in ("opened.arrow", "again.arrow"):
         opened = load(tmp_path / name)
         opened.validate(full=True)

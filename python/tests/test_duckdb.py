@@ -20,7 +20,7 @@ import tink
 from duckdb_sessions import EXTENSION, FOLDER, PLATFORM, POLICIES, column, connect, message
 from tink import aead, daead, secret_key_access
 
-from sealcomb import Keyset, keys_from_file, open_column, seal_column
+from sealcomb import Keyset, keys_from_file, unseal_column, seal_column
 
 PAGE = Path(__file__).parents[2] / "docs" / "columns-duckdb.md"
 folder, db = duckdb_sessions.folder, duckdb_sessions.db
@@ -193,7 +193,7 @@ def test_python_and_the_extension_open_each_others_columns(
     call = f"unseal(note, '{policy}', 'n', as_type := 'VARCHAR')"
     assert column(db, f"SELECT {call} FROM theirs") == notes.to_pylist()
     ours = db.sql(f"SELECT seal(note, '{policy}', 'n') AS note FROM (SELECT {call} AS note FROM theirs)")
-    opened = open_column(ours.to_arrow_table()["note"], keyset, context=b"n", as_type="string")
+    opened = unseal_column(ours.to_arrow_table()["note"], keyset, context=b"n", as_type="string")
     assert opened.to_pylist() == notes.to_pylist()
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from test_documentation import blocks, run_console
 
-from sealcomb import Keyset, open_column
+from sealcomb import Keyset, unseal_column
 
 
 def run_examples(*headings: str, page: str = "columns.md", **names: Any) -> dict[str, Any]:
@@ -55,5 +55,5 @@ def test_columns_of_clickhouse_open() -> None:
     theirs = encrypted_by_clickhouse(key, [(bytes([row]) * 12, f"note {row}") for row in range(5)])
     envelopes = [b"\1\0\0\0\1" + row["iv"] + row["note"] for row in theirs.to_pylist()]
     old = Keyset.from_keys({1: key}, primary=1, policy="gcm")
-    opened = open_column(pa.array(envelopes), old, context="people", as_type="utf8")
+    opened = unseal_column(pa.array(envelopes), old, context="people", as_type="utf8")
     assert opened.to_pylist() == [f"note {row}" for row in range(5)]

@@ -54,7 +54,7 @@ def test_a_keyset_round_trips_through_json(policy):
     assert (again.primary, again.key_ids, again.policy) == (keyset.primary, keyset.key_ids, policy)
     assert again.secret_tink_json() == keyset.secret_tink_json()
     column = pa.array([b"one", None, b"three"])
-    assert sealcomb.open_column(sealcomb.seal_column(column, keyset), again) == column
+    assert sealcomb.unseal_column(sealcomb.seal_column(column, keyset), again) == column
 
 
 def test_keysets_from_raw_keys():
@@ -74,9 +74,9 @@ def test_a_rotated_keyset_has_a_new_primary_and_keeps_the_others():
     assert new.primary != old.primary
     column = pa.array([b"value"])
     sealed = sealcomb.seal_column(column, old)
-    assert sealcomb.open_column(sealed, new) == column
+    assert sealcomb.unseal_column(sealed, new) == column
     with pytest.raises(sealcomb.UnknownKey):
-        sealcomb.open_column(sealcomb.seal_column(column, new), old)
+        sealcomb.unseal_column(sealcomb.seal_column(column, new), old)
 
 
 REFUSED = {
@@ -189,7 +189,7 @@ def test_a_disabled_key_opens_nothing():
     with pytest.raises(
         sealcomb.UnknownKey, match="key 2, which is disabled in this keyset: enable it"
     ) as caught:
-        sealcomb.open_column(sealed, keyset)
+        sealcomb.unseal_column(sealed, keyset)
     assert caught.value.key_id == 2
 
 
@@ -224,9 +224,9 @@ def test_no_key_is_in_repr_dir_or_exceptions():
     sealed = sealcomb.seal_column(pa.array([b"value"]), keyset)
     errors = []
     for bad in (
-        lambda: sealcomb.open_column(sealed, keyset, context=b"another"),
-        lambda: sealcomb.open_column(sealed, Keyset.from_keys({6: SECRET}, 6)),
-        lambda: sealcomb.open_column(pa.array([b"plain"]), keyset),
+        lambda: sealcomb.unseal_column(sealed, keyset, context=b"another"),
+        lambda: sealcomb.unseal_column(sealed, Keyset.from_keys({6: SECRET}, 6)),
+        lambda: sealcomb.unseal_column(pa.array([b"plain"]), keyset),
         lambda: Keyset.from_keys({5: SECRET + b"x"}, 5),
         lambda: Keyset.from_keys({5: SECRET}, 7),
         lambda: pickle.dumps(keyset),
@@ -330,7 +330,7 @@ def test_wrapped_keys(keyset, tmp_path):
     provider = sealcomb.keys_from_wrapped(tmp_path, unwrap)
     assert is_same(provider("ids"), keyset)
     with pytest.raises(KeysetError, match="is not encrypted; use keys_from_file"):
-        provider("open")
+        provider("unseal")
     with pytest.raises(KeysetError, match="check how it was decrypted"):
         sealcomb.keys_from_wrapped(tmp_path, lambda wrapped: b"\xff" + wrapped)("ids")
     with pytest.raises(KeysetError, match="use keys_from_wrapped"):

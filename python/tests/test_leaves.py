@@ -15,8 +15,8 @@ from sealcomb import (
     NotSealed,
     columns,
     inspect_column,
-    open_column,
-    open_column_counted,
+    unseal_column,
+    unseal_column_counted,
     reseal_column,
     seal_column,
 )
@@ -38,10 +38,10 @@ REPLACEMENTS = {
     "text of nulls": pa.nulls(2, pa.string()),
 }
 OPENINGS: dict[str, Callable[..., object]] = {
-    "open": open_column,
-    "open as a type": lambda array, keys, **more: open_column(array, keys, as_type="string", **more),
-    "open with nulls": lambda array, keys, **more: open_column(array, keys, forged="null", **more),
-    "open counted": open_column_counted,
+    "unseal": unseal_column,
+    "open as a type": lambda array, keys, **more: unseal_column(array, keys, as_type="string", **more),
+    "open with nulls": lambda array, keys, **more: unseal_column(array, keys, forged="null", **more),
+    "open counted": unseal_column_counted,
     "reseal": reseal_column,
     "reseal with nulls": lambda array, keys, **more: reseal_column(array, keys, forged="null", **more),
 }
@@ -76,10 +76,10 @@ def test_a_leaf_that_was_replaced_is_refused(replacement: str, how: str) -> None
 def test_bytes_in_place_of_a_leaf_are_not_opened(marked: bool) -> None:
     sealed = seal_column(PEOPLE, KEYS, context=CONTEXT)
     evil = replaced(EVIL.cast(pa.binary()), sealed, marked=marked)
-    for how in (open_column, reseal_column):
+    for how in (unseal_column, reseal_column):
         with pytest.raises(NotSealed):
             how(evil, KEYS, context=CONTEXT)
-    opened, count = open_column_counted(evil, KEYS, context=CONTEXT, as_type="string")
+    opened, count = unseal_column_counted(evil, KEYS, context=CONTEXT, as_type="string")
     assert (opened.field("iban").to_pylist(), count) == ([None, None], 2)
 
 
@@ -90,19 +90,19 @@ def test_polars_structs_are_checked_too() -> None:
     for how in OPENINGS.values():
         with pytest.raises(TypeError, match="name it in plain"):
             how(evil, KEYS, context=CONTEXT)
-    opened = open_column(evil, KEYS, context=CONTEXT, as_type="string", plain=["iban"])
+    opened = unseal_column(evil, KEYS, context=CONTEXT, as_type="string", plain=["iban"])
     assert opened.to_list() == [{"name": "Ann", "iban": "XX66"}]
 
 
 def test_named_leaves_stay_as_they_are() -> None:
     sealed = seal_column(PEOPLE, KEYS, context=CONTEXT)
     half = replaced(PEOPLE.field("iban"), sealed)
-    assert open_column(half, KEYS, context=CONTEXT, plain=["iban"]) == PEOPLE
-    assert open_column_counted(half, KEYS, context=CONTEXT, plain=("iban",)) == (PEOPLE, 0)
+    assert unseal_column(half, KEYS, context=CONTEXT, plain=["iban"]) == PEOPLE
+    assert unseal_column_counted(half, KEYS, context=CONTEXT, plain=("iban",)) == (PEOPLE, 0)
     again = reseal_column(half, KEYS, context=CONTEXT, plain=["iban"])
     assert again.field("iban") == PEOPLE.field("iban")
     assert again.field("name") != half.field("name")
-    assert open_column(again, KEYS, context=CONTEXT, plain=["iban"]) == PEOPLE
+    assert unseal_column(again, KEYS, context=CONTEXT, plain=["iban"]) == PEOPLE
     assert inspect_column(half, plain=["iban"]) == {11: 2}
 
 
@@ -125,12 +125,12 @@ def test_wrong_names_of_plain_leaves_are_explained(
     plain: object, error: type[Exception], message: str
 ) -> None:
     sealed = seal_column(PEOPLE, KEYS, context=CONTEXT)
-    for how in (open_column, open_column_counted, reseal_column):
+    for how in (unseal_column, unseal_column_counted, reseal_column):
         with pytest.raises(error, match=message.replace("*", r"\*")):
             how(sealed, KEYS, context=CONTEXT, plain=plain)  # type: ignore[arg-type]
     flat = seal_column(EVIL, KEYS, context=CONTEXT)
     with pytest.raises((TypeError, ValueError), match="plain"):
-        open_column(flat, KEYS, context=CONTEXT, plain=plain)  # type: ignore[arg-type]
+        unseal_column(flat, KEYS, context=CONTEXT, plain=plain)  # type: ignore[arg-type]
 
 
 # ---- nested types
@@ -168,10 +168,10 @@ def without_metadata(array: pa.Array) -> pa.Array:
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_nested_type_restores_structs_of_several_types(spelling: str) -> None:
     sealed = without_metadata(seal_column(NESTED, KEYS, context=CONTEXT))
-    opened = open_column(sealed, KEYS, context=CONTEXT, as_type=SPELLINGS[spelling])
+    opened = unseal_column(sealed, KEYS, context=CONTEXT, as_type=SPELLINGS[spelling])
     assert opened.to_pylist() == NESTED.to_pylist()
     assert opened.type.field("age").type == pa.int32()
-    counted = open_column_counted(sealed, KEYS, context=CONTEXT, as_type=SPELLINGS[spelling])
+    counted = unseal_column_counted(sealed, KEYS, context=CONTEXT, as_type=SPELLINGS[spelling])
     assert counted == (opened, 0)
 
 
@@ -182,15 +182,15 @@ def test_types_of_polars_restore_structs_and_lists() -> None:
     parts = sealed[:1]
     for as_type in (kind, "struct<name: string, age: int64, days: list<item: int64>>"):
         assert (
-            open_column(parts, KEYS, context=CONTEXT, as_type=as_type).to_list() == frame["x"][:1].to_list()
+            unseal_column(parts, KEYS, context=CONTEXT, as_type=as_type).to_list() == frame["x"][:1].to_list()
         )
     numbers = seal_column(pl.Series([1, None]), KEYS)
-    assert open_column(numbers, KEYS, as_type=pl.Int64).to_list() == [1, None]
+    assert unseal_column(numbers, KEYS, as_type=pl.Int64).to_list() == [1, None]
     lazy = frame.lazy().select(
         pl.col("x")
         .map_batches(lambda column: seal_column(column, KEYS, context=CONTEXT))
         .map_batches(
-            lambda column: open_column(column, KEYS, context=CONTEXT, as_type=kind), return_dtype=kind
+            lambda column: unseal_column(column, KEYS, context=CONTEXT, as_type=kind), return_dtype=kind
         )
     )
     assert lazy.collect().equals(frame)
@@ -210,16 +210,16 @@ def test_types_of_polars_restore_structs_and_lists() -> None:
 def test_types_of_another_shape_are_refused(as_type: object, error: type[Exception], message: str) -> None:
     sealed = seal_column(PEOPLE, KEYS, context=CONTEXT)
     with pytest.raises(error, match=message):
-        open_column(sealed, KEYS, context=CONTEXT, as_type=as_type)
+        unseal_column(sealed, KEYS, context=CONTEXT, as_type=as_type)
 
 
 def test_the_type_of_a_named_leaf_must_be_its_own() -> None:
     half = replaced(pa.array([1, 2]), seal_column(PEOPLE, KEYS, context=CONTEXT))
     how = {"context": CONTEXT, "plain": ["iban"]}
-    opened = open_column(half, KEYS, as_type="struct<name: string, iban: int64>", **how)
+    opened = unseal_column(half, KEYS, as_type="struct<name: string, iban: int64>", **how)
     assert opened.field("iban").to_pylist() == [1, 2]
     with pytest.raises(TypeError, match='gives the leaf "iban" the type Utf8'):
-        open_column(half, KEYS, as_type="struct<name: string, iban: string>", **how)
+        unseal_column(half, KEYS, as_type="struct<name: string, iban: string>", **how)
 
 
 @pytest.mark.parametrize(
@@ -241,13 +241,13 @@ def test_the_type_of_a_named_leaf_must_be_its_own() -> None:
 def test_types_that_nest_too_deep_are_refused(name: str) -> None:
     sealed = seal_column(EVIL, KEYS)
     with pytest.raises(ValueError, match=r"levels deep|has \d+ bytes|unknown type") as error:
-        open_column(sealed, KEYS, as_type=name)
+        unseal_column(sealed, KEYS, as_type=name)
     assert len(str(error.value)) < 500
     # Anybody can write such metadata, too.
     metadata = {"sealcomb.type": name, "sealcomb.version": "1"}
     table = pa.table([sealed], pa.schema([pa.field("x", pa.binary(), metadata=metadata)]))
     with pytest.raises(ValueError, match=r"levels deep|has \d+ bytes|unknown type"):
-        open_column(table.to_struct_array(), KEYS)
+        unseal_column(table.to_struct_array(), KEYS)
 
 
 # ---- the command
@@ -285,7 +285,7 @@ def load(path: Path) -> pa.Table:
     return pq.read_table(path) if path.suffix == ".parquet" else pa.ipc.open_file(str(path)).read_all()
 
 
-@pytest.mark.parametrize("verb", ["open", "reseal"])
+@pytest.mark.parametrize("verb", ["unseal", "reseal"])
 @pytest.mark.parametrize("rows", [2, 0])
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_the_command_refuses_a_column_that_became_plain(
@@ -296,7 +296,7 @@ def test_the_command_refuses_a_column_that_became_plain(
     run("seal", f"in.{form}", f"sealed.{form}", "--column", "note", "--column", "addr")
     for selected in (("--column", "note", "--column", "addr"), ("--all", "--plain", "id")):
         run(verb, f"sealed.{form}", f"out.{form}", *selected)
-        if verb == "open":
+        if verb == "unseal":
             assert load(tmp_path / f"out.{form}") == table
     sealed = load(tmp_path / f"sealed.{form}")
     # The column, or a leaf, is replaced by a plain one, with or without the metadata that says it is sealed.
@@ -317,18 +317,18 @@ def test_the_command_refuses_a_column_that_became_plain(
 def test_all_requires_that_plain_columns_are_named(tmp_path: Path, run: Callable[..., str]) -> None:
     write(TABLE, tmp_path / "in.parquet")
     run("seal", "in.parquet", "sealed.parquet", "--column", "note", "--column", "addr.iban")
-    error = run("open", "sealed.parquet", "out.parquet", "--all", status=1)
+    error = run("unseal", "sealed.parquet", "out.parquet", "--all", status=1)
     assert "column 'id' is not sealed, and 1 more are not: its type is int64" in error
-    run("open", "sealed.parquet", "out.parquet", "--all", "--plain", "id", "--plain", "addr.name")
+    run("unseal", "sealed.parquet", "out.parquet", "--all", "--plain", "id", "--plain", "addr.name")
     assert load(tmp_path / "out.parquet") == TABLE
-    run("open", "sealed.parquet", "out.parquet", "--all", "--plain", "id", "--plain", "addr.name")
-    run("open", "sealed.parquet", "out.parquet", "--column", "addr", "--plain", "addr.name")
-    run("open", "sealed.parquet", "out.parquet", "--row-id", "id", "--all", "--plain", "addr.name", status=1)
+    run("unseal", "sealed.parquet", "out.parquet", "--all", "--plain", "id", "--plain", "addr.name")
+    run("unseal", "sealed.parquet", "out.parquet", "--column", "addr", "--plain", "addr.name")
+    run("unseal", "sealed.parquet", "out.parquet", "--row-id", "id", "--all", "--plain", "addr.name", status=1)
     for name, message in (
         ("nothing", "no columns are named 'nothing'"),
         ("*", "no columns are named '*'"),
         ("note", "--plain note: 'note' is sealed"),
         ("addr", "--plain addr: 'addr.iban' is sealed"),
     ):
-        error = run("open", "sealed.parquet", "out.parquet", "--all", "--plain", name, status=1)
+        error = run("unseal", "sealed.parquet", "out.parquet", "--all", "--plain", name, status=1)
         assert message in error

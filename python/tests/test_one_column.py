@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sealcomb import Keyset, _ipc, _metadata, _parquet, _thrift, columns, open_column
+from sealcomb import Keyset, _ipc, _metadata, _parquet, _thrift, columns, unseal_column
 
 SEED = int(os.environ.get("SEALCOMB_SEED", "1"))
 DRAWS = [SEED * 1000 + number for number in range(8)]
@@ -304,7 +304,7 @@ def check_parquet(folder: Path, change: Callable[..., str], *names: str) -> None
     source, sealed, opened = (folder / f"{name}.parquet" for name in ("in", "sealed", "opened"))
     names = names or ("target",)
     assert change("seal", "in.parquet", "sealed.parquet", *names) == ""
-    assert change("open", "sealed.parquet", "opened.parquet", *names) == ""
+    assert change("unseal", "sealed.parquet", "opened.parquet", *names) == ""
     before, was = source.read_bytes(), footer(source)
     numbers = {was.leaf(name) for name in names}
     for path in (sealed, opened):
@@ -388,7 +388,7 @@ def test_several_columns_are_sealed_and_opened_in_any_order(
     before = footer(tmp_path / "in.parquet")
     seals, opens = draw.sample("abc", 3), draw.sample("abc", 3)
     last = "in.parquet"
-    for verb, names in (("seal", seals), ("open", opens)):
+    for verb, names in (("seal", seals), ("unseal", opens)):
         for name in names:
             assert change(verb, last, f"{verb}.{name}.parquet", name) == ""
             last = f"{verb}.{name}.parquet"
@@ -547,7 +547,7 @@ def test_invalid_notes_are_preserved(note: bytes, tmp_path: Path, change: Callab
     table = pa.table({"n": [1], "target": ["a"]}).replace_schema_metadata(dict.fromkeys(keys, note))
     pq.write_table(table, tmp_path / "in.parquet")
     assert change("seal", "in.parquet", "sealed.parquet") == ""
-    assert change("open", "sealed.parquet", "opened.parquet") == ""
+    assert change("unseal", "sealed.parquet", "opened.parquet") == ""
     assert footer(tmp_path / "opened.parquet").notes == footer(tmp_path / "in.parquet").notes
 
 
@@ -577,7 +577,7 @@ def test_pandas_reads_its_sealed_files(
     check_parquet(tmp_path, change)
     sealed = pd.read_parquet(tmp_path / "sealed.parquet")
     values = list(sealed.reset_index()["target"])
-    assert open_column(pa.array(values), keyset, context=b"target")[0].as_py() == b"a"
+    assert unseal_column(pa.array(values), keyset, context=b"target")[0].as_py() == b"a"
     pd.testing.assert_frame_equal(
         pd.read_parquet(tmp_path / "opened.parquet"), pd.read_parquet(tmp_path / "in.parquet")
     )
@@ -672,8 +672,8 @@ def test_arrow(seed: int, form: str, tmp_path: Path, change: Callable[..., str])
         for at, batch in enumerate(parts):
             writer.write_batch(batch, custom_metadata={"at": str(at)} if at % 2 else None)
     assert change("seal", f"in.{form}", f"sealed.{form}") == ""
-    assert change("open", f"sealed.{form}", f"opened.{form}") == ""
-    assert change("open", f"sealed.{form}", "opened.arrows") == ""
+    assert change("unseal", f"sealed.{form}", f"opened.{form}") == ""
+    assert change("unseal", f"sealed.{form}", "opened.arrows") == ""
     for out in (f"sealed.{form}", f"opened.{form}", "opened.arrows"):
         assert codec_of(tmp_path / out) == codec
         for (was, noted), (now, notes) in zip(
@@ -748,7 +748,7 @@ def test_csv(quoting: int, seed: int, tmp_path: Path, change: Callable[..., str]
         writer.writerow([text(draw) for _ in names])
     (tmp_path / "in.csv").write_bytes(out.getvalue().encode())
     assert change("seal", "in.csv", "sealed.csv") == ""
-    assert change("open", "sealed.csv", "opened.csv") == ""
+    assert change("unseal", "sealed.csv", "opened.csv") == ""
     assert (tmp_path / "opened.csv").read_bytes() == out.getvalue().encode()
     with (tmp_path / "in.csv").open(newline="") as was, (tmp_path / "opened.csv").open(newline="") as now:
         assert list(csv.reader(now)) == list(csv.reader(was))
@@ -778,7 +778,7 @@ def opened_with_origins(
         with pa.ipc.new_file(str(folder / "bad.arrow"), bad.schema) as writer:
             writer.write_table(bad)
         for form, out in itertools.product(("parquet", "arrow"), ("parquet", "arrow", "csv")):
-            yield f"{form} to {out}", change("open", f"bad.{form}", f"opened.{out}")
+            yield f"{form} to {out}", change("unseal", f"bad.{form}", f"opened.{out}")
 
 
 def test_damaged_origins_are_handled(tmp_path: Path, change: Callable[..., str]) -> None:

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from sealcomb import Keyset, open_column, seal_column
+from sealcomb import Keyset, unseal_column, seal_column
 
 ROWS = 3_000
 # Seconds, against hangs only.
@@ -64,7 +64,7 @@ def opening(frame: pl.DataFrame, keys: Keyset, *, elementwise: bool) -> list[pl.
 
     def opened(name: str, kind: pl.DataType) -> pl.Expr:
         return pl.col(name).map_batches(
-            lambda column: open_column(column, keys, context=name, as_type=kind, threads=2),
+            lambda column: unseal_column(column, keys, context=name, as_type=kind, threads=2),
             return_dtype=kind,
             is_elementwise=elementwise,
         )

@@ -30,11 +30,11 @@ DRAWS_NOTHING = {
     "keys_from_env",
     "keys_from_file",
     "keys_from_wrapped",
-    "open_column",
-    "open_column_counted",
-    "spark.open",
-    "spark.open_aes_encrypt",
-    "spark.open_udf",
+    "unseal_column",
+    "unseal_column_counted",
+    "spark.unseal",
+    "spark.unseal_aes_encrypt",
+    "spark.unseal_udf",
 }
 
 

@@ -27,7 +27,7 @@ from pyspark.sql.types import BinaryType, StringType, StructField
 from test_engines import run_examples
 
 import sealcomb.spark
-from sealcomb import KeyProvider, Keyset, columns, keys_from_file, open_column
+from sealcomb import KeyProvider, Keyset, columns, keys_from_file, unseal_column
 
 WORKERS = ("127.0.0.2", "127.0.0.3")
 QUICK_START = "-XX:TieredStopAtLevel=1"
@@ -204,19 +204,19 @@ def test_sealed_values_round_trip(people: DataFrame, keys: KeyProvider, keysets:
     how: Any = {"context": "people.{column}", "row_id": "id"}
     sealed = sealcomb.spark.seal(people, BOTH, keys, **how)
     assert [field.dataType for field in sealed.schema][1:3] == [BinaryType(), BinaryType()]
-    opened = sealcomb.spark.open(sealed, BOTH, keys, **how)
+    opened = sealcomb.spark.unseal(sealed, BOTH, keys, **how)
     assert opened.dtypes == people.dtypes
     assert sorted_rows(opened, "ssn", "note", "at") == sorted_rows(people, "ssn", "note", "at")
     rows = sealed.limit(10).toArrow()
     assert (
-        open_column(rows["ssn"], keysets["ids"], context=b"people.ssn", row_ids=rows["id"])[0].as_py()
+        unseal_column(rows["ssn"], keysets["ids"], context=b"people.ssn", row_ids=rows["id"])[0].as_py()
         == b"s0"
     )
 
 
 def test_a_column_of_bytes_stays_bytes(people: DataFrame, keys: KeyProvider) -> None:
     raw = people.selectExpr("id", "cast(ssn AS binary) AS ssn")
-    opened = sealcomb.spark.open(sealcomb.spark.seal(raw, {"ssn": "ids"}, keys), {"ssn": "ids"}, keys)
+    opened = sealcomb.spark.unseal(sealcomb.spark.seal(raw, {"ssn": "ids"}, keys), {"ssn": "ids"}, keys)
     assert opened.dtypes == raw.dtypes
     assert sorted_rows(opened, "ssn") == sorted_rows(raw, "ssn")
 
@@ -226,7 +226,7 @@ def test_strings_round_trip_through_parquet(
 ) -> None:
     path = str(tmp_path / "sealed")
     sealcomb.spark.seal(people, BOTH, keys, context="{column}").write.parquet(path)
-    opened = sealcomb.spark.open(spark.read.parquet(path), BOTH, keys, context="{column}")
+    opened = sealcomb.spark.unseal(spark.read.parquet(path), BOTH, keys, context="{column}")
     assert opened.dtypes == people.dtypes
     assert sorted_rows(opened, "ssn", "note") == sorted_rows(people, "ssn", "note")
 
@@ -254,7 +254,7 @@ def test_the_command_preserves_other_columns_of_sparks_files(
     sealed, opened = tmp_path / "sealed.parquet", tmp_path / "opened.parquet"
     how = ["--keyset", str(folder / "notes.json"), "--column", "note", "--context", "people.{column}"]
     assert columns.main(["seal", str(source), str(sealed), *how]) == 0
-    assert columns.main(["open", str(sealed), str(opened), *how]) == 0
+    assert columns.main(["unseal", str(sealed), str(opened), *how]) == 0
     before = spark.read.parquet(str(source))
     between, after = spark.read.parquet(str(sealed)), spark.read.parquet(str(opened))
     assert after.schema == before.schema
@@ -263,14 +263,14 @@ def test_the_command_preserves_other_columns_of_sparks_files(
     assert between.drop("note").schema == before.drop("note").schema
     assert sorted_rows(between.drop("note")) == sorted_rows(before.drop("note"))
     # Spark cannot pass intervals of months to Python.
-    again = sealcomb.spark.open(
+    again = sealcomb.spark.unseal(
         between.select("id", "note", "until"), {"note": "notes"}, keys, context="people.{column}"
     )
     assert isinstance(again.schema["note"].dataType, StringType)
     assert sorted_rows(again, "id", "note") == sorted_rows(before, "id", "note")
     # After Spark rewrites the file, the command still opens the column as a string.
     rewritten = one_file(between, tmp_path / "rewritten")
-    assert columns.main(["open", str(rewritten), str(opened), *how, "--force"]) == 0
+    assert columns.main(["unseal", str(rewritten), str(opened), *how, "--force"]) == 0
     assert sorted_rows(spark.read.parquet(str(opened))) == sorted_rows(before)
 
 
@@ -280,7 +280,7 @@ def test_the_command_opens_what_spark_sealed(
     sealed = sealcomb.spark.seal(people, BOTH, keys, context="people.{column}")
     source, opened = one_file(sealed, tmp_path / "sealed"), tmp_path / "opened.parquet"
     how = ["--keyset", str(folder / "notes.json"), "--column", "note", "--context", "people.{column}"]
-    assert columns.main(["open", str(source), str(opened), *how]) == 0
+    assert columns.main(["unseal", str(source), str(opened), *how]) == 0
     back = spark.read.parquet(str(opened))
     assert isinstance(back.schema["note"].dataType, StringType)
     assert back.schema["note"].metadata == {}
@@ -321,7 +321,7 @@ def test_reseal_moves_to_the_primary_key(
     fresh = sealcomb.spark.reseal(sealed, {"note": "new"}, keys)
     ids = fresh.where("note IS NOT NULL").selectExpr("hex(substring(note, 2, 4)) AS id").distinct().collect()
     assert [row.id for row in ids] == [f"{new.primary:08X}"]
-    opened = sealcomb.spark.open(fresh, {"note": "new"}, keys)
+    opened = sealcomb.spark.unseal(fresh, {"note": "new"}, keys)
     assert sorted_rows(opened, "note") == sorted_rows(people, "note")
 
 
@@ -331,10 +331,10 @@ def test_reseal_moves_to_the_primary_key(
 def test_sql_functions(spark: SparkSession, people: DataFrame, keys: KeyProvider) -> None:
     context = "people.note"
     spark.udf.register("seal_note", sealcomb.spark.seal_udf(keys, "notes", context=context))
-    spark.udf.register("open_note", sealcomb.spark.open_udf(keys, "notes", context=context, returns="string"))
+    spark.udf.register("unseal_note", sealcomb.spark.unseal_udf(keys, "notes", context=context, returns="string"))
     people.createOrReplaceTempView("people")
     spark.sql("SELECT id, seal_note(note) AS note FROM people").createOrReplaceTempView("sealed")
-    opened = spark.sql("SELECT id, open_note(note) AS note FROM sealed")
+    opened = spark.sql("SELECT id, unseal_note(note) AS note FROM sealed")
     assert opened.dtypes == [("id", "bigint"), ("note", "string")]
     assert sorted_rows(opened, "note") == sorted_rows(people, "note")
 
@@ -365,7 +365,7 @@ def test_columns_of_other_types_are_refused(people: DataFrame, keys: KeyProvider
     with pytest.raises(TypeError, match="column 'id' is bigint, not string or binary: cast"):
         sealcomb.spark.seal(people, {"id": "ids"}, keys)
     with pytest.raises(TypeError, match="column 'note' is string, not binary"):
-        sealcomb.spark.open(people, {"note": "notes"}, keys)
+        sealcomb.spark.unseal(people, {"note": "notes"}, keys)
     with pytest.raises(ValueError, match="no columns are named 'absent'; the DataFrame has id, ssn"):
         sealcomb.spark.seal(people, {"absent": "ids"}, keys)
     with pytest.raises(ValueError, match="'nowhere'"):
@@ -387,9 +387,9 @@ def test_a_forged_row_fails_the_job_or_is_null(people: DataFrame, keys: KeyProvi
     sealed = sealcomb.spark.seal(people, BOTH, keys, context="{column}")
     forged = sealed.withColumn("note", F.expr("if(id = 12346, substring(note, 1, length(note) - 1), note)"))
     with pytest.raises(Exception, match=r"ForgedRow") as failure:
-        sealcomb.spark.open(forged, BOTH, keys, context="{column}").collect()
+        sealcomb.spark.unseal(forged, BOTH, keys, context="{column}").collect()
     assert "column 'note', partition 1, row 2346" in str(failure.value)
-    opened = sealcomb.spark.open(forged, BOTH, keys, context="{column}", forged="null")
+    opened = sealcomb.spark.unseal(forged, BOTH, keys, context="{column}", forged="null")
     nulls = opened.where("note IS NULL AND id % 3 != 0").collect()
     assert [row.id for row in nulls] == [12346]
 
@@ -401,18 +401,18 @@ def test_without_a_context_values_are_bound_to_none_and_the_former_default_opens
     with pytest.warns(UserWarning, match="values are bound to no column"):
         sealed = sealcomb.spark.seal(people, note, keys)
     rows = sealed.limit(3).toArrow()
-    open_column(rows["note"], keysets["notes"], context="")
-    assert sorted_rows(sealcomb.spark.open(sealed, note, keys), "note") == sorted_rows(people, "note")
+    unseal_column(rows["note"], keysets["notes"], context="")
+    assert sorted_rows(sealcomb.spark.unseal(sealed, note, keys), "note") == sorted_rows(people, "note")
     with pytest.raises(ValueError, match=r"must contain \{column\}"):
         sealcomb.spark.seal(people, BOTH, keys)
     former = sealcomb.spark.seal(people, BOTH, keys, context="{column}")
-    assert sorted_rows(sealcomb.spark.open(former, BOTH, keys), "note") == sorted_rows(people, "note")
+    assert sorted_rows(sealcomb.spark.unseal(former, BOTH, keys), "note") == sorted_rows(people, "note")
     resealed = sealcomb.spark.reseal(former, BOTH, keys)
-    opened = sealcomb.spark.open(resealed, BOTH, keys, context="{column}")
+    opened = sealcomb.spark.unseal(resealed, BOTH, keys, context="{column}")
     assert sorted_rows(opened, "note") == sorted_rows(people, "note")
     foreign = sealcomb.spark.seal(people, note, keys, context="people.note")
     with pytest.raises(Exception, match="ForgedRow"):
-        sealcomb.spark.open(foreign, note, keys).collect()
+        sealcomb.spark.unseal(foreign, note, keys).collect()
 
 
 def test_a_sealed_varchar_is_binary_in_tables(spark: SparkSession, keys: KeyProvider, tmp_path: Path) -> None:
@@ -424,7 +424,7 @@ def test_a_sealed_varchar_is_binary_in_tables(spark: SparkSession, keys: KeyProv
     resealed.write.option("path", f"{tmp_path}/out").saveAsTable("limited_sealed")
     table = spark.table("limited_sealed")
     assert [kind for _, kind in table.dtypes] == ["binary", "binary"]
-    opened = sealcomb.spark.open(table, both, keys, context=context)
+    opened = sealcomb.spark.unseal(table, both, keys, context=context)
     assert [tuple(row) for row in opened.collect()] == [("Anna", "ab ")]
 
 
@@ -438,17 +438,17 @@ def test_values_that_do_not_open_do_not_decide_the_default_context(
     few = people.where("id BETWEEN 1 AND 5").coalesce(1)
     former = sealcomb.spark.seal(few, note, keys, context="{column}")
     damaged = former.withColumn("note", F.expr(f"if(id = 1, {bad}, note)").alias("note", metadata=MARK))
-    opened = sealcomb.spark.open(damaged, note, keys, forged="null")
+    opened = sealcomb.spark.unseal(damaged, note, keys, forged="null")
     expected = [(row.id, None if row.id == 1 else row.note) for row in few.collect()]
     assert sorted((row.id, row.note) for row in opened.collect()) == sorted(expected)
     with pytest.raises(Exception, match="column 'note', partition 0, row 0"):
-        sealcomb.spark.open(damaged, note, keys).collect()
+        sealcomb.spark.unseal(damaged, note, keys).collect()
 
 
 def test_another_context_does_not_open(people: DataFrame, keys: KeyProvider) -> None:
     sealed = sealcomb.spark.seal(people, {"note": "notes"}, keys, context="people.{column}")
     with pytest.raises(Exception, match="ForgedRow"):
-        sealcomb.spark.open(sealed, {"note": "notes"}, keys, context="animals.{column}").collect()
+        sealcomb.spark.unseal(sealed, {"note": "notes"}, keys, context="animals.{column}").collect()
 
 
 def test_the_policy_gcm_is_refused(people: DataFrame, keys: KeyProvider) -> None:
@@ -479,10 +479,10 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-u
 def test_values_of_aes_encrypt_open(people: DataFrame, aad: bytes) -> None:
     key, text = f"X'{AES_KEY.hex()}'", aad.decode()
     theirs = people.selectExpr("id", f"aes_encrypt(note, {key}, 'GCM', 'DEFAULT', '', '{text}') AS note")
-    opened = sealcomb.spark.open_aes_encrypt(theirs, {"note": "old"}, old_key, aad=aad)
+    opened = sealcomb.spark.unseal_aes_encrypt(theirs, {"note": "old"}, old_key, aad=aad)
     assert sorted_rows(opened.selectExpr("id", "string(note) AS note"), "note") == sorted_rows(people, "note")
     with pytest.raises(Exception, match="ForgedRow"):
-        sealcomb.spark.open_aes_encrypt(theirs, {"note": "old"}, old_key, aad=b"another").collect()
+        sealcomb.spark.unseal_aes_encrypt(theirs, {"note": "old"}, old_key, aad=b"another").collect()
 
 
 @pytest.mark.parametrize("aad", [b"", b"people"])
@@ -549,7 +549,7 @@ def check_attempts(folder: Path) -> None:
 def rows_once(sealed: DataFrame, keys: KeyProvider, path: Path) -> list[tuple[object, ...]]:
     sealed.write.parquet(str(path))
     stored = sealed.sparkSession.read.parquet(str(path))
-    opened = sealcomb.spark.open(stored, {"ssn": "notes"}, keys, context="people.{column}")
+    opened = sealcomb.spark.unseal(stored, {"ssn": "notes"}, keys, context="people.{column}")
     return sorted_rows(opened, "ssn")
 
 
@@ -641,8 +641,8 @@ def test_no_key_is_in_what_is_pickled(
 
     monkeypatch.setattr(cloudpickle, "dumps", noted_dumps)
     sealed = sealcomb.spark.seal(people, BOTH, keys, context="{column}")
-    sealcomb.spark.open(sealed, BOTH, keys, context="{column}").count()
-    sealed.select(sealcomb.spark.open_udf(keys, "notes", context="note")("note")).count()
+    sealcomb.spark.unseal(sealed, BOTH, keys, context="{column}").count()
+    sealed.select(sealcomb.spark.unseal_udf(keys, "notes", context="note")("note")).count()
     assert pickled
     for form in (form for secret in secrets(folder) for form in forms(secret)):
         assert not any(form in data for data in pickled)
@@ -654,7 +654,7 @@ def test_no_key_is_in_plans_and_in_what_spark_wrote(
     sealed = sealcomb.spark.seal(people, BOTH, keys, context="{column}")
     assert sealed.repartition(3).count() == ROWS
     with pytest.raises(Exception, match="ForgedRow") as failure:
-        sealcomb.spark.open(sealed, BOTH, keys, context="other.{column}").collect()
+        sealcomb.spark.unseal(sealed, BOTH, keys, context="other.{column}").collect()
     plan = sealed._jdf.queryExecution().toString() + str(failure.value)
     files = [
         file for file in cluster.folder.rglob("*") if file.is_file() and cluster.home not in file.parents
@@ -680,7 +680,7 @@ def test_the_provider_is_called_in_the_executors_only(
     sealed = sealcomb.spark.seal(people, BOTH, keys, context="{column}")
     assert not list(calls.iterdir())
     assert sealed.count() == ROWS
-    assert sealcomb.spark.open(sealed, BOTH, keys, context="{column}").count() == ROWS
+    assert sealcomb.spark.unseal(sealed, BOTH, keys, context="{column}").count() == ROWS
     seen = [tuple(file.name.split("-")[:2]) for file in calls.iterdir()]
     assert str(os.getpid()) not in {process for process, _ in seen}
     assert len(set(seen)) == len(seen), "a worker fetched a keyset twice"
@@ -689,8 +689,8 @@ def test_the_provider_is_called_in_the_executors_only(
 def test_work_without_a_session_pickles(keys: KeyProvider) -> None:
     work: Any = sealcomb.spark.seal_udf(keys, "notes", context="x").func
     assert pickle.loads(pickle.dumps(work)).__self__ == work.__self__
-    assert StringType() == sealcomb.spark.open_udf(keys, "notes", context="x", returns="string").returnType
+    assert StringType() == sealcomb.spark.unseal_udf(keys, "notes", context="x", returns="string").returnType
     with pytest.raises(ValueError, match="context"):
-        sealcomb.spark.open_udf(keys, "notes", context="people.{column}")
+        sealcomb.spark.unseal_udf(keys, "notes", context="people.{column}")
     with pytest.raises(ValueError, match="policy"):
         sealcomb.spark.seal_udf(keys, "notes", context="x", policy="gcm")  # type: ignore[arg-type]

@@ -207,7 +207,7 @@ def test_functions_of_python_work_in_workers_and_agree_with_the_jar(
     people = spark.table("people").select("id", "ssn", "note")
     both, how = {"ssn": "ids", "note": "notes"}, cast("Any", {"context": "{column}", "row_id": "id"})
     sealed = sealcomb.spark.seal(people, both, keys, **how)
-    assert rows(sealcomb.spark.open(sealed, both, keys, **how)) == rows(people)
+    assert rows(sealcomb.spark.unseal(sealed, both, keys, **how)) == rows(people)
     resealed = sealcomb.spark.reseal(sealed, both, keys, **how)
     by_jar = resealed.selectExpr(
         "id", "unseal(ssn, 'ids', 'ssn', id, 'string')", "unseal(note, 'notes', 'note', id, 'string')"
@@ -216,13 +216,13 @@ def test_functions_of_python_work_in_workers_and_agree_with_the_jar(
     with pytest.raises(TypeError, match="int, not string or binary: cast it first, or use the jar"):
         sealcomb.spark.seal(people, {"id": "ids"}, keys, context="x")
     with pytest.raises(Exception, match="ForgedRow"):
-        sealcomb.spark.open(sealed, both, keys, context="other.{column}", row_id="id").collect()
+        sealcomb.spark.unseal(sealed, both, keys, context="other.{column}", row_id="id").collect()
 
 
 def test_functions_of_python_can_be_registered(spark: SparkSession, keys: KeyProvider) -> None:  # noqa: F811
-    spark.udf.register("open_note", sealcomb.spark.open_udf(keys, "notes", context="note", returns="string"))
+    spark.udf.register("unseal_note", sealcomb.spark.unseal_udf(keys, "notes", context="note", returns="string"))
     spark.udf.register("seal_note", sealcomb.spark.seal_udf(keys, "notes", context="note"))
     expected = rows(spark.sql("SELECT id, note FROM people"))
-    assert rows(spark.sql("SELECT id, open_note(note) FROM parquet_people")) == expected
+    assert rows(spark.sql("SELECT id, unseal_note(note) FROM parquet_people")) == expected
     sealed = "SELECT id, unseal(seal_note(note), 'notes', 'note', NULL, 'string') FROM people"
     assert rows(spark.sql(sealed)) == expected

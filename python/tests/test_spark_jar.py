@@ -26,7 +26,7 @@ from test_spark import (  # noqa: F401
 )
 
 import sealcomb.spark
-from sealcomb import KeyProvider, Keyset, keys_from_env, keys_from_file, open_column, seal_column
+from sealcomb import KeyProvider, Keyset, keys_from_env, keys_from_file, unseal_column, seal_column
 from sealcomb._spark_jar import EXTENSION, Jar, source_of
 
 
@@ -57,10 +57,10 @@ def test_the_jar_opens_what_python_sealed_and_vice_versa(
         patch.setattr(Jar, "of", lambda *_: None)
         by_python = sealcomb.spark.seal(people, BOTH, keys, context=context, row_id=row_id)
         assert "MapInArrow" in by_python._jdf.queryExecution().executedPlan().toString()
-        opened = sealcomb.spark.open(by_jar, BOTH, keys, context=context, row_id=row_id)
+        opened = sealcomb.spark.unseal(by_jar, BOTH, keys, context=context, row_id=row_id)
     assert opened.schema["note"].dataType == people.schema["note"].dataType
     assert sorted(opened.collect()) == sorted(people.collect())
-    opened = sealcomb.spark.open(by_python, BOTH, keys, context=context, row_id=row_id)
+    opened = sealcomb.spark.unseal(by_python, BOTH, keys, context=context, row_id=row_id)
     assert "Sealcomb" in opened._jdf.queryExecution().executedPlan().toString()
     assert sorted(opened.collect()) == sorted(people.collect())
     assert by_jar.dtypes == by_python.dtypes
@@ -77,8 +77,8 @@ def test_the_jar_reseals_and_returns_nulls_for_forged_values(
     )
     damaged = sealed.selectExpr("id", "if(id = 7, substring(note, 1, length(note) - 1), note) AS note")
     with pytest.raises(Exception, match="partition 0, row 7: the value did not verify"):
-        sealcomb.spark.open(damaged, note, keys, context="people.note").collect()
-    opened = sealcomb.spark.open(damaged, note, keys, context="people.note", forged="null")
+        sealcomb.spark.unseal(damaged, note, keys, context="people.note").collect()
+    opened = sealcomb.spark.unseal(damaged, note, keys, context="people.note", forged="null")
     assert [row.id for row in opened.where("note IS NULL AND id % 3 != 0").collect()] == [7]
 
 
@@ -115,9 +115,9 @@ def test_columns_of_any_type_have_the_bytes_that_the_library_seals(
         how = {"context": f"people.{name}", "row_ids": theirs["id"]}
         expected = pa.chunked_array(seal_column(theirs[name], keysets["ids"], **how))
         assert ours[name].to_pylist() == expected.to_pylist()
-    addresses = open_column(ours["addr"], keysets["ids"], context="people.addr", row_ids=ours["id"])
+    addresses = unseal_column(ours["addr"], keysets["ids"], context="people.addr", row_ids=ours["id"])
     assert len(addresses) == len(ours)
-    opened = sealcomb.spark.open(sealed, columns, keys, context="people.{column}", row_id="id")
+    opened = sealcomb.spark.unseal(sealed, columns, keys, context="people.{column}", row_id="id")
     assert opened.schema == plain.schema
     assert opened.orderBy("id").collect() == plain.orderBy("id").collect()
 
@@ -146,8 +146,8 @@ HOW: dict[str, Any] = {"context": "people.{column}", "row_id": "id"}
 ADDR = {"addr": "notes"}
 PLAIN = {"addr": ["zip", "tags.element"]}
 OPENINGS: dict[str, Callable[..., DataFrame]] = {
-    "open": sealcomb.spark.open,
-    "open with nulls": partial(sealcomb.spark.open, forged="null"),
+    "unseal": sealcomb.spark.unseal,
+    "open with nulls": partial(sealcomb.spark.unseal, forged="null"),
     "reseal": sealcomb.spark.reseal,
 }
 
@@ -163,22 +163,22 @@ def test_leaves_that_plain_names_stay_as_they_are(
     half: DataFrame,
     keys: KeyProvider,  # noqa: F811
 ) -> None:
-    opened = sealcomb.spark.open(half, ADDR, keys, plain=PLAIN, **HOW)
+    opened = sealcomb.spark.unseal(half, ADDR, keys, plain=PLAIN, **HOW)
     for paths in (("tags.element", "zip"), iter(PLAIN["addr"])):
-        assert sealcomb.spark.open(half, ADDR, keys, plain={"addr": paths}, **HOW).schema == opened.schema
+        assert sealcomb.spark.unseal(half, ADDR, keys, plain={"addr": paths}, **HOW).schema == opened.schema
     assert "Sealcomb" in opened._jdf.queryExecution().executedPlan().toString()
     assert names_as_text(opened) == names_as_text(addresses)
-    tried = sealcomb.spark.open(half, ADDR, keys, forged="null", plain=PLAIN, **HOW)
+    tried = sealcomb.spark.unseal(half, ADDR, keys, forged="null", plain=PLAIN, **HOW)
     assert names_as_text(tried) == names_as_text(addresses)
     resealed = sealcomb.spark.reseal(half, ADDR, keys, plain=PLAIN, **HOW)
     pair = resealed.withColumnRenamed("addr", "again").join(half, "id").where("addr IS NOT NULL")
     assert pair.where("again.zip <=> addr.zip AND again.tags <=> addr.tags").count() == pair.count() == 257
     assert pair.where("again.name = addr.name").count() == 0
-    opened = sealcomb.spark.open(resealed, ADDR, keys, plain=PLAIN, **HOW)
+    opened = sealcomb.spark.unseal(resealed, ADDR, keys, plain=PLAIN, **HOW)
     assert names_as_text(opened) == names_as_text(addresses)
     # Where the name does not open, the plain leaves stay.
     moved = half.selectExpr("id + 1 AS id", "addr").where("addr IS NOT NULL")
-    tried = sealcomb.spark.open(moved, ADDR, keys, forged="null", plain=PLAIN, **HOW)
+    tried = sealcomb.spark.unseal(moved, ADDR, keys, forged="null", plain=PLAIN, **HOW)
     assert tried.where("addr.name IS NULL AND addr.tags IS NOT NULL").count() == tried.count() == 257
 
 
@@ -194,7 +194,7 @@ def test_leaves_that_plain_names_stay_as_they_are(
         ({"addr": [*PLAIN["addr"], ""]}, ValueError, "'', which is no leaf"),
         ({"addr": [*PLAIN["addr"], "addr.zip"]}, ValueError, "'addr.zip', which is no leaf"),
         ({"addr": [*PLAIN["addr"], "name"]}, TypeError, "plain names every leaf of the column 'addr'"),
-        ({**PLAIN, "id": [""]}, ValueError, "the column 'id', which is not one of the columns to open: addr"),
+        ({**PLAIN, "id": [""]}, ValueError, "the column 'id', which is not one of the columns to unseal: addr"),
         (["addr.zip"], TypeError, "plain maps columns to paths.*not list"),
         ("zip", TypeError, "plain maps columns to paths.*not str"),
         ({"addr": "zip"}, TypeError, "plain maps columns to paths.*the paths of 'addr' are str"),
@@ -258,4 +258,4 @@ def test_the_former_default_context_opens(
 ) -> None:
     former = sealcomb.spark.seal(people, BOTH, keys, context="{column}")
     assert "Sealcomb" in former._jdf.queryExecution().executedPlan().toString()
-    assert sorted(sealcomb.spark.open(former, BOTH, keys).collect()) == sorted(people.collect())
+    assert sorted(sealcomb.spark.unseal(former, BOTH, keys).collect()) == sorted(people.collect())

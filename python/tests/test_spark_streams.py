@@ -258,11 +258,11 @@ def test_a_restarted_stream_seals_each_row_once(
         assert ended(writer.trigger(availableNow=True).start(str(tmp_path / "out"))) == max(count - 1, 1)
     stored = spark.read.parquet(str(tmp_path / "out"))
     expected = rows(spark.table("people").select("id", *BOTH))
-    assert rows(sealcomb.spark.open(stored, BOTH, keys, **how)) == expected
+    assert rows(sealcomb.spark.unseal(stored, BOTH, keys, **how)) == expected
     nonces = [row[0] for row in stored.selectExpr("hex(substring(note, 6, 12))").dropna().collect()]
     assert len(set(nonces)) == len(nonces) == spark.table("people").where("note IS NOT NULL").count()
     assert (
-        streamed(sealcomb.spark.open(stream(spark, tmp_path / "out"), BOTH, keys, **how), "append")
+        streamed(sealcomb.spark.unseal(stream(spark, tmp_path / "out"), BOTH, keys, **how), "append")
         == expected
     )
 
@@ -300,7 +300,7 @@ def test_batches_are_opened_in_functions_of_the_user(
     failed: list[int] = []
 
     def process(batch: DataFrame, number: int) -> None:
-        opened = sealcomb.spark.open(batch, BOTH, keys, context="{column}").select("id", *BOTH)
+        opened = sealcomb.spark.unseal(batch, BOTH, keys, context="{column}").select("id", *BOTH)
         batch.createOrReplaceTempView("batch")
         in_sql = batch.sparkSession.sql("SELECT unseal(num, 'ids', 'num') AS num FROM batch")
         found[number] = [*rows(opened), *rows(in_sql)]
@@ -346,6 +346,6 @@ def test_streams_are_opened_and_sealed_in_workers_of_python(
         return keys_from_file(folder)(name)
 
     people = stream(spark, streams["parquet_people"]).select("id", *BOTH)
-    opened = sealcomb.spark.open(people, BOTH, mine, context="{column}")
+    opened = sealcomb.spark.unseal(people, BOTH, mine, context="{column}")
     assert "MapInArrow" in opened._jdf.queryExecution().analyzed().toString()
     assert streamed(opened, "append") == rows(spark.table("people").select("id", *BOTH))

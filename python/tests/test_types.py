@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sealcomb import ForgedRow, Keyset, NotSealed, inspect_column, open_column, reseal_column, seal_column
+from sealcomb import ForgedRow, Keyset, NotSealed, inspect_column, unseal_column, reseal_column, seal_column
 
 KEYSETS = {
     "random": Keyset.from_keys({11: bytes(range(32))}, 11),
@@ -69,7 +69,7 @@ def test_a_column_opens_as_the_type_that_is_named(name, keyset):
     assert str(column.type) == name
     sealed = seal_column(column, keyset, context="table.column")
     assert sealed.type in (pa.binary(), pa.large_binary())
-    opened = open_column(sealed, keyset, context=b"table.column", as_type=name)
+    opened = unseal_column(sealed, keyset, context=b"table.column", as_type=name)
     opened.validate(full=True)
     assert opened.equals(column)
 
@@ -79,10 +79,10 @@ def test_the_metadata_of_a_field_names_the_type(name):
     column = arro3.core.Array.from_arrow(ARRAYS[name])
     sealed = seal_column(column, RANDOM)
     assert sealed.field.metadata_str == {"sealcomb.type": name, "sealcomb.version": "1"}
-    assert pa.array(open_column(sealed, RANDOM)).equals(ARRAYS[name])
+    assert pa.array(unseal_column(sealed, RANDOM)).equals(ARRAYS[name])
     resealed = reseal_column(sealed, RANDOM, new_context="other")
     assert resealed.field.metadata_str == sealed.field.metadata_str
-    assert pa.array(open_column(resealed, RANDOM, context="other")).equals(ARRAYS[name])
+    assert pa.array(unseal_column(resealed, RANDOM, context="other")).equals(ARRAYS[name])
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_intervals_that_pyarrow_lacks_open_in_other_libraries(name, kind):
     sealed = seal_column(pa.array([7, None], kind), EQUAL)
     for column in (sealed, pa.chunked_array([sealed])):
         with pytest.raises(TypeError, match=r"pyarrow has no intervals of months.* as_type"):
-            open_column(column, EQUAL, as_type=name)
-    opened = open_column(arro3.core.Array.from_arrow(sealed), EQUAL, as_type=name)
+            unseal_column(column, EQUAL, as_type=name)
+    opened = unseal_column(arro3.core.Array.from_arrow(sealed), EQUAL, as_type=name)
     assert seal_column(opened, EQUAL).field.metadata_str["sealcomb.type"] == name
 
 
@@ -106,7 +106,7 @@ def test_the_leaves_of_nested_columns_are_sealed(name, keyset):
         sealed = seal_column(given, keyset)
         assert "int" not in str(sealed.type)
         assert "double" not in str(sealed.type)
-        opened = open_column(sealed, keyset)
+        opened = unseal_column(sealed, keyset)
         opened.validate(full=True)
         assert opened.to_pylist() == given.to_pylist()
         assert opened.type == given.type
@@ -120,7 +120,7 @@ def test_a_leaf_is_bound_to_its_path():
     assert sealed.field("street").to_pylist() == street.to_pylist()
     swapped = pa.StructArray.from_arrays([sealed.field("zip"), sealed.field("street")], ["street", "zip"])
     with pytest.raises(ForgedRow, match=r"street: .*did not verify"):
-        open_column(swapped, EQUAL, context="people.addr", as_type="binary")
+        unseal_column(swapped, EQUAL, context="people.addr", as_type="binary")
 
 
 def test_equal_values_stay_equal_in_every_representation():
@@ -148,7 +148,7 @@ def test_pandas_series_return_series_with_their_index_and_name(name, keyset):
     frame = pd.DataFrame({"column": series})
     frame["column"] = seal_column(frame["column"], keyset, context="frame.column")
     assert frame["column"].index.tolist() == [30, 10, 20]
-    opened = open_column(frame["column"], keyset, context="frame.column", as_type=name)
+    opened = unseal_column(frame["column"], keyset, context="frame.column", as_type=name)
     assert isinstance(opened, pd.Series)
     pd.testing.assert_series_equal(opened, series)
 
@@ -167,7 +167,7 @@ def test_series_of_numpy_types_are_sealed():
         sealed = seal_column(series, RANDOM)
         assert isinstance(sealed, pd.Series)
         kind = pa.array(series).type
-        opened = open_column(sealed, RANDOM, as_type=str(kind))
+        opened = unseal_column(sealed, RANDOM, as_type=str(kind))
         assert pa.array(opened).to_pylist() == pa.array(series).to_pylist()
 
 
@@ -180,7 +180,7 @@ def test_polars_series_return_series(name):
     assert isinstance(sealed, pl.Series)
     assert sealed.name == "column"
     kind = str(series.to_arrow().type).removeprefix("large_")
-    opened = open_column(sealed, RANDOM, as_type=kind)
+    opened = unseal_column(sealed, RANDOM, as_type=kind)
     assert opened.to_list() == series.to_list()
     assert opened.dtype == series.dtype
 
@@ -204,13 +204,13 @@ def test_polars_series_return_series(name):
 def test_columns_of_nulls_are_sealed_and_opened(column):
     sealed = seal_column(column, RANDOM)
     assert pa.array(sealed).null_count == 3
-    assert pa.array(open_column(sealed, RANDOM)).null_count == 3
+    assert pa.array(unseal_column(sealed, RANDOM)).null_count == 3
 
 
 def test_nested_nulls_of_polars():
     series = pl.Series([[None, None], None, []], dtype=pl.List(pl.Null))
     sealed = seal_column(series, RANDOM)
-    assert open_column(sealed, RANDOM).to_list() == series.to_list()
+    assert unseal_column(sealed, RANDOM).to_list() == series.to_list()
 
 
 def test_values_of_another_width_are_an_error_with_their_row():
@@ -218,8 +218,8 @@ def test_values_of_another_width_are_an_error_with_their_row():
     with pytest.raises(
         ValueError, match="chunk 0, row 2: the value holds 3 bytes, which values of the type never have"
     ):
-        open_column(sealed, RANDOM, as_type="int64")
-    assert open_column(sealed, RANDOM, as_type="bigint", forged="null").null_count == 2
+        unseal_column(sealed, RANDOM, as_type="int64")
+    assert unseal_column(sealed, RANDOM, as_type="bigint", forged="null").null_count == 2
 
 
 def test_types_that_only_polars_has_are_refused():
@@ -229,7 +229,7 @@ def test_types_that_only_polars_has_are_refused():
         pl.Series([1], dtype=pl.Int128),
         pl.Series([1], dtype=pl.UInt128),
     ):
-        for work in (seal_column, open_column, reseal_column):
+        for work in (seal_column, unseal_column, reseal_column):
             with pytest.raises(TypeError, match=r"Arrow has no type for Polars' (Object|U?Int128)"):
                 work(series, RANDOM)
 
@@ -248,16 +248,16 @@ SPARSE = pa.UnionArray.from_sparse(
 @pytest.mark.parametrize("union", [DENSE, SPARSE], ids=["dense", "sparse"])
 def test_only_the_values_of_a_unions_rows_are_sealed_and_opened(union):
     whole = seal_column(union, RANDOM)
-    assert open_column(whole, RANDOM).type == union.type
+    assert unseal_column(whole, RANDOM).type == union.type
     for start in range(6):
         for length in range(6 - start):
             part = union.slice(start, length)
             for sealed in (seal_column(part, RANDOM), whole.slice(start, length)):
-                opened = open_column(sealed, RANDOM)
+                opened = unseal_column(sealed, RANDOM)
                 opened.validate(full=True)
                 assert opened.to_pylist() == part.to_pylist()
                 resealed = reseal_column(sealed, RANDOM)
-                assert open_column(resealed, RANDOM).to_pylist() == part.to_pylist()
+                assert unseal_column(resealed, RANDOM).to_pylist() == part.to_pylist()
     one = union.slice(0, 1)
     assert sum(inspect_column(seal_column(one, RANDOM)).values()) == 1
     assert sum(inspect_column(whole.slice(0, 1)).values()) == 1
@@ -268,9 +268,9 @@ def test_only_the_values_of_a_unions_rows_are_sealed_and_opened(union):
         mixed = pa.UnionArray.from_dense(whole.type_codes, whole.offsets, children, ["i", "s"])
     else:
         mixed = pa.UnionArray.from_sparse(whole.type_codes, children, ["i", "s"])
-    open_column(mixed.slice(1, 1), RANDOM, as_type="binary")
+    unseal_column(mixed.slice(1, 1), RANDOM, as_type="binary")
     with pytest.raises(NotSealed) as error:
-        open_column(mixed.slice(1, 2), RANDOM, as_type="binary")
+        unseal_column(mixed.slice(1, 2), RANDOM, as_type="binary")
     assert error.value.row == 1
 
 
@@ -298,7 +298,7 @@ def test_columns_of_extension_types_are_sealed_as_their_storage(name):
         sealed = seal_column(given, EQUAL, context="c")
         assert sealed.type == pa.binary()
         assert sealed.equals(seal_column(storage, EQUAL, context="c"))
-        assert open_column(sealed, EQUAL, context="c", as_type=kind).equals(storage)
+        assert unseal_column(sealed, EQUAL, context="c", as_type=kind).equals(storage)
         assert reseal_column(sealed, EQUAL, context="c").equals(sealed)
 
 
@@ -309,10 +309,10 @@ def test_fields_of_extension_types_open_as_they_were(name):
     for given in (parent, pa.chunked_array([parent, parent.slice(2)])):
         sealed = seal_column(given, RANDOM)
         assert [sealed.type["a"].type, sealed.type["b"].type.value_type] == [pa.binary()] * 2
-        opened = open_column(reseal_column(sealed, RANDOM), RANDOM)
+        opened = unseal_column(reseal_column(sealed, RANDOM), RANDOM)
         assert opened.type == given.type
         assert opened.equals(given)
-        assert open_column(sealed, RANDOM, as_type="binary").type["a"].type == pa.binary()
+        assert unseal_column(sealed, RANDOM, as_type="binary").type["a"].type == pa.binary()
 
 
 def test_the_elements_of_nested_extension_types_are_sealed():
@@ -323,7 +323,7 @@ def test_the_elements_of_nested_extension_types_are_sealed():
     for column in (tensors, intervals):
         sealed = seal_column(column, RANDOM)
         assert not isinstance(sealed.type, pa.BaseExtensionType)
-        assert open_column(sealed, RANDOM).to_pylist() == column.storage.to_pylist()
+        assert unseal_column(sealed, RANDOM).to_pylist() == column.storage.to_pylist()
 
 
 # ---- columns that cannot be sealed
@@ -342,7 +342,7 @@ def test_the_elements_of_nested_extension_types_are_sealed():
     ids=["dictionary of structs", "dictionary of lists", "runs of lists", "struct of dictionaries"],
 )
 def test_nested_values_in_dictionaries_and_runs_are_refused(column):
-    for work in (seal_column, open_column, reseal_column):
+    for work in (seal_column, unseal_column, reseal_column):
         with pytest.raises(TypeError, match="nested values in a dictionary or in runs: decode them first"):
             work(column, RANDOM)
     assert inspect_column(column) is None
@@ -352,7 +352,7 @@ def test_nested_values_in_dictionaries_and_runs_are_refused(column):
 def test_row_ids_of_no_chunks_fit_a_column_of_no_rows(chunks):
     ids = pa.chunked_array([], pa.int64())
     for column in (pa.chunked_array(chunks, pa.binary()), pa.array([], pa.binary()), pa.array([[b"a"]])[:0]):
-        for work in (seal_column, open_column, reseal_column):
+        for work in (seal_column, unseal_column, reseal_column):
             assert len(work(column, RANDOM, row_ids=ids)) == 0
     with pytest.raises(ValueError, match="0 row_ids for 1 rows"):
         seal_column(pa.array(["a"]), RANDOM, row_ids=ids)

@@ -1,4 +1,4 @@
-//! Sealing, opening, resealing and inspecting columns.
+//! Sealing, unsealing, resealing and inspecting columns.
 //!
 //! ```text
 //! for each leaf of the column:               a column that is not nested is its only leaf
@@ -48,9 +48,9 @@ pub enum Forged {
     Null,
 }
 
-/// How to open a column.
+/// How to unseal a column.
 #[derive(Clone, Debug, Default)]
-pub struct Opening {
+pub struct Unsealing {
     /// What to do with values that do not open.
     pub forged: Forged,
     /// The type of the result. If the column is nested, it is that of each leaf, or a type that is nested like the column;
@@ -67,13 +67,13 @@ pub struct Opening {
 pub struct Resealing {
     /// What to do with values that do not open.
     pub forged: Forged,
-    /// The paths of the leaves that were never sealed, as in [`Opening`]. They stay as they are.
+    /// The paths of the leaves that were never sealed, as in [`Unsealing`]. They stay as they are.
     pub plain: Vec<String>,
 }
 
-/// An opened column.
+/// An unsealed column.
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub struct Unsealed {
     /// The result.
     pub column: Column,
     /// The number of values that did not open, and are null in the result.
@@ -330,24 +330,24 @@ fn sealed<O: OffsetSizeTrait>(
     Ok(slots.into_iter().zip(chunks).map(|(slots, values)| slots.binary(values.nulls())).collect())
 }
 
-/// Opens every sealed value of a column.
+/// Opens every value of a sealed column.
 ///
-/// In a nested column, every leaf is opened, except for those that [`Opening::plain`] names
+/// In a nested column, every leaf is opened, except for those that [`Unsealing::plain`] names
 /// ([`sealed_leaves`](crate::sealed_leaves)).
 ///
 /// # Errors
-/// Those of [`sealed_leaves`](crate::sealed_leaves), whatever [`Forged`] says; [`Error::Type`] if [`Opening::as_type`] is
+/// Those of [`sealed_leaves`](crate::sealed_leaves), whatever [`Forged`] says; [`Error::Type`] if [`Unsealing::as_type`] is
 /// nested otherwise than the column; [`Error::Unopened`] for the first value that does not open, unless
 /// [`Forged::Null`] is given; [`Error::Invalid`] if a value does not have the type, or the row ids do not fit the column;
 /// [`Error::Memory`] or [`Error::Interrupted`].
-pub fn open(
+pub fn unseal(
     column: &Column,
     keyset: &Keyset,
     binding: Binding<'_>,
-    opening: Opening,
+    unsealing: Unsealing,
     threads: Threads<'_>,
-) -> Result<Opened, Error> {
-    let Opening { forged, as_type, plain } = opening;
+) -> Result<Unsealed, Error> {
+    let Unsealing { forged, as_type, plain } = unsealing;
     let is_sealed = sealed_leaves(&column.field, &plain)?;
     let types =
         as_type.as_ref().map(|as_type| nested::types_of_leaves(&column.field, as_type)).transpose()?;
@@ -377,7 +377,7 @@ pub fn open(
         Ok((field, arrays))
     };
     let results = parts.leaves.iter().map(open).collect::<Result<_, Error>>()?;
-    Ok(Opened { column: parts.column(column, results)?, unopened: count })
+    Ok(Unsealed { column: parts.column(column, results)?, unopened: count })
 }
 
 /// A leaf to open.
@@ -533,14 +533,14 @@ fn message(keyset: &Keyset, reason: Reason) -> String {
 /// Types and metadata stay. Values are in memory in between, a batch at a time, and zeroized.
 ///
 /// # Errors
-/// Those of [`open`] and [`seal`].
+/// Those of [`unseal`] and [`seal`].
 pub fn reseal(
     column: &Column,
     keyset: &Keyset,
     [old, new]: [Binding<'_>; 2],
     Resealing { forged, plain }: Resealing,
     threads: Threads<'_>,
-) -> Result<Opened, Error> {
+) -> Result<Unsealed, Error> {
     let is_sealed = sealed_leaves(&column.field, &plain)?;
     let parts = Parts::new(column, old.row_ids)?;
     let new_leaves = take_apart(&column.field, &parts.chunks, new.row_ids)?;
@@ -573,7 +573,7 @@ pub fn reseal(
     };
     let leaves = parts.leaves.iter().zip(&new_leaves);
     let results = leaves.map(reseal).collect::<Result<_, Error>>()?;
-    Ok(Opened { column: parts.column(column, results)?, unopened: count })
+    Ok(Unsealed { column: parts.column(column, results)?, unopened: count })
 }
 
 /// A leaf to reseal.

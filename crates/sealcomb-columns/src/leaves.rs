@@ -16,7 +16,7 @@ use crate::values::Values;
 /// Returns for each leaf of a sealed column, in the order of [`leaf_paths`](crate::leaf_paths), whether it is sealed.
 ///
 /// `plain` has the paths of the leaves that were never sealed. All others must hold bytes, as sealed values do. A leaf of
-/// type `Null` may be either, because it has no values. [`open`](crate::open) and [`reseal`](crate::reseal) apply this
+/// type `Null` may be either, because it has no values. [`unseal`](crate::unseal) and [`reseal`](crate::reseal) apply this
 /// rule before they open a value; bindings can apply it to a type alone.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! Seals the columns of Arrow tables: the core of sealcomb's bindings for Python, DuckDB and the JVM.
 //!
-//! A [`Keyset`] holds Tink keys. [`seal`] seals every value of a [`Column`] under its primary key, and [`open`] opens
+//! A [`Keyset`] holds Tink keys. [`seal`] seals every value of a [`Column`] under its primary key, and [`unseal`] opens
 //! what any of its keys sealed. Sealed values have Tink's format, so Tink opens them one by one.
 //!
 //! ```
@@ -8,7 +8,7 @@
 //!
 //! use arrow_array::{Array, Int64Array};
 //! use arrow_schema::{DataType, Field};
-//! use sealcomb_columns::{Binding, Column, Keyset, Opening, Threads, open, seal};
+//! use sealcomb_columns::{Binding, Column, Keyset, Unsealing, Threads, seal, unseal};
 //!
 //! let salaries = Arc::new(Int64Array::from(vec![Some(51_000), None, Some(48_500)]));
 //! let column = Column {
@@ -21,8 +21,8 @@
 //! let sealed = seal(&column, &keyset, binding, Threads::default())?;
 //! assert_eq!(sealed.field.data_type(), &DataType::Binary);
 //!
-//! // The field's metadata contains the type, so opening restores it.
-//! let opened = open(&sealed, &keyset, binding, Opening::default(), Threads::default())?;
+//! // The field's metadata contains the type, so unsealing restores it.
+//! let opened = unseal(&sealed, &keyset, binding, Unsealing::default(), Threads::default())?;
 //! assert_eq!(opened.column.chunks[0].to_data(), salaries.to_data());
 //! # Ok::<(), sealcomb_columns::Error>(())
 //! ```
@@ -49,7 +49,9 @@ mod types;
 mod values;
 
 pub use binding::{Binding, element_ids};
-pub use column::{Column, Forged, Opened, Opening, Resealing, inspect, open, reseal, seal, seal_leaves};
+pub use column::{
+    Column, Forged, Resealing, Unsealed, Unsealing, inspect, reseal, seal, seal_leaves, unseal,
+};
 pub use domain::first_outside;
 pub use error::{Error, Reason, UnopenedRow};
 pub use keyset::Keyset;

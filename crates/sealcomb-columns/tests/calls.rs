@@ -11,8 +11,8 @@ use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, StringArray, UInt64A
 use arrow_schema::{DataType, Field, Fields};
 use proptest::prelude::*;
 use sealcomb_columns::{
-    Binding, Column, Error, Forged, Interrupted, Keyset, Opening, Reason, Resealing, Threads, UnopenedRow,
-    inspect, open, reseal, seal,
+    Binding, Column, Error, Forged, Interrupted, Keyset, Reason, Resealing, Threads, UnopenedRow, Unsealing,
+    inspect, reseal, seal, unseal,
 };
 
 fn column(chunks: Vec<ArrayRef>) -> Column {
@@ -74,7 +74,7 @@ proptest! {
         let binding = Binding { context: b"context", row_ids: with_ids.then_some(&ids) };
         let keyset = keyset(policy);
         let sealed = seal(&column(chunks.clone()), &keyset, binding, Threads::default()).unwrap();
-        let opened = open(&sealed, &keyset, binding, Opening::default(), Threads::default()).unwrap();
+        let opened = unseal(&sealed, &keyset, binding, Unsealing::default(), Threads::default()).unwrap();
         prop_assert_eq!(&opened.column.chunks, &chunks);
         if policy == "deterministic" {
             let whole = seal(&column(vec![array.clone()]), &keyset, binding, threads(1)).unwrap();
@@ -94,7 +94,7 @@ fn the_number_of_threads_does_not_change_the_result() {
     for count in [2, 3, 16] {
         let several = seal(&column, &keyset, Binding::default(), threads(count)).unwrap();
         assert_eq!(several.chunks, one.chunks);
-        let opened = open(&one, &keyset, Binding::default(), Opening::default(), threads(count)).unwrap();
+        let opened = unseal(&one, &keyset, Binding::default(), Unsealing::default(), threads(count)).unwrap();
         assert_eq!(opened.column.chunks, column.chunks);
     }
 }
@@ -118,7 +118,7 @@ fn the_first_value_that_does_not_open_is_reported_with_any_number_of_threads() {
     let column = damaged(&keyset, &[8_191, 8_192, 19_999]);
     for count in [1, 2, 8] {
         let error =
-            open(&column, &keyset, Binding::default(), Opening::default(), threads(count)).unwrap_err();
+            unseal(&column, &keyset, Binding::default(), Unsealing::default(), threads(count)).unwrap_err();
         assert!(
             matches!(
                 error,
@@ -134,8 +134,8 @@ fn values_that_do_not_open_become_nulls_and_are_counted() {
     let keyset = keyset("random");
     let bad = [0, 511, 512, 19_999];
     let column = damaged(&keyset, &bad);
-    let opening = Opening { forged: Forged::Null, as_type: Some(DataType::Utf8), ..Opening::default() };
-    let opened = open(&column, &keyset, Binding::default(), opening, Threads::default()).unwrap();
+    let unsealing = Unsealing { forged: Forged::Null, as_type: Some(DataType::Utf8), ..Unsealing::default() };
+    let opened = unseal(&column, &keyset, Binding::default(), unsealing, Threads::default()).unwrap();
     assert_eq!(opened.unopened, bad.len());
     let array = &opened.column.chunks[0];
     assert!((0..array.len()).all(|row| array.is_null(row) == bad.contains(&row)));

@@ -17,12 +17,12 @@ fn column(array: ArrayRef) -> Column {
 }
 
 /// Seals values as bytes, and opens them as a type.
-fn opened(values: &[Option<Vec<u8>>], data_type: &DataType, forged: Forged) -> Result<Opened, Error> {
+fn opened(values: &[Option<Vec<u8>>], data_type: &DataType, forged: Forged) -> Result<Unsealed, Error> {
     let bytes = values.iter().map(Option::as_deref).collect::<BinaryArray>();
     let sealed = seal(&column(Arc::new(bytes)), &keyset(), Binding::default(), Threads::default()).unwrap();
     let bare = column(sealed.chunks[0].clone());
-    let opening = Opening { forged, as_type: Some(data_type.clone()), ..Opening::default() };
-    open(&bare, &keyset(), Binding::default(), opening, Threads::default())
+    let unsealing = Unsealing { forged, as_type: Some(data_type.clone()), ..Unsealing::default() };
+    unseal(&bare, &keyset(), Binding::default(), unsealing, Threads::default())
 }
 
 /// A type, the values at its borders, and values of the same size beyond.

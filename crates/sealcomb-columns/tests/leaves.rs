@@ -28,15 +28,15 @@ fn sealed(array: ArrayRef) -> Column {
     seal(&column(array), &keyset(), CONTEXT, Threads::default()).unwrap()
 }
 
-fn opening(forged: Forged, plain: &[&str]) -> Opening {
-    Opening { forged, as_type: None, plain: plain.iter().map(|path| (*path).to_owned()).collect() }
+fn unsealing(forged: Forged, plain: &[&str]) -> Unsealing {
+    Unsealing { forged, as_type: None, plain: plain.iter().map(|path| (*path).to_owned()).collect() }
 }
 
-fn opened(column: &Column, opening: Opening) -> Result<ArrayRef, Error> {
-    Ok(open(column, &keyset(), CONTEXT, opening, Threads::default())?.column.chunks.remove(0))
+fn opened(column: &Column, unsealing: Unsealing) -> Result<ArrayRef, Error> {
+    Ok(unseal(column, &keyset(), CONTEXT, unsealing, Threads::default())?.column.chunks.remove(0))
 }
 
-fn resealed(column: &Column, Opening { forged, plain, .. }: Opening) -> Result<ArrayRef, Error> {
+fn resealed(column: &Column, Unsealing { forged, plain, .. }: Unsealing) -> Result<ArrayRef, Error> {
     let resealing = Resealing { forged, plain };
     Ok(reseal(column, &keyset(), [CONTEXT; 2], resealing, Threads::default())?.column.chunks.remove(0))
 }
@@ -211,9 +211,9 @@ fn a_leaf_that_is_not_binary_does_not_open_unless_it_is_named() {
                 let what = format!("{path} of {}", replaced.field);
                 for column in [&replaced, &none, &no_chunks] {
                     for forged in [Forged::Raise, Forged::Null] {
-                        let typed = Opening { as_type: Some(DataType::Binary), ..opening(forged, &[]) };
-                        for opening in [opening(forged, &[]), typed] {
-                            let error = open(column, &keyset(), CONTEXT, opening, Threads::default());
+                        let typed = Unsealing { as_type: Some(DataType::Binary), ..unsealing(forged, &[]) };
+                        for unsealing in [unsealing(forged, &[]), typed] {
+                            let error = unseal(column, &keyset(), CONTEXT, unsealing, Threads::default());
                             let message = error.expect_err(&what).to_string();
                             assert!(message.contains("name it in plain"), "{message}");
                         }
@@ -230,7 +230,7 @@ fn a_leaf_that_is_not_binary_does_not_open_unless_it_is_named() {
                 }
                 // The caller decides, not the metadata.
                 let all = leaf_paths(&replaced.field).len() == 1;
-                let named = opened(&replaced, opening(Forged::Raise, &[path]));
+                let named = opened(&replaced, unsealing(Forged::Raise, &[path]));
                 match (keeps_metadata, all) {
                     (true, _) => assert!(matches!(named, Err(Error::Invalid(_))), "{what}"),
                     (false, true) => assert!(matches!(named, Err(Error::Type(_))), "{what}"),
@@ -252,15 +252,15 @@ fn bytes_that_were_never_sealed_do_not_open() {
                 (field.clone().with_metadata(metadata), bytes)
             });
             for result in [
-                opened(&replaced, opening(Forged::Raise, &[])),
-                resealed(&replaced, opening(Forged::Raise, &[])),
+                opened(&replaced, unsealing(Forged::Raise, &[])),
+                resealed(&replaced, unsealing(Forged::Raise, &[])),
             ] {
                 let error = result.unwrap_err();
                 let is_reported = matches!(&error, Error::Unopened(row) if row.reason == Reason::NotSealed(4) && row.path == path);
                 assert!(is_reported, "{error}");
             }
             if path != "key" {
-                let nulls = opened(&replaced, opening(Forged::Null, &[])).unwrap();
+                let nulls = opened(&replaced, unsealing(Forged::Null, &[])).unwrap();
                 let text = format!("{nulls:?}");
                 assert!(!text.contains("XX66") && !text.contains("58, 58"), "{text}");
             }
@@ -276,23 +276,24 @@ fn a_named_leaf_stays_as_it_is_and_the_others_verify() {
             continue;
         }
         // Without the values of unions that no row refers to.
-        let array = opened(&sealed(array), opening(Forged::Raise, &[])).unwrap();
+        let array = opened(&sealed(array), unsealing(Forged::Raise, &[])).unwrap();
         let part = |other: &str| other != path;
         let sealed =
             seal_leaves(&column(array.clone()), &keyset(), CONTEXT, &part, Threads::default()).unwrap();
-        assert_eq!(&opened(&sealed, opening(Forged::Raise, &[path])).unwrap(), &array);
+        assert_eq!(&opened(&sealed, unsealing(Forged::Raise, &[path])).unwrap(), &array);
         let again = Column {
-            chunks: vec![resealed(&sealed, opening(Forged::Raise, &[path])).unwrap()],
+            chunks: vec![resealed(&sealed, unsealing(Forged::Raise, &[path])).unwrap()],
             ..sealed.clone()
         };
-        assert_eq!(&opened(&again, opening(Forged::Raise, &[path])).unwrap(), &array);
+        assert_eq!(&opened(&again, unsealing(Forged::Raise, &[path])).unwrap(), &array);
         let other = all.iter().find(|other| *other != path).unwrap();
         // Naming one leaf does not excuse another, nor one that is sealed.
-        assert!(matches!(opened(&sealed, opening(Forged::Null, &[other])), Err(Error::Invalid(_))));
-        assert!(matches!(opened(&sealed, opening(Forged::Null, &[path, other])), Err(Error::Invalid(_))));
-        assert!(matches!(opened(&sealed, opening(Forged::Null, &[])), Err(Error::Type(_))));
+        assert!(matches!(opened(&sealed, unsealing(Forged::Null, &[other])), Err(Error::Invalid(_))));
+        assert!(matches!(opened(&sealed, unsealing(Forged::Null, &[path, other])), Err(Error::Invalid(_))));
+        assert!(matches!(opened(&sealed, unsealing(Forged::Null, &[])), Err(Error::Type(_))));
         let foreign = Binding { context: b"other", row_ids: None };
-        let error = open(&sealed, &keyset(), foreign, opening(Forged::Raise, &[path]), Threads::default());
+        let error =
+            unseal(&sealed, &keyset(), foreign, unsealing(Forged::Raise, &[path]), Threads::default());
         assert!(matches!(error, Err(Error::Unopened(_))), "{error:?}");
     }
 }
@@ -322,11 +323,11 @@ fn a_name_in_plain_that_is_wrong_is_an_error_that_says_why() {
         (&column(twice), "a", "plain names \"a\", but several leaves have this path"),
     ] {
         for forged in [Forged::Raise, Forged::Null] {
-            let error = opened(column, opening(forged, &[name])).unwrap_err();
+            let error = opened(column, unsealing(forged, &[name])).unwrap_err();
             assert!(matches!(error, Error::Invalid(_)) && error.to_string().starts_with(message), "{error}");
         }
     }
-    let all = opened(&column(people), opening(Forged::Raise, &["name", "iban"])).unwrap_err();
+    let all = opened(&column(people), unsealing(Forged::Raise, &["name", "iban"])).unwrap_err();
     assert_eq!(all.to_string(), "plain names every leaf of the column, so none of them is sealed");
 }
 
@@ -337,10 +338,10 @@ fn leaves_without_values_open_as_nulls_of_their_type() {
     let nulls = with_leaf(&honest, "iban", &|field, leaf| {
         (field.clone().with_data_type(DataType::Null), new_null_array(&DataType::Null, leaf.len()))
     });
-    let result = opened(&nulls, opening(Forged::Raise, &[])).unwrap();
+    let result = opened(&nulls, unsealing(Forged::Raise, &[])).unwrap();
     assert_eq!(result.as_struct().column(1), &new_null_array(&DataType::Utf8, 3));
     let empty = structs(&["text"], vec![texts(&[])], None);
-    assert_eq!(&opened(&sealed(empty.clone()), opening(Forged::Raise, &[])).unwrap(), &empty);
+    assert_eq!(&opened(&sealed(empty.clone()), unsealing(Forged::Raise, &[])).unwrap(), &empty);
 }
 
 // What no tag covers. The page about the format names each.
@@ -356,7 +357,7 @@ fn null_flags_are_not_authenticated() {
     let data = sealed.chunks[0].to_data().into_builder().nulls(Some(NullBuffer::from(vec![true, false])));
     let changed = Column { chunks: vec![make_array(data.build().unwrap())], ..sealed };
     let expected: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None]));
-    assert_eq!(&opened(&changed, opening(Forged::Raise, &[])).unwrap(), &expected);
+    assert_eq!(&opened(&changed, unsealing(Forged::Raise, &[])).unwrap(), &expected);
 }
 
 #[test]
@@ -368,7 +369,7 @@ fn lengths_of_lists_are_not_authenticated() {
     let moved =
         ListArray::new(field.clone(), OffsetBuffer::from_lengths([0, 1, 2]), list.values().clone(), None);
     let moved = Column { chunks: vec![Arc::new(moved)], ..sealed.clone() };
-    let result = opened(&moved, opening(Forged::Raise, &[])).unwrap();
+    let result = opened(&moved, unsealing(Forged::Raise, &[])).unwrap();
     assert_eq!(result.as_list::<i32>().value_length(2), 2);
 }
 
@@ -384,7 +385,7 @@ fn elements_removed_from_the_end_of_a_list_go_unnoticed_even_with_row_ids() {
         let values = take(list.values(), &UInt64Array::from(elements.to_vec()), None).unwrap();
         let list = ListArray::new(field.clone(), OffsetBuffer::from_lengths(lengths), values, None);
         let column = Column { chunks: vec![Arc::new(list)], ..sealed.clone() };
-        open(&column, &keyset(), binding, Opening::default(), Threads::default())
+        unseal(&column, &keyset(), binding, Unsealing::default(), Threads::default())
     };
     assert!(shorter(&[0, 2], [1, 1, 0]).is_ok());
     // Others do not.
@@ -397,12 +398,12 @@ fn the_order_of_rows_is_authenticated_by_row_ids_only() {
     let texts = texts(&["a", "b", "c"]);
     let sealed = sealed(texts.clone());
     let expected = take(&texts, &UInt64Array::from(vec![2, 2]), None).unwrap();
-    assert_eq!(&opened(&take_rows(&sealed, &[2, 2]), opening(Forged::Raise, &[])).unwrap(), &expected);
+    assert_eq!(&opened(&take_rows(&sealed, &[2, 2]), unsealing(Forged::Raise, &[])).unwrap(), &expected);
     let ids: Vec<ArrayRef> = vec![Arc::new(Int32Array::from(vec![1, 2, 3]))];
     let binding = Binding { row_ids: Some(&ids), ..CONTEXT };
     let sealed = seal(&column(texts), &keyset(), binding, Threads::default()).unwrap();
     let swapped = take_rows(&sealed, &[1, 0, 2]);
-    let error = open(&swapped, &keyset(), binding, Opening::default(), Threads::default());
+    let error = unseal(&swapped, &keyset(), binding, Unsealing::default(), Threads::default());
     assert!(matches!(error, Err(Error::Unopened(_))));
 }
 
@@ -420,7 +421,7 @@ fn the_tags_of_unions_are_not_authenticated() {
         vec![members.child(0).clone(), members.child(1).clone()],
     );
     let changed = Column { chunks: vec![Arc::new(changed.unwrap())], ..sealed.clone() };
-    let result = opened(&changed, opening(Forged::Raise, &[])).unwrap();
+    let result = opened(&changed, unsealing(Forged::Raise, &[])).unwrap();
     let text = result.as_union().child(1).as_string::<i32>();
     assert_eq!((text.is_null(0), text.value(1)), (true, "DE22"));
 }
@@ -431,7 +432,7 @@ fn fields_that_are_missing_go_unnoticed() {
     let parts = sealed.chunks[0].as_struct();
     let DataType::Struct(fields) = parts.data_type() else { unreachable!() };
     let first = StructArray::new(vec![fields[0].clone()].into(), vec![parts.column(0).clone()], None);
-    let result = opened(&column(Arc::new(first)), opening(Forged::Raise, &[])).unwrap();
+    let result = opened(&column(Arc::new(first)), unsealing(Forged::Raise, &[])).unwrap();
     assert_eq!(result.as_struct().column_names(), ["name"]);
 }
 
@@ -445,7 +446,7 @@ fn pairs_of_maps_are_authenticated_by_row_ids_only() {
         let exchanged = with_leaf(&sealed, "value", &|field, leaf| {
             (field.clone(), take(leaf, &UInt64Array::from(vec![1, 0, 2]), None).unwrap())
         });
-        let result = open(&exchanged, &keyset(), binding, Opening::default(), Threads::default());
+        let result = unseal(&exchanged, &keyset(), binding, Unsealing::default(), Threads::default());
         assert_eq!(result.is_ok(), opens);
     }
 }
@@ -459,8 +460,8 @@ fn the_type_in_the_metadata_is_not_authenticated() {
     let changed =
         Column { field: Arc::new(Field::clone(&sealed.field).with_metadata(metadata)), ..sealed.clone() };
     let dates: ArrayRef = Arc::new(Date32Array::from(vec![1, 2]));
-    assert_eq!(&opened(&changed, opening(Forged::Raise, &[])).unwrap(), &dates);
+    assert_eq!(&opened(&changed, unsealing(Forged::Raise, &[])).unwrap(), &dates);
     let as_type = Some(DataType::Int32);
-    let numbers = opened(&changed, Opening { as_type, ..opening(Forged::Raise, &[]) });
+    let numbers = opened(&changed, Unsealing { as_type, ..unsealing(Forged::Raise, &[]) });
     assert_eq!(&numbers.unwrap(), &days);
 }

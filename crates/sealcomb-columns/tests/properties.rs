@@ -73,8 +73,8 @@ fn elements_of_long_lists_are_bound_to_their_place() {
         let values = take(list.values(), &UInt64Array::from(order), None).unwrap();
         let swapped = ListArray::new(field.clone(), list.offsets().clone(), values, None);
         let swapped = Column { chunks: vec![Arc::new(swapped)], ..sealed.clone() };
-        let opening = Opening { forged: Forged::Null, ..Opening::default() };
-        let opened = open(&swapped, &keyset, binding, opening, Threads::default()).unwrap();
+        let unsealing = Unsealing { forged: Forged::Null, ..Unsealing::default() };
+        let opened = unseal(&swapped, &keyset, binding, unsealing, Threads::default()).unwrap();
         assert_eq!(opened.unopened, 2, "elements that are {distance} apart");
         let opened = opened.column.chunks[0].as_list::<i32>().values().clone();
         let opened = opened.as_primitive::<Int32Type>();
@@ -145,7 +145,7 @@ fn a_value_opens_only_under_the_keys_with_its_id() {
         let bytes: Vec<u8> = (first..first + 32).collect();
         let one = Keyset::from_keys([(id, bytes.into())], id, "random").unwrap();
         let sealed = seal(&column(text.clone()), &one, Binding::default(), Threads::default()).unwrap();
-        let opened = open(&sealed, &keyset, Binding::default(), Opening::default(), Threads::default());
+        let opened = unseal(&sealed, &keyset, Binding::default(), Unsealing::default(), Threads::default());
         match opened {
             Ok(opened) => assert!(opens && opened.column.chunks[0] == text.clone(), "{first} as {id}"),
             Err(Error::Unopened(UnopenedRow { row: 0, reason: Reason::Forged(found), .. })) => {

@@ -27,8 +27,8 @@ fn sealed(column: &Column, keyset: &Keyset) -> Column {
 }
 
 fn opened(column: &Column, keyset: &Keyset, as_type: Option<DataType>) -> Result<Column, Error> {
-    let opening = Opening { as_type, ..Opening::default() };
-    Ok(open(column, keyset, CONTEXT, opening, Threads::default())?.column)
+    let unsealing = Unsealing { as_type, ..Unsealing::default() };
+    Ok(unseal(column, keyset, CONTEXT, unsealing, Threads::default())?.column)
 }
 
 /// A column of each type that is not nested, with a null at index 1.
@@ -225,8 +225,8 @@ fn a_leaf_has_the_context_of_its_path() {
     let only = only.unwrap();
     let parts = only.chunks[0].as_any().downcast_ref::<StructArray>().unwrap();
     assert_eq!((parts.column(0), parts.column(1).data_type()), (leaf, &DataType::Int32));
-    let opening = Opening { plain: vec!["zip".to_owned()], ..Opening::default() };
-    let opened = open(&only, &keyset, CONTEXT, opening, Threads::default()).unwrap();
+    let unsealing = Unsealing { plain: vec!["zip".to_owned()], ..Unsealing::default() };
+    let opened = unseal(&only, &keyset, CONTEXT, unsealing, Threads::default()).unwrap();
     assert_eq!(&opened.column.chunks[0], &address);
 }
 
@@ -254,7 +254,7 @@ fn elements_are_bound_to_their_row_and_their_place() {
     let ids: Vec<ArrayRef> = vec![Arc::new(Int32Array::from(vec![10, 11]))];
     let binding = Binding { context: b"c", row_ids: Some(&ids) };
     let sealed = seal(&column(array.clone()), &keyset, binding, Threads::default()).unwrap();
-    let round = open(&sealed, &keyset, binding, Opening::default(), Threads::default()).unwrap();
+    let round = unseal(&sealed, &keyset, binding, Unsealing::default(), Threads::default()).unwrap();
     assert_eq!(&round.column.chunks[0], &array);
 
     let list = sealed.chunks[0].as_any().downcast_ref::<ListArray>().unwrap();
@@ -263,7 +263,7 @@ fn elements_are_bound_to_their_row_and_their_place() {
     let DataType::List(field) = list.data_type() else { unreachable!() };
     let swapped = ListArray::new(field.clone(), list.offsets().clone(), values, None);
     let swapped = Column { field: sealed.field.clone(), chunks: vec![Arc::new(swapped)] };
-    let error = open(&swapped, &keyset, binding, Opening::default(), Threads::default()).unwrap_err();
+    let error = unseal(&swapped, &keyset, binding, Unsealing::default(), Threads::default()).unwrap_err();
     assert!(
         matches!(error, Error::Unopened(UnopenedRow { row: 0, reason: Reason::Forged(7), .. })),
         "{error}"
@@ -286,7 +286,7 @@ fn unions_are_sealed_by_their_alternatives() {
     let sealed = sealed(&column(array.clone()), &keyset);
     assert_eq!(opened(&sealed, &keyset, None).unwrap().chunks[0].to_data(), array.to_data());
     let error =
-        open(&sealed, &keyset, Binding::default(), Opening::default(), Threads::default()).unwrap_err();
+        unseal(&sealed, &keyset, Binding::default(), Unsealing::default(), Threads::default()).unwrap_err();
     assert!(
         matches!(&error, Error::Unopened(UnopenedRow { row: 1, path, .. }) if path == "number"),
         "{error}"
@@ -303,8 +303,9 @@ fn a_value_of_another_width_is_an_error_or_a_null() {
         matches!(error, Error::Unopened(UnopenedRow { row: 2, reason: Reason::Mistyped(3), .. })),
         "{error}"
     );
-    let opening = Opening { forged: Forged::Null, as_type: Some(DataType::Int64), ..Opening::default() };
-    let opened = open(&sealed, &keyset, CONTEXT, opening, Threads::default()).unwrap();
+    let unsealing =
+        Unsealing { forged: Forged::Null, as_type: Some(DataType::Int64), ..Unsealing::default() };
+    let opened = unseal(&sealed, &keyset, CONTEXT, unsealing, Threads::default()).unwrap();
     let expected: ArrayRef =
         Arc::new(Int64Array::from(vec![Some(i64::from_le_bytes(*b"12345678")), None, None]));
     assert_eq!((opened.unopened, &opened.column.chunks[0]), (1, &expected));
@@ -464,12 +465,12 @@ fn a_nested_value_that_does_not_open_is_reported_with_its_row() {
     for array in nested() {
         let sealed = sealed(&column(array.clone()), &keyset);
         let foreign = Binding { context: b"other", row_ids: None };
-        let opening = |forged| Opening { forged, ..Opening::default() };
+        let unsealing = |forged| Unsealing { forged, ..Unsealing::default() };
         for start in 0..array.len() {
             // The first value that does not open is in the first row that has one.
             let rest =
                 Column { chunks: vec![sealed.chunks[0].slice(start, array.len() - start)], ..sealed.clone() };
-            let error = open(&rest, &keyset, foreign, opening(Forged::Raise), Threads::default());
+            let error = unseal(&rest, &keyset, foreign, unsealing(Forged::Raise), Threads::default());
             let has_values = |row: usize| {
                 let row = Column { chunks: vec![sealed.chunks[0].slice(row, 1)], ..sealed.clone() };
                 inspect(&row, &[]).unwrap().is_some_and(|keys| !keys.is_empty())

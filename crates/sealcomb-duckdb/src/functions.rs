@@ -19,7 +19,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, FieldRef};
 use libduckdb_sys::v2 as duckdb;
 use sealcomb_columns::{
-    Binding, Column, Error, Forged, Keyset, Opening, Reason, Resealing, Threads, UnopenedRow,
+    Binding, Column, Error, Forged, Keyset, Unsealing, Reason, Resealing, Threads, UnopenedRow,
 };
 
 use crate::ffi::{Arguments, Context, Failure, Result, Slot, call, size};
@@ -271,8 +271,8 @@ impl Call {
         // DuckDB calls from several threads.
         let threads = Threads::new(NonZero::<usize>::MIN);
         let open = |forged| {
-            let opening = Opening { forged, as_type: None, plain: self.plain.clone() };
-            sealcomb_columns::open(&column, &self.keyset, binding, opening, threads)
+            let unsealing = Unsealing { forged, as_type: None, plain: self.plain.clone() };
+            sealcomb_columns::unseal(&column, &self.keyset, binding, unsealing, threads)
                 .map(|opened| opened.column)
         };
         let mut result = match self.function.operation {

@@ -23,7 +23,7 @@ use jni::objects::{JByteArray, JClass, JLongArray, JObjectArray, JString};
 use jni::refs::Reference;
 use jni::sys::{jboolean, jint, jlong};
 use jni::{EnvUnowned, jni_mangle};
-use sealcomb_columns::{Binding, Column, Forged, Keyset, Opening, Resealing, Threads};
+use sealcomb_columns::{Binding, Column, Forged, Keyset, Resealing, Threads, Unsealing};
 use zeroize::Zeroizing;
 
 use crate::failure::{Failure, Throw};
@@ -115,7 +115,7 @@ pub fn run<'local>(
         let ids = if ids.is_null() { Vec::new() } else { memory::nodes(env, &ids, &id_buffers, None)? };
         let column = memory::nodes(env, &column, &buffers, Some(&fields))?;
         let mut call = Call::new(&column, env.convert_byte_array(&context)?, &ids)?;
-        if verb == Verb::OpenAesEncrypt {
+        if verb == Verb::UnsealAesEncrypt {
             call.prefix(keyset)?;
         }
         let (column, unopened) = call.run(verb, keyset)?;
@@ -133,12 +133,12 @@ enum Verb {
     Unseal,
     TryUnseal,
     Reseal,
-    OpenAesEncrypt,
+    UnsealAesEncrypt,
 }
 
 impl Verb {
     fn new(ordinal: jint) -> Result<Self, Failure> {
-        let verbs = [Self::Seal, Self::Unseal, Self::TryUnseal, Self::Reseal, Self::OpenAesEncrypt];
+        let verbs = [Self::Seal, Self::Unseal, Self::TryUnseal, Self::Reseal, Self::UnsealAesEncrypt];
         let verb = usize::try_from(ordinal).ok().and_then(|ordinal| verbs.get(ordinal));
         verb.copied().ok_or_else(|| Failure::bug(format!("{ordinal} is not a function of SQL")))
     }
@@ -173,10 +173,10 @@ impl Call {
                 let resealing = Resealing { forged: Forged::Raise, plain };
                 sealcomb_columns::reseal(column, keyset, [binding; 2], resealing, threads)?
             }
-            Verb::Unseal | Verb::TryUnseal | Verb::OpenAesEncrypt => {
+            Verb::Unseal | Verb::TryUnseal | Verb::UnsealAesEncrypt => {
                 let forged = if verb == Verb::TryUnseal { Forged::Null } else { Forged::Raise };
-                let opening = Opening { forged, as_type: None, plain };
-                sealcomb_columns::open(column, keyset, binding, opening, threads)?
+                let unsealing = Unsealing { forged, as_type: None, plain };
+                sealcomb_columns::unseal(column, keyset, binding, unsealing, threads)?
             }
         };
         Ok((opened.column, opened.unopened))

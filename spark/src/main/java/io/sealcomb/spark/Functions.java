@@ -37,14 +37,14 @@ final class Functions {
             case SEAL -> 4;
             case RESEAL -> 5;
             case UNSEAL, TRY_UNSEAL -> 6;
-            case OPEN_AES_ENCRYPT -> 3;
+            case UNSEAL_AES_ENCRYPT -> 3;
         };
         if (given.size() < 2 || given.size() > most) {
             String more = switch (verb) {
                 case SEAL -> " [, context [, row_id]]";
                 case RESEAL -> " [, context [, row_id [, plain]]]";
                 case UNSEAL, TRY_UNSEAL -> " [, context [, row_id [, as_type [, plain]]]]";
-                case OPEN_AES_ENCRYPT -> " [, aad]";
+                case UNSEAL_AES_ENCRYPT -> " [, aad]";
             };
             throw wrong(verb, given.size() + " arguments; expected (value, keyset" + more + ")");
         }
@@ -102,7 +102,7 @@ final class Functions {
                 Leaves.changed(given.dataType(), leaf -> leaf instanceof NullType ? DataTypes.BinaryType : leaf);
         boolean hasNulls = Leaves.any(given.dataType(), leaf -> leaf instanceof NullType);
         Expression value = hasNulls ? new Cast(given, type, scala.Option.empty(), Cast.apply$default$4()) : given;
-        if (verb == Work.Verb.OPEN_AES_ENCRYPT && !(type instanceof BinaryType)) {
+        if (verb == Work.Verb.UNSEAL_AES_ENCRYPT && !(type instanceof BinaryType)) {
             throw wrong(verb, "the value is " + type.sql() + ", and aes_encrypt returns BINARY");
         }
         if (verb != Work.Verb.SEAL && Leaves.parts(type).isEmpty() && !(type instanceof BinaryType)) {

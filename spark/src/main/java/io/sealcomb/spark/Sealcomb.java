@@ -49,18 +49,18 @@ public final class Sealcomb {
      *
      * @throws IllegalArgumentException as for {@link #seal}
      */
-    public static Dataset<Row> open(
+    public static Dataset<Row> unseal(
             Dataset<Row> df, Map<String, String> columns, String context, String rowId, String keys) {
-        return open(df, columns, context, rowId, keys, null);
+        return unseal(df, columns, context, rowId, keys, null);
     }
 
     /**
-     * Opens columns as {@link #open(Dataset, Map, String, String, String)} does, of which some leaves were never sealed.
+     * Opens columns as {@link #unseal(Dataset, Map, String, String, String)} does, of which some leaves were never sealed.
      *
      * @throws IllegalArgumentException as for {@link #seal}, or if {@code plain} names no leaf, several leaves, every leaf
      *     or another column, or a leaf that it does not name is not binary
      */
-    public static Dataset<Row> open(
+    public static Dataset<Row> unseal(
             Dataset<Row> df,
             Map<String, String> columns,
             String context,
@@ -71,23 +71,23 @@ public final class Sealcomb {
     }
 
     /**
-     * Opens columns as {@link #open(Dataset, Map, String, String, String)} does, with null in the place of each value that does not open.
+     * Opens columns as {@link #unseal(Dataset, Map, String, String, String)} does, with null in the place of each value that does not open.
      *
      * @throws IllegalArgumentException as for {@link #seal}
      */
-    public static Dataset<Row> tryOpen(
+    public static Dataset<Row> tryUnseal(
             Dataset<Row> df, Map<String, String> columns, String context, String rowId, String keys) {
-        return tryOpen(df, columns, context, rowId, keys, null);
+        return tryUnseal(df, columns, context, rowId, keys, null);
     }
 
     /**
-     * Opens columns as {@link #tryOpen(Dataset, Map, String, String, String)} does, of which some leaves were never
+     * Opens columns as {@link #tryUnseal(Dataset, Map, String, String, String)} does, of which some leaves were never
      * sealed.
      *
      * @throws IllegalArgumentException as for {@link #seal}, or if {@code plain} names no leaf, several leaves, every leaf
      *     or another column, or a leaf that it does not name is not binary
      */
-    public static Dataset<Row> tryOpen(
+    public static Dataset<Row> tryUnseal(
             Dataset<Row> df,
             Map<String, String> columns,
             String context,
@@ -129,7 +129,7 @@ public final class Sealcomb {
      *
      * @throws IllegalArgumentException as for {@link #seal}
      */
-    public static Dataset<Row> openAesEncrypt(Dataset<Row> df, Map<String, String> columns, byte[] aad, String keys) {
+    public static Dataset<Row> unsealAesEncrypt(Dataset<Row> df, Map<String, String> columns, byte[] aad, String keys) {
         List<Column> list = new ArrayList<>();
         for (Attribute field : fields(df, columns, null)) {
             list.add(
@@ -142,7 +142,7 @@ public final class Sealcomb {
                                     null,
                                     keys,
                                     List.of(),
-                                    Work.Verb.OPEN_AES_ENCRYPT)
+                                    Work.Verb.UNSEAL_AES_ENCRYPT)
                             : ExpressionUtils.column(field));
         }
         return df.select(list.toArray(Column[]::new));
@@ -165,7 +165,7 @@ public final class Sealcomb {
         for (String name : paths.keySet()) {
             if (!columns.containsKey(name)) {
                 throw new IllegalArgumentException("plain names the column '" + name
-                        + "', which is not one of the columns" + " to open: " + String.join(", ", columns.keySet()));
+                        + "', which is not one of the columns to unseal: " + String.join(", ", columns.keySet()));
             }
         }
         Attribute id = fields.stream()

@@ -19,7 +19,7 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * Adds the SQL functions {@code seal}, {@code unseal}, {@code try_unseal}, {@code reseal} and {@code open_aes_encrypt}
+ * Adds the SQL functions {@code seal}, {@code unseal}, {@code try_unseal}, {@code reseal} and {@code unseal_aes_encrypt}
  * to a session.
  *
  * <p>Set {@code spark.sql.extensions} to {@code io.sealcomb.spark.SealcombExtensions}.
@@ -84,7 +84,7 @@ public final class SealcombExtensions extends AbstractFunction1<SparkSessionExte
                         + " open.";
             case RESEAL ->
                 "(value, keyset [, context [, row_id [, plain]]]) - Opens a value and seals it under the primary key.";
-            case OPEN_AES_ENCRYPT -> "(value, keyset [, aad]) - Opens a value of aes_encrypt in mode GCM.";
+            case UNSEAL_AES_ENCRYPT -> "(value, keyset [, aad]) - Opens a value of aes_encrypt in mode GCM.";
         };
     }
 }

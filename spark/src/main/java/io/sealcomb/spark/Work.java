@@ -22,7 +22,7 @@ final class Work implements Serializable {
         UNSEAL,
         TRY_UNSEAL,
         RESEAL,
-        OPEN_AES_ENCRYPT;
+        UNSEAL_AES_ENCRYPT;
 
         /** The name of the function in SQL. */
         String sqlName() {
@@ -56,7 +56,7 @@ final class Work implements Serializable {
     /**
      * Creates a description.
      *
-     * @param context what every value is bound to; for {@code OPEN_AES_ENCRYPT} the additional data
+     * @param context what every value is bound to; for {@code UNSEAL_AES_ENCRYPT} the additional data
      * @param result the type of the results, or null
      * @param plain the paths of the leaves of a sealed value that were never sealed
      * @param deterministic whether equal values have equal results
@@ -105,7 +105,7 @@ final class Work implements Serializable {
         Keyset found = Keysets.get(source, keyset);
         String policy = found.policy();
         String expected = null;
-        if (verb == Verb.OPEN_AES_ENCRYPT) {
+        if (verb == Verb.UNSEAL_AES_ENCRYPT) {
             expected = policy.equals("gcm") ? null : "gcm";
         } else if (verb.seals() && policy.equals("gcm")) {
             expected = "random, xaes, or deterministic";

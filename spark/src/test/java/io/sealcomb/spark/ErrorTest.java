@@ -99,7 +99,7 @@ final class ErrorTest {
         assertFails(
                 SealcombException.BadKeyset.class,
                 "keyset 'notes' has the policy 'xaes'; expected gcm",
-                "SELECT open_aes_encrypt(X'00', 'notes')");
+                "SELECT unseal_aes_encrypt(X'00', 'notes')");
         assertFails(SealcombException.BadKeyset.class, "missing.json (no such file)", "SELECT seal('x', 'missing')");
         assertFails(SealcombException.BadKeyset.class, "invalid keyset name", "SELECT seal('x', '../ids')");
     }
@@ -175,7 +175,7 @@ final class ErrorTest {
                 new String[] {"seal(make_interval(1), 'ids')", "INTERVAL cannot be sealed"},
                 new String[] {"seal(named_struct('a', make_interval(1)), 'ids')", "cannot be sealed"},
                 new String[] {"unseal(array(id), 'ids')", "but a sealed leaf is BINARY"},
-                new String[] {"open_aes_encrypt(array(binary(note)), 'old')", "aes_encrypt returns BINARY"},
+                new String[] {"unseal_aes_encrypt(array(binary(note)), 'old')", "aes_encrypt returns BINARY"},
                 new String[] {"unseal(array(binary(note)), 'ids', '', NULL, 'map<int, int>')", "does not open as"},
                 new String[] {
                     "unseal(named_struct('a', binary(note)), 'ids', '', NULL, 'struct<b: int>')", "does not open as"

@@ -105,15 +105,15 @@ final class FormatTest {
         theirs.createOrReplaceTempView("theirs");
         assertEquals(
                 20_000,
-                sql("SELECT * FROM theirs WHERE string(open_aes_encrypt(old, 'old', 'people')) <=> note")
+                sql("SELECT * FROM theirs WHERE string(unseal_aes_encrypt(old, 'old', 'people')) <=> note")
                         .count());
         assertEquals(
                 rows(sql("SELECT id, note FROM people")),
-                rows(sql("SELECT id, string(open_aes_encrypt(old, 'old', 'people')) FROM theirs")));
+                rows(sql("SELECT id, string(unseal_aes_encrypt(old, 'old', 'people')) FROM theirs")));
         ErrorTest.assertFails(
                 SealcombException.Forged.class,
                 "did not verify",
-                "SELECT open_aes_encrypt(old, 'old', 'x') FROM theirs");
+                "SELECT unseal_aes_encrypt(old, 'old', 'x') FROM theirs");
     }
 
     @Test

@@ -44,7 +44,7 @@ final class NestedTest {
     }
 
     private static Dataset<Row> opened(Dataset<Row> sealed) {
-        return Sealcomb.open(sealed, COLUMNS, "people.{column}", "id", null);
+        return Sealcomb.unseal(sealed, COLUMNS, "people.{column}", "id", null);
     }
 
     @Test
@@ -89,7 +89,7 @@ final class NestedTest {
     void resealedAndTriedColumnsOpen() {
         Dataset<Row> resealed = Sealcomb.reseal(sealed(), COLUMNS, "people.{column}", "id", null);
         assertEquals(
-                plainRows(nested()), plainRows(Sealcomb.tryOpen(resealed, COLUMNS, "people.{column}", "id", null)));
+                plainRows(nested()), plainRows(Sealcomb.tryUnseal(resealed, COLUMNS, "people.{column}", "id", null)));
     }
 
     @Test
@@ -226,12 +226,12 @@ final class NestedTest {
     void columnsOfDataFramesHavePlainLeaves() {
         Dataset<Row> half = halfSealed();
         List<Object> expected = plainRows(nested().select("id", "addr", "tags").orderBy("id"));
-        Dataset<Row> opened = Sealcomb.open(half, HALF, "people.{column}", "id", null, PLAIN);
+        Dataset<Row> opened = Sealcomb.unseal(half, HALF, "people.{column}", "id", null, PLAIN);
         assertEquals(
                 "STRUCT<street: STRING, lit: BOOLEAN, geo: STRUCT<lat: DOUBLE>>",
                 opened.schema().apply("addr").dataType().sql().replace(" NOT NULL", ""));
         assertEquals(expected, plainRows(opened.orderBy("id")));
-        Dataset<Row> tried = Sealcomb.tryOpen(half, HALF, "people.{column}", "id", null, PLAIN);
+        Dataset<Row> tried = Sealcomb.tryUnseal(half, HALF, "people.{column}", "id", null, PLAIN);
         assertEquals(expected, plainRows(tried.orderBy("id")));
         Dataset<Row> resealed = Sealcomb.reseal(half, HALF, "people.{column}", "id", null, PLAIN);
         assertEquals(
@@ -244,11 +244,11 @@ final class NestedTest {
                         .join(resealed.alias("b"), "id")
                         .where("a.addr.street = b.addr.street")
                         .count());
-        opened = Sealcomb.open(resealed, HALF, "people.{column}", "id", null, PLAIN);
+        opened = Sealcomb.unseal(resealed, HALF, "people.{column}", "id", null, PLAIN);
         assertEquals(expected, plainRows(opened.orderBy("id")));
         // A value that does not open becomes null; the plain leaves of its row stay.
         Dataset<Row> forged = half.selectExpr("id + 1 AS id", "addr").where("addr IS NOT NULL");
-        tried = Sealcomb.tryOpen(forged, Map.of("addr", "notes"), "people.addr", "id", null, PLAIN);
+        tried = Sealcomb.tryUnseal(forged, Map.of("addr", "notes"), "people.addr", "id", null, PLAIN);
         assertEquals(
                 List.of(0L, forged.where("addr.lit IS NOT NULL").count()),
                 List.of(
@@ -266,8 +266,8 @@ final class NestedTest {
         Dataset<Row> twice = sealed().selectExpr(
                         "id", "named_struct('a.b', addr.street, 'a', named_struct('b', addr.street)) AS twice");
         List<Opening> openings = List.of(
-                (df, columns, plain) -> Sealcomb.open(df, columns, "people.{column}", "id", null, plain),
-                (df, columns, plain) -> Sealcomb.tryOpen(df, columns, "people.{column}", "id", null, plain),
+                (df, columns, plain) -> Sealcomb.unseal(df, columns, "people.{column}", "id", null, plain),
+                (df, columns, plain) -> Sealcomb.tryUnseal(df, columns, "people.{column}", "id", null, plain),
                 (df, columns, plain) -> Sealcomb.reseal(df, columns, "people.{column}", "id", null, plain));
         for (Opening opening : openings) {
             assertRefused(
@@ -277,7 +277,7 @@ final class NestedTest {
             assertRefused("which is no leaf", () -> opening.of(sealed(), HALF, Map.of("addr", List.of("geo"))));
             assertRefused("which is no leaf", () -> opening.of(sealed(), HALF, Map.of("addr", List.of(""))));
             assertRefused(
-                    "plain names the column 'geo', which is not one of the columns to open",
+                    "plain names the column 'geo', which is not one of the columns to unseal",
                     () -> opening.of(sealed(), HALF, Map.of("geo", List.of("lat"))));
             assertRefused(
                     "plain names every leaf", () -> opening.of(sealed(), HALF, Map.of("tags", List.of("element"))));

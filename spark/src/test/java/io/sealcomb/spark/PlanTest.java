@@ -188,11 +188,11 @@ final class PlanTest {
         Dataset<Row> people = SPARK.table("people");
         Dataset<Row> sealed = Sealcomb.seal(people, both, "people.{column}", "id", null);
         assertEquals(DataTypes.BinaryType, sealed.schema().apply("ssn").dataType());
-        Dataset<Row> opened = Sealcomb.open(sealed, both, "people.{column}", "id", null);
+        Dataset<Row> opened = Sealcomb.unseal(sealed, both, "people.{column}", "id", null);
         assertEquals(people.schema(), opened.schema());
         assertEquals(rows(people), rows(opened));
         Dataset<Row> resealed = Sealcomb.reseal(sealed, both, "people.{column}", "id", null);
-        assertEquals(rows(people), rows(Sealcomb.tryOpen(resealed, both, "people.{column}", "id", null)));
+        assertEquals(rows(people), rows(Sealcomb.tryUnseal(resealed, both, "people.{column}", "id", null)));
         assertEquals(1, operators(sealed));
     }
 
@@ -205,18 +205,18 @@ final class PlanTest {
         Dataset<Row> sealed = Sealcomb.seal(people, note, null, "id", null);
         Dataset<Row> foreign = Sealcomb.seal(people, note, "people.note", "id", null);
         assertThrows(IllegalArgumentException.class, () -> Sealcomb.seal(people, both, null, "id", null));
-        assertEquals(rows(people), rows(Sealcomb.open(former, both, null, "id", null)));
-        assertEquals(rows(people), rows(Sealcomb.open(sealed, note, null, "id", null)));
-        assertEquals(rows(people), rows(Sealcomb.open(sealed, note, "", "id", null)));
-        assertEquals(rows(people), rows(Sealcomb.tryOpen(former, both, null, "id", null)));
+        assertEquals(rows(people), rows(Sealcomb.unseal(former, both, null, "id", null)));
+        assertEquals(rows(people), rows(Sealcomb.unseal(sealed, note, null, "id", null)));
+        assertEquals(rows(people), rows(Sealcomb.unseal(sealed, note, "", "id", null)));
+        assertEquals(rows(people), rows(Sealcomb.tryUnseal(former, both, null, "id", null)));
         Dataset<Row> resealed = Sealcomb.reseal(former, both, null, "id", null);
-        assertEquals(rows(people), rows(Sealcomb.open(resealed, both, "{column}", "id", null)));
-        Dataset<Row> opened = Sealcomb.open(foreign, note, null, "id", null);
+        assertEquals(rows(people), rows(Sealcomb.unseal(resealed, both, "{column}", "id", null)));
+        Dataset<Row> opened = Sealcomb.unseal(foreign, note, null, "id", null);
         assertTrue(
                 assertThrows(Exception.class, opened::collectAsList).toString().contains("did not verify"));
         assertEquals(
                 0,
-                Sealcomb.tryOpen(foreign, note, null, "id", null)
+                Sealcomb.tryUnseal(foreign, note, null, "id", null)
                         .where("note IS NOT NULL")
                         .count());
     }
@@ -229,7 +229,7 @@ final class PlanTest {
             Dataset<Row> damaged = Sealcomb.seal(people, note, context, "id", null)
                     .selectExpr("id", "if(id = 100, substring(note, 1, length(note) - 1), note) AS note");
             for (Dataset<Row> opened : List.of(
-                    Sealcomb.open(damaged, note, null, "id", null), Sealcomb.reseal(damaged, note, null, "id", null))) {
+                    Sealcomb.unseal(damaged, note, null, "id", null), Sealcomb.reseal(damaged, note, null, "id", null))) {
                 String error =
                         assertThrows(Exception.class, opened::collectAsList).toString();
                 assertTrue(error.contains("partition 0, row 100: the value did not verify"), error);

@@ -61,7 +61,7 @@ final class TableTest {
         Map<String, String> columns = Map.of("name", "notes", "code", "ids");
         Dataset<Row> sealed = Sealcomb.seal(SPARK.table("limited"), columns, "{column}", null, null);
         Sealcomb.reseal(sealed, columns, "{column}", null, null).write().saveAsTable("resealed");
-        checkOpened(Sealcomb.open(SPARK.table("resealed"), columns, "{column}", null, null));
+        checkOpened(Sealcomb.unseal(SPARK.table("resealed"), columns, "{column}", null, null));
         String path = TestSession.FOLDER.resolve("table").toString();
         sql("INSERT OVERWRITE DIRECTORY '" + path + "' USING parquet " + SEALED);
         checkOpened(sql(OPENED + "parquet.`" + path + "`"));
