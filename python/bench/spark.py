@@ -37,7 +37,7 @@ def pass_through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def seal(df: DataFrame, keys: KeyProvider, policy: str) -> DataFrame:
-    return sealcomb.spark.seal(df, {"note": policy}, keys)
+    return sealcomb.spark.seal(df, {"note": policy}, keys, context="note")
 
 
 def seal_in_python(df: DataFrame, keys: KeyProvider, policy: str) -> DataFrame:

@@ -229,7 +229,7 @@ def an_array(draw: random.Random) -> Any:
         kind
     )
     if draw.random() < 0.5 and pa.types.is_binary(kind):
-        good = seal_column(good, KEYSET)
+        good = seal_column(good, KEYSET, context=b"")
     # Exactly sized, so the sanitizer detects accesses beyond it.
     memory = [buffer and bytearray(buffer.to_pybytes()) for buffer in good.buffers()]
     buffers = [None if data is None else pa.py_buffer(data) for data in memory]
@@ -304,7 +304,7 @@ def a_nested_array(draw: random.Random) -> Any:
     """Returns an array of another type than text and bytes, sealed or not, with some buffers changed."""
     good, bare = draw.choice(NESTED), draw.random() < 0.4
     if draw.random() < 0.5:
-        good = seal_column(good, KEYSET)
+        good = seal_column(good, KEYSET, context=b"")
     memory: list[bytearray] = []
     array = copied(good, bare, memory)
     array = array.slice(draw.randrange(len(array)), draw.choice([0, 1, 100]))
@@ -321,15 +321,15 @@ def run_array(draw: random.Random, _form: str, _folder: Path) -> None:
     array = an_array(draw) if draw.random() < 0.5 else a_nested_array(draw)
     plain = pa.array([b"value"] * 100)
     calls: list[Callable[[], object]] = [
-        lambda: seal_column(array, KEYSET, threads=2),
-        lambda: unseal_column(array, KEYSET, forged="null", threads=2),
+        lambda: seal_column(array, KEYSET, context=b"", threads=2),
+        lambda: unseal_column(array, KEYSET, context=b"", forged="null", threads=2),
         lambda: unseal_column(
-            array, KEYSET, as_type=draw.choice(["utf8", "int64", "bool", "null", "decimal(9)"])
+            array, KEYSET, context=b"", as_type=draw.choice(["utf8", "int64", "bool", "null", "decimal(9)"])
         ),
-        lambda: reseal_column(array, KEYSET, forged="null"),
+        lambda: reseal_column(array, KEYSET, context=b"", forged="null"),
         lambda: inspect_column(array),
-        lambda: seal_column(plain, KEYSET, row_ids=array),
-        lambda: seal_column(array, KEYSET, row_ids=pa.array(range(len(array)))),
+        lambda: seal_column(plain, KEYSET, context=b"", row_ids=array),
+        lambda: seal_column(array, KEYSET, context=b"", row_ids=pa.array(range(len(array)))),
     ]
     for call in calls:
         with contextlib.suppress(ValueError, TypeError, ForgedRow, NotSealed, UnknownKey):

@@ -25,8 +25,6 @@ ORIGIN_KEY = b"sealcomb:column"
 TYPE_KEY, VERSION_KEY, VERSION = b"sealcomb.type", b"sealcomb.version", b"1"
 # Prefixes of the keys that describe an extension type, and of those that preserve it while a leaf is sealed.
 ARROW_EXTENSION, EXTENSION_KEYS = b"ARROW:extension:", b"sealcomb.extension."
-# Marks a column in Spark's metadata that `sealcomb.spark` opens as a string.
-STRING_MARK = "sealcomb.string"
 
 SPARK_KEY = b"org.apache.spark.sql.parquet.row.metadata"
 # By the names of types in the metadata of sealed columns: those in Spark's notes.
@@ -82,7 +80,7 @@ def _spark_binary(entry: Any) -> Any:
     # Keys with two underscores are Spark's, for char, varchar and collations.
     metadata = {key: value for key, value in entry.get("metadata", {}).items() if not key.startswith("__")}
     if str(entry["type"]).startswith(("string", "char", "varchar")):
-        metadata[STRING_MARK] = True
+        metadata |= {TYPE_KEY.decode(): "string", VERSION_KEY.decode(): VERSION.decode()}
     return {**entry, "type": "binary", "metadata": metadata}
 
 
@@ -233,15 +231,13 @@ def _spark_unmarked(entry: Any) -> Any:
     kind = _spark_type(entry)
     if kind is None:
         return entry
-    ours = (STRING_MARK, TYPE_KEY.decode(), VERSION_KEY.decode())
+    ours = (TYPE_KEY.decode(), VERSION_KEY.decode())
     metadata = {key: value for key, value in entry["metadata"].items() if key not in ours}
     return {**entry, "type": kind, "metadata": metadata}
 
 
 def _spark_type(entry: Any) -> str | None:
     """Returns Spark's name of the type that a sealed column had, or ``None`` if it is unknown."""
-    if STRING_MARK in entry.get("metadata", {}):
-        return "string"
     name = entry.get("metadata", {}).get(TYPE_KEY.decode())
     if decimal := re.fullmatch(r"decimal128\((\d+), (\d+)\)", str(name)):
         return f"decimal({decimal[1]},{decimal[2]})"
@@ -261,15 +257,6 @@ def with_spark_types(schema: pa.Schema) -> pa.Schema:
         if ours and field.type == pa.binary() and TYPE_KEY not in (field.metadata or {}):
             schema = schema.set(at, field.with_metadata({**(field.metadata or {}), **ours}))
     return schema
-
-
-def marked_as_string(metadata: Metadata, name: str) -> bool:
-    """Returns whether Spark's note says that a column was a string before `sealcomb.spark` sealed it."""
-    try:
-        fields = json.loads(metadata[SPARK_KEY])["fields"]
-        return any(field["name"] == name and STRING_MARK in field["metadata"] for field in fields)
-    except UNPARSABLE:
-        return False
 
 
 def _without_geo(metadata: Metadata, name: str) -> Any:
@@ -408,6 +395,4 @@ def origin_of(schema: pa.Schema, name: str, path: tuple[str, ...] = ()) -> Origi
         # Untrusted: anyone can write metadata.
         notes = origin.get("notes")
         return {**origin, "notes": notes if isinstance(notes, dict) else {}}
-    if not path and marked_as_string(schema.metadata or {}, name):
-        return {"arrow": packed_field(pa.field(name, pa.string(), field.nullable))}
     return None

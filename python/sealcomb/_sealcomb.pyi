@@ -772,7 +772,7 @@ def seal_column(
     array: _Arrow,
     keyset: Keyset,
     *,
-    context: Buffer | str = b"",
+    context: Buffer | str,
     row_ids: _Arrow | None = None,
     threads: int | None = None,
 ) -> Any:
@@ -783,7 +783,8 @@ def seal_column(
             Series. It is validated, and then read in place.
         keyset: The keys; the primary determines the policy.
         context: Binds every value to its column, such as `b"people.ssn"`. A value that was moved to a column
-            with another context does not open. Text stands for its bytes in UTF-8.
+            with another context does not open. With `b""`, values are bound to no column. Text stands for
+            its bytes in UTF-8.
         row_ids: Binds every value to its row: a column of ids as long as `array`, without nulls, of integers,
             bytes or text. A value that was moved to a row with another id does not open. The width of
             integers is irrelevant: the id 7 is the same in int8 and int64.
@@ -815,7 +816,7 @@ def unseal_column(
     array: _Arrow,
     keyset: Keyset,
     *,
-    context: Buffer | str = b"",
+    context: Buffer | str,
     row_ids: _Arrow | None = None,
     forged: Literal["raise", "null"] = "raise",
     as_type: str | _ArrowType | None = None,
@@ -861,7 +862,7 @@ def unseal_column_counted(
     array: _Arrow,
     keyset: Keyset,
     *,
-    context: Buffer | str = b"",
+    context: Buffer | str,
     row_ids: _Arrow | None = None,
     as_type: str | _ArrowType | None = None,
     plain: Sequence[str] = (),
@@ -883,7 +884,7 @@ def reseal_column(
     array: _Arrow,
     keyset: Keyset,
     *,
-    context: Buffer | str = b"",
+    context: Buffer | str,
     row_ids: _Arrow | None = None,
     new_context: Buffer | str | None = None,
     new_row_ids: _Arrow | None = None,

@@ -44,7 +44,7 @@ class Selection:
 
     names: Sequence[str]
     everything: bool
-    context: str | None
+    context: str
     row_id: str | None
     types: Sequence[tuple[str | None, pa.DataType]] = ()
     plain: Sequence[str] = ()
@@ -79,11 +79,7 @@ class Selection:
             raise CommandError(
                 f"--row-id {self.row_id}: the row ids must be in a column that is not processed", BAD_COMMAND
             )
-        if (
-            len(set(found.values())) > 1
-            and "{column}" not in (self.context or "")
-            and not self._guesses(verb)
-        ):
+        if len(set(found.values())) > 1 and "{column}" not in self.context:
             raise CommandError(SEVERAL, BAD_COMMAND)
         check_distinct(file, schema, found, verb)
         if verb != "seal":
@@ -119,10 +115,6 @@ class Selection:
         """The type that the options give the row ids by their name."""
         kinds = [kind for name, kind in self.types if name is not None and name == self.row_id]
         return kinds[-1] if kinds else None
-
-    def _guesses(self, verb: str) -> bool:
-        """Returns whether the values decide which default context they are bound to."""
-        return self.context is None and verb != "seal"
 
     def _named(self, schema: pa.Schema, name: str) -> Iterable[tuple[str, Path, str]]:
         """Yields the leaves that a name or pattern selects, and what each is named by."""
@@ -170,7 +162,7 @@ class Selection:
 
     def _target(self, column: str, path: Path, named: str) -> Target:
         full = full_name(column, path)
-        context = (self.context or "").replace("{column}", named)
+        context = self.context.replace("{column}", named)
         rest = full[len(named) + 1 :]
         context = f"{context}.{rest}" if context and rest else context or rest
         kinds = [kind for name, kind in self.types if is_for(name, full, named)]

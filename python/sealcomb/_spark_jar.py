@@ -46,11 +46,11 @@ class Jar:
         verb: str,
         df: DataFrame,
         columns: Mapping[str, str],
-        context: str | None,
+        context: str,
         row_id: str | None,
         *more: object,
     ) -> DataFrame:
-        """Calls `seal`, `unseal`, `tryUnseal` or `reseal` of the jar. `None` is the default context.
+        """Calls `seal`, `unseal`, `tryUnseal` or `reseal` of the jar.
 
         Raises:
             ValueError: The jar refuses an argument.

@@ -24,7 +24,6 @@ from sealcomb import (
     reseal_column,
     seal_column,
 )
-from sealcomb._contexts import fitting
 from sealcomb._files import CommandError, Source
 from sealcomb._metadata import (
     DAMAGED_TYPE,
@@ -46,7 +45,7 @@ Place = tuple[int, int]
 
 @dataclass
 class Work:
-    """The operation, and the leaves to apply it to. ``assumed``: the command line has no context."""
+    """The operation, and the leaves to apply it to."""
 
     verb: str
     source: Source
@@ -57,10 +56,7 @@ class Work:
     row_id_type: pa.DataType | None
     threads: int | None
     forged: str
-    assumed: bool = False
     nulled: Counter[str] = field(default_factory=Counter)
-    # By target: the context, once a value has opened with it.
-    contexts: dict[str, str] = field(default_factory=dict)
 
     @property
     def columns(self) -> list[str]:
@@ -115,7 +111,7 @@ class Work:
     def _transform(
         self, target: Target, array: pa.Array, ids: pa.Array | None, kind: pa.DataType | None
     ) -> pa.Array:
-        context = self.context(target, array, ids)
+        context = encoded(target.context)
         if self.verb == "seal":
             return seal_column(array, self.keyset, context=context, row_ids=ids, threads=self.threads)
         if self.verb == "reseal":
@@ -137,27 +133,6 @@ class Work:
     def adds_nulls(self, target: Target) -> bool:
         """Returns whether values that do not open become nulls."""
         return self.forged == "null" and not self.is_key(target)
-
-    def context(self, target: Target, array: pa.Array, ids: pa.Array | None) -> bytes:
-        """Returns the context of a leaf.
-
-        If the command line has none, the first values decide between the empty context and the column's name,
-        which was the default of earlier releases.
-        """
-        name = target.name
-        if not self.assumed or self.verb == "seal" or name in self.contexts:
-            return encoded(self.contexts.get(name, target.context))
-        context = fitting((target.context, name), self.keyset, array, ids, self.threads)
-        if context is None:
-            return encoded(target.context)
-        self.contexts[name] = context
-        if context != target.context:
-            print(
-                f"warning: {self.source.path}: column {name!r} is bound to its name, the default context "
-                "of earlier releases; use --context '{column}', because later releases will require it",
-                file=sys.stderr,
-            )
-        return encoded(context)
 
     def parsed(self, target: Target, values: pa.Array, place: Place) -> pa.Array:
         """Returns the values of CSV cells in the type that the command line gives a column."""
@@ -278,7 +253,7 @@ def encoded(context: str) -> bytes:
 def type_named(name: str, keyset: Keyset) -> pa.DataType | None:
     """Returns the type with a name of pyarrow, Spark or SQL, or ``None`` if there is none."""
     try:
-        return unseal_column(pa.array([], pa.binary()), keyset, as_type=name).type
+        return unseal_column(pa.array([], pa.binary()), keyset, context="", as_type=name).type
     except (ValueError, TypeError, LookupError, NotImplementedError):
         # pyarrow lacks some types, such as intervals of months.
         return None

@@ -120,7 +120,6 @@ class Job:
             row_id_type=self.selection.row_id_type,
             threads=self.threads,
             forged=self.forged,
-            assumed=self.selection.context is None,
         )
         if (source.suffix, suffix) == (".parquet", ".parquet"):
             return work, parquet_to_parquet(work)
@@ -147,12 +146,6 @@ def change(options: argparse.Namespace) -> int:
         threads=options.threads,
         forged=getattr(options, "forged", "raise"),
     )
-    if options.verb == "seal" and options.context is None:
-        print(
-            "warning: no --context: values are bound to no column, and can be exchanged with those of other "
-            "columns; earlier releases bound them to the column's name. Use --context 'people.{column}'",
-            file=sys.stderr,
-        )
     with progress_bar(options.verb) as show:
         if options.output == STREAM:
             done = [change_to_output(job, options, show)]
@@ -173,7 +166,7 @@ def check_options(options: argparse.Namespace) -> None:
             status=BAD_COMMAND,
         )
     several = len(set(options.columns or ())) > 1
-    if several and "{column}" not in (options.context or "") and (options.context or options.verb == "seal"):
+    if several and "{column}" not in options.context:
         raise CommandError(SEVERAL, BAD_COMMAND)
     check_input(options)
     if options.to and options.output != STREAM:
@@ -534,7 +527,8 @@ def add_change_options(one: argparse.ArgumentParser, verb: str) -> None:
     one.add_argument(
         "--context",
         metavar="TEXT",
-        help=f"{binds} this text; {{column}} is the column's name (default: empty, only for one column)",
+        required=True,
+        help=f"{binds} this text; {{column}} is the column's name. With '', to no column",
     )
     one.add_argument(
         "--row-id",

@@ -16,14 +16,15 @@ without Python workers. The results are the same.
 >>> import sealcomb.spark
 >>> from sealcomb import keys_from_file
 >>> keys = keys_from_file("/run/secrets/keysets")  # on every executor: ids.json, notes.json
->>> sealed = sealcomb.spark.seal(people, {"ssn": "ids", "note": "notes"}, keys)  # doctest: +SKIP
+>>> sealed = sealcomb.spark.seal(  # doctest: +SKIP
+...     people, {"ssn": "ids", "note": "notes"}, keys, context="people.{column}"
+... )
 """
 
 from __future__ import annotations
 
 import pickle
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -58,7 +59,6 @@ from sealcomb import (
     reseal_column,
     seal_column,
 )
-from sealcomb._contexts import fitting
 from sealcomb._spark_jar import Jar
 
 __all__ = [
@@ -72,14 +72,9 @@ __all__ = [
 ]
 
 KEYSET_SECONDS = 600
-UNBOUND = (
-    "no context: values are bound to no column, and can be exchanged with those of other columns; earlier "
-    "releases bound them to the column's name. Pass context='people.{column}', for example"
-)
-STRING_MARK = "sealcomb.string"
 NESTED = StructType | ArrayType | MapType
-# The keys of the metadata of sealed columns, of which the jar writes the others.
-SEALED_KEYS = (STRING_MARK, "sealcomb.type", "sealcomb.version")
+# The metadata of sealed columns: the type that the values open as, and the version of its encoding.
+TYPE_KEY, VERSION_KEY, VERSION = "sealcomb.type", "sealcomb.version", "1"
 
 
 def seal(
@@ -87,7 +82,7 @@ def seal(
     columns: Mapping[str, str],
     keys: KeyProvider,
     *,
-    context: str | None = None,
+    context: str,
     row_id: str | None = None,
 ) -> DataFrame:
     """Seals columns of strings or bytes; with the jar, of any type. Other columns pass, and nulls stay null.
@@ -99,8 +94,8 @@ def seal(
         df: The DataFrame.
         columns: The columns to seal, each with the name of its keyset.
         keys: The key provider, which is called in the executors.
-        context: The text that every value is bound to. ``{column}`` is the column's name. By default, it is
-            empty, with a warning, and only for one column.
+        context: The text that every value is bound to. ``{column}`` is the column's name, which is required
+            for several columns. With ``""``, values are bound to no column.
         row_id: A column of ids. Every value is also bound to the id in its row.
 
     Returns:
@@ -118,8 +113,6 @@ def seal(
     work = SealcombColumns("seal", tuple(columns.items()), _pickled(keys), context, row_id)
     jar = Jar.of(df, keys)
     work = _checked(work, df, any_type=jar is not None)
-    if context is None:
-        warnings.warn(UNBOUND, stacklevel=2)
     if jar:
         return jar.run("seal", df, columns, context, row_id)
     return df.mapInArrow(work, _schema(df, columns, _sealed_field))
@@ -130,7 +123,7 @@ def unseal(  # noqa: PLR0913
     columns: Mapping[str, str],
     keys: KeyProvider,
     *,
-    context: str | None = None,
+    context: str,
     row_id: str | None = None,
     forged: Literal["raise", "null"] = "raise",
     plain: Mapping[str, Iterable[str]] | None = None,
@@ -145,9 +138,7 @@ def unseal(  # noqa: PLR0913
         df: The DataFrame.
         columns: The columns to unseal, each with the name of its keyset.
         keys: The key provider, which is called in the executors.
-        context: The context that the columns were sealed with. By default, it is empty. If more of the first
-            values open with the column's name, the default context of earlier releases, that is used, with a
-            warning in the executor's log.
+        context: The context that the columns were sealed with.
         row_id: The column of row ids that the columns were sealed with.
         forged: ``"raise"`` fails the job if a value does not open. ``"null"`` replaces such values by nulls.
         plain: The paths of leaves of nested columns that were never sealed, by the column:
@@ -166,7 +157,7 @@ def unseal(  # noqa: PLR0913
     sealed.
 
     >>> opened = unseal(sealed, {"ssn": "ids"}, keys, context="people.{column}", row_id="id")  # doctest: +SKIP
-    >>> half = unseal(sealed, {"addr": "ids"}, keys, plain={"addr": ["zip"]})  # doctest: +SKIP
+    >>> half = unseal(sealed, {"addr": "ids"}, keys, context="people.addr", plain={"addr": ["zip"]})  # doctest: +SKIP
     """
     work = SealcombColumns("unseal", tuple(columns.items()), _pickled(keys), context, row_id, forged=forged)
     jar = Jar.of(df, keys)
@@ -183,7 +174,7 @@ def reseal(  # noqa: PLR0913
     columns: Mapping[str, str],
     keys: KeyProvider,
     *,
-    context: str | None = None,
+    context: str,
     row_id: str | None = None,
     plain: Mapping[str, Iterable[str]] | None = None,
 ) -> DataFrame:
@@ -306,6 +297,8 @@ def _checked(work: SealcombColumns, df: DataFrame, *, any_type: bool = False) ->
     """
     if not work.columns:
         raise ValueError("columns is empty; name at least one column")
+    if not work.verb.endswith("aes_encrypt") and not isinstance(work.context, str):
+        raise TypeError(f"context must be text, not {work.context!r}; \"\" binds values to no column")
     names = [name for name, _ in work.columns]
     kinds = (BinaryType, StringType) if work.verb.startswith("seal") else (BinaryType,)
     for name in names:
@@ -319,10 +312,10 @@ def _checked(work: SealcombColumns, df: DataFrame, *, any_type: bool = False) ->
         _field(df, work.row_id)
         if work.row_id in names:
             raise ValueError(f"row_id {work.row_id!r} must not be one of the columns")
-    several_need_one = work.context is not None or work.verb == "seal"
-    if len(names) > 1 and several_need_one and "{column}" not in (work.context or ""):
+    if len(names) > 1 and work.context is not None and "{column}" not in work.context:
         raise ValueError("the context must contain {column} if there are several columns")
-    strings = frozenset(name for name in names if STRING_MARK in df.schema[name].metadata)
+    opens = work.verb == "unseal"
+    strings = frozenset(name for name in names if opens and _was_string(df.schema[name]))
     return replace(work, strings=strings)
 
 
@@ -418,14 +411,24 @@ def _schema(
 
 
 def _sealed_field(field: StructField) -> StructField:
-    mark = {STRING_MARK: True} if isinstance(field.dataType, StringType) else {}
-    return StructField(field.name, BinaryType(), field.nullable, {**_binary_metadata(field), **mark})
+    kind = "string" if isinstance(field.dataType, StringType) else "binary"
+    about = {**_binary_metadata(field), TYPE_KEY: kind, VERSION_KEY: VERSION}
+    return StructField(field.name, BinaryType(), field.nullable, about)
 
 
 def _opened_field(field: StructField, *, nullable: bool) -> StructField:
-    metadata = {key: value for key, value in field.metadata.items() if key not in SEALED_KEYS}
-    kind: DataType = StringType() if STRING_MARK in field.metadata else BinaryType()
+    metadata = {key: value for key, value in field.metadata.items() if key not in (TYPE_KEY, VERSION_KEY)}
+    kind: DataType = StringType() if _was_string(field) else BinaryType()
     return StructField(field.name, kind, field.nullable or nullable, metadata)
+
+
+def _was_string(field: StructField) -> bool:
+    if TYPE_KEY in field.metadata and (version := field.metadata.get(VERSION_KEY)) != VERSION:
+        raise ValueError(
+            f"column {field.name!r} was sealed with version {version!r} of the encoding; this release opens "
+            f"version {VERSION}: update it"
+        )
+    return field.metadata.get(TYPE_KEY) == "string"
 
 
 def _binary_field(field: StructField) -> StructField:
@@ -480,12 +483,11 @@ class SealcombColumns:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         first_row = 0
-        contexts: dict[str, str] = {}
         for batch in batches:
             changed = batch
             for name, keyset in self.columns:
                 try:
-                    array = self.transform(batch, name, keyset, contexts)
+                    array = self.transform(batch, name, keyset)
                 except (ForgedRow, NotSealed, UnknownKey, WrongType) as error:
                     error.add_note(f"column {name!r}, partition {_partition()}, row {first_row + error.row}")
                     raise
@@ -493,19 +495,16 @@ class SealcombColumns:
             yield changed
             first_row += batch.num_rows
 
-    def transform(
-        self, batch: pa.RecordBatch, name: str, keyset_name: str, contexts: dict[str, str]
-    ) -> pa.Array:
-        """Returns the result for a column of a batch. ``contexts``: those that earlier batches decided."""
+    def transform(self, batch: pa.RecordBatch, name: str, keyset_name: str) -> pa.Array:
+        """Returns the result for a column of a batch."""
         keyset = _keyset(self.provider, keyset_name)
         array = batch.column(name)
         if self.verb.endswith("aes_encrypt"):
             _check_policy(keyset, keyset_name, ("gcm",))
             return self.transform_aes_encrypt(array, keyset)
         ids = batch.column(self.row_id) if self.row_id is not None else None
-        if name not in contexts and (decided := self.context_of(name, keyset, array, ids)) is not None:
-            contexts[name] = decided
-        context = contexts.get(name, "").encode()
+        assert self.context is not None
+        context = self.context.replace("{column}", name)
         if self.verb == "unseal":
             as_type: Literal["utf8", "binary"] = "utf8" if name in self.strings else "binary"
             return unseal_column(
@@ -514,21 +513,6 @@ class SealcombColumns:
         _check_policy(keyset, keyset_name, MULTI_PROCESS_POLICIES)
         work = seal_column if self.verb == "seal" else reseal_column
         return work(array, keyset, context=context, row_ids=ids, threads=1)
-
-    def context_of(self, name: str, keyset: Keyset, array: pa.Array, ids: pa.Array | None) -> str | None:
-        """Returns a column's context. If none is given, the values decide; ``None`` if none opens."""
-        if self.context is not None:
-            return self.context.replace("{column}", name)
-        if self.verb == "seal":
-            return ""
-        context = fitting(("", name), keyset, array, ids, threads=1)
-        if context == name:
-            warnings.warn(
-                f"column {name!r} is bound to its name, the default context of earlier releases; pass "
-                "context='{column}', because later releases will require it",
-                stacklevel=2,
-            )
-        return context
 
     def transform_aes_encrypt(self, array: pa.Array, keyset: Keyset) -> pa.Array:
         # Tink's format has an additional prefix: the byte 1 and the key id.

@@ -48,10 +48,6 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Bytes<'a> {
 /// The context of a column: bytes-like, or text, which stands for its bytes in UTF-8.
 pub(crate) struct Context<'a>(Bytes<'a>);
 
-impl Context<'_> {
-    pub(crate) const EMPTY: Self = Self(Bytes::Borrowed(b""));
-}
-
 impl Deref for Context<'_> {
     type Target = [u8];
 

@@ -15,8 +15,6 @@ use crate::exchange::{Imported, import};
 use crate::keyset::Keyset;
 use crate::threads;
 
-const NO_CONTEXT: Context<'_> = Context::EMPTY;
-
 fn parse_forged(forged: &str) -> PyResult<Forged> {
     match forged {
         "raise" => Ok(Forged::Raise),
@@ -66,8 +64,8 @@ impl<'a, 'py> Call<'a, 'py> {
 /// Seals every value of an Arrow column under the keyset's primary key.
 #[pyfunction]
 #[pyo3(
-    signature = (array, keyset, *, context = NO_CONTEXT, row_ids = None, threads = None),
-    text_signature = "(array, keyset, *, context=b'', row_ids=None, threads=None)"
+    signature = (array, keyset, *, context, row_ids = None, threads = None),
+    text_signature = "(array, keyset, *, context, row_ids=None, threads=None)"
 )]
 pub(crate) fn seal_column<'py>(
     array: &Bound<'py, PyAny>,
@@ -85,8 +83,8 @@ pub(crate) fn seal_column<'py>(
 /// Opens every value of a sealed Arrow column.
 #[pyfunction]
 #[pyo3(
-    signature = (array, keyset, *, context = NO_CONTEXT, row_ids = None, forged = "raise", as_type = None, plain = Vec::new(), threads = None),
-    text_signature = "(array, keyset, *, context=b'', row_ids=None, forged='raise', as_type=None, plain=(), threads=None)"
+    signature = (array, keyset, *, context, row_ids = None, forged = "raise", as_type = None, plain = Vec::new(), threads = None),
+    text_signature = "(array, keyset, *, context, row_ids=None, forged='raise', as_type=None, plain=(), threads=None)"
 )]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn unseal_column<'py>(
@@ -107,8 +105,8 @@ pub(crate) fn unseal_column<'py>(
 /// Opens a column with nulls for values that do not open, and counts them.
 #[pyfunction]
 #[pyo3(
-    signature = (array, keyset, *, context = NO_CONTEXT, row_ids = None, as_type = None, plain = Vec::new(), threads = None),
-    text_signature = "(array, keyset, *, context=b'', row_ids=None, as_type=None, plain=(), threads=None)"
+    signature = (array, keyset, *, context, row_ids = None, as_type = None, plain = Vec::new(), threads = None),
+    text_signature = "(array, keyset, *, context, row_ids=None, as_type=None, plain=(), threads=None)"
 )]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn unseal_column_counted<'py>(
@@ -145,8 +143,8 @@ fn unseal<'py>(
 /// Opens a column and seals it again under the keyset's primary key.
 #[pyfunction]
 #[pyo3(
-    signature = (array, keyset, *, context = NO_CONTEXT, row_ids = None, new_context = None, new_row_ids = None, forged = "raise", plain = Vec::new(), threads = None),
-    text_signature = "(array, keyset, *, context=b'', row_ids=None, new_context=None, new_row_ids=None, forged='raise', plain=(), threads=None)"
+    signature = (array, keyset, *, context, row_ids = None, new_context = None, new_row_ids = None, forged = "raise", plain = Vec::new(), threads = None),
+    text_signature = "(array, keyset, *, context, row_ids=None, new_context=None, new_row_ids=None, forged='raise', plain=(), threads=None)"
 )]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn reseal_column<'py>(

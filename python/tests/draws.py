@@ -63,7 +63,7 @@ def key_of(keyset: Keyset) -> bytes:
 
 def by_spark(verb: str, policy: str, batch: pa.Array) -> pa.Array:
     """Processes a batch like a Spark worker."""
-    work = sealcomb.spark.SealcombColumns(verb, (("c", policy),), pickle.dumps(provider))
+    work = sealcomb.spark.SealcombColumns(verb, (("c", policy),), pickle.dumps(provider), context="")
     (done,) = work(iter([pa.record_batch([batch], ["c"])]))
     return done.column("c")
 
@@ -87,15 +87,15 @@ for _name, _bits in CLASSES.items():
     )
 for _policy in RANDOM:
     _keyset = KEYSETS[_policy]
-    DRAWS["seal_column", _policy] = lambda rows, k=_keyset: nonces(sealcomb.seal_column(column(rows), k))
+    DRAWS["seal_column", _policy] = lambda rows, k=_keyset: nonces(sealcomb.seal_column(column(rows), k, context=b""))
     DRAWS["seal_column, one thread", _policy] = lambda rows, k=_keyset: nonces(
-        sealcomb.seal_column(column(rows), k, threads=1)
+        sealcomb.seal_column(column(rows), k, context=b"", threads=1)
     )
     DRAWS["seal_column, chunks", _policy] = lambda rows, k=_keyset: nonces(
-        sealcomb.seal_column(pa.chunked_array([column(1)] * 3 + [column(rows)]), k)
+        sealcomb.seal_column(pa.chunked_array([column(1)] * 3 + [column(rows)]), k, context=b"")
     )
     DRAWS["reseal_column", _policy] = lambda rows, k=_keyset: nonces(
-        sealcomb.reseal_column(sealcomb.seal_column(column(rows), k), k)
+        sealcomb.reseal_column(sealcomb.seal_column(column(rows), k, context=b""), k, context=b"")
     )
 DRAWS["spark.seal", "random"] = lambda rows: nonces(by_spark("seal", "random", column(rows)))
 DRAWS["spark.reseal", "random"] = lambda rows: nonces(
@@ -165,13 +165,13 @@ def during_threads(folder: str) -> None:
     """Draws in children forked while other threads seal. The children lack those threads."""
     # On first use, pyarrow imports pandas and PyO3 interns names. Both hold locks meanwhile, which a child
     # would inherit locked. A deterministic column triggers both and draws nothing.
-    sealcomb.seal_column(column(1), KEYSETS["deterministic"])
+    sealcomb.seal_column(column(1), KEYSETS["deterministic"], context=b"")
     ended = threading.Event()
 
     def seal() -> None:
         while not ended.is_set():
             for keyset in KEYSETS.values():
-                sealcomb.seal_column(column(50_000), keyset, threads=2)
+                sealcomb.seal_column(column(50_000), keyset, context=b"", threads=2)
 
     threads = [threading.Thread(target=seal) for _ in range(2)]
     for thread in threads:

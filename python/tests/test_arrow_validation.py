@@ -91,13 +91,13 @@ class Bare:
 def users(array: Any, rows: int) -> Iterator[Callable[[], object]]:
     """Yields every call that takes an array."""
     good = pa.array([b"value"] * rows)
-    sealed = seal_column(good, KEYSET)
-    yield lambda: seal_column(array, KEYSET)
-    yield lambda: seal_column(good, KEYSET, row_ids=array)
-    yield lambda: unseal_column(array, KEYSET, forged="null")
-    yield lambda: unseal_column(sealed, KEYSET, row_ids=array, forged="null")
-    yield lambda: reseal_column(array, KEYSET, forged="null")
-    yield lambda: reseal_column(sealed, KEYSET, new_row_ids=array)
+    sealed = seal_column(good, KEYSET, context=b"")
+    yield lambda: seal_column(array, KEYSET, context=b"")
+    yield lambda: seal_column(good, KEYSET, context=b"", row_ids=array)
+    yield lambda: unseal_column(array, KEYSET, context=b"", forged="null")
+    yield lambda: unseal_column(sealed, KEYSET, context=b"", row_ids=array, forged="null")
+    yield lambda: reseal_column(array, KEYSET, context=b"", forged="null")
+    yield lambda: reseal_column(sealed, KEYSET, context=b"", new_row_ids=array)
     yield lambda: inspect_column(array)
 
 
@@ -111,7 +111,7 @@ def refused(array: Any, rows: int) -> None:
 def test_bad_offsets_and_views_are_refused(kind: pa.DataType, corrupt: Corrupt) -> None:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view():
         with pytest.raises(ValueError, match="not valid Arrow"):
-            seal_column(with_index(kind, corrupt), KEYSET)
+            seal_column(with_index(kind, corrupt), KEYSET, context=b"")
         return
     array = with_index(kind, corrupt)
     refused(array, len(array))
@@ -123,7 +123,7 @@ def test_bad_arrays_from_pandas_are_refused(kind: pa.DataType, corrupt: Corrupt)
     array = pa.chunked_array([with_index(kind, corrupt)])
     series = pd.Series(pd.arrays.ArrowExtensionArray(array))
     with pytest.raises(ValueError, match="not valid Arrow"):
-        seal_column(series, KEYSET)
+        seal_column(series, KEYSET, context=b"")
 
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.string(), pa.large_string()], ids=str)
@@ -133,33 +133,33 @@ def test_bad_arrays_from_pandas_are_refused(kind: pa.DataType, corrupt: Corrupt)
 def test_offsets_of_other_libraries_are_checked_as_far_as_possible(kind: pa.DataType, name: str) -> None:
     """Only pyarrow reports the size of the values."""
     with pytest.raises(ValueError, match="not valid Arrow"):
-        seal_column(Bare(with_index(kind, OFFSETS[name])), KEYSET)
+        seal_column(Bare(with_index(kind, OFFSETS[name])), KEYSET, context=b"")
 
 
 @pytest.mark.parametrize("kind", [pa.binary_view(), pa.string_view()], ids=str)
 @pytest.mark.parametrize("corrupt", VIEWS.values(), ids=VIEWS)
 def test_views_of_other_libraries_are_checked(kind: pa.DataType, corrupt: Corrupt) -> None:
     with pytest.raises(ValueError, match="not valid Arrow"):
-        seal_column(Bare(with_index(kind, corrupt)), KEYSET)
+        seal_column(Bare(with_index(kind, corrupt)), KEYSET, context=b"")
 
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.string()], ids=str)
 def test_only_the_rows_of_a_slice_must_be_valid(kind: pa.DataType) -> None:
     values = [b"%d" % row for row in range(20)]
     array = with_index(kind, lambda index: index.__setitem__(slice(15, 21), 1 << 30), values)
-    assert unseal_column(seal_column(array.slice(3, 11), KEYSET), KEYSET).to_pylist() == values[3:14]
+    assert unseal_column(seal_column(array.slice(3, 11), KEYSET, context=b""), KEYSET, context=b"").to_pylist() == values[3:14]
     with pytest.raises(ValueError, match="not valid Arrow"):
-        seal_column(array.slice(3, 13), KEYSET)
+        seal_column(array.slice(3, 13), KEYSET, context=b"")
     with pytest.raises(ValueError, match="not valid Arrow"):
-        seal_column(array.slice(14, 1), KEYSET)
+        seal_column(array.slice(14, 1), KEYSET, context=b"")
 
 
 def test_views_of_nulls_are_ignored() -> None:
     kind = pa.binary_view()
     array = with_index(kind, lambda index: index.__setitem__(slice(4, 8), -1))
     for given in (array, Bare(array)):
-        sealed = seal_column(given, KEYSET)
-        assert unseal_column(sealed, KEYSET).to_pylist() == VALUES
+        sealed = seal_column(given, KEYSET, context=b"")
+        assert unseal_column(sealed, KEYSET, context=b"").to_pylist() == VALUES
 
 
 @pytest.mark.parametrize(
@@ -176,14 +176,14 @@ def test_text_that_is_not_utf8_is_refused(kind: pa.DataType, bytes_kind: pa.Data
     text = pa.Array.from_buffers(kind, len(data), data.buffers())
     for array in (text, Bare(text)):
         with pytest.raises(ValueError, match="not valid Arrow"):
-            seal_column(array, KEYSET)
+            seal_column(array, KEYSET, context=b"")
 
 
 def test_a_wrong_null_count_is_refused() -> None:
     good = pa.array(VALUES)
     array = pa.Array.from_buffers(pa.binary(), len(good), good.buffers(), null_count=3)
     with pytest.raises(ValueError, match="not valid Arrow"):
-        seal_column(array, KEYSET)
+        seal_column(array, KEYSET, context=b"")
 
 
 def with_struct(array: pa.Array, field: str, value: int) -> Any:
@@ -214,7 +214,7 @@ def test_invalid_structs_are_refused(kind: pa.DataType, field: str, value: int) 
     longest = b"xyz" if pa.types.is_fixed_size_binary(kind) else b"x" * 40
     array = pa.array([b"abc", b"def", longest], pa.large_binary()).cast(kind)
     with pytest.raises(ValueError, match="not valid Arrow"):
-        seal_column(with_struct(array, field, value), KEYSET)
+        seal_column(with_struct(array, field, value), KEYSET, context=b"")
 
 
 def test_offsets_that_change_during_the_call_are_harmless() -> None:
@@ -237,7 +237,7 @@ def test_offsets_that_change_during_the_call_are_harmless() -> None:
     try:
         for _ in range(300):
             try:
-                sealed = seal_column(array, KEYSET, threads=2)
+                sealed = seal_column(array, KEYSET, context=b"", threads=2)
             except ValueError as error:
                 assert "not valid Arrow" in str(error)
             else:
@@ -249,7 +249,7 @@ def test_offsets_that_change_during_the_call_are_harmless() -> None:
 
 def test_polars_and_invalid_dictionaries_and_structs() -> None:
     column = pl.Series("x", ["a", None, "c" * 40])
-    assert unseal_column(seal_column(column, KEYSET), KEYSET, as_type="utf8").to_list() == column.to_list()
+    assert unseal_column(seal_column(column, KEYSET, context=b""), KEYSET, context=b"", as_type="utf8").to_list() == column.to_list()
     keys = np.array([0, 1, 5], np.int8)
     bad = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1], pa.int8()), pa.array(["a", "b"]))
     buffers = [None, pa.py_buffer(keys)]
@@ -258,4 +258,4 @@ def test_polars_and_invalid_dictionaries_and_structs() -> None:
     for array in (bad, structs):
         for given in (array, Bare(array)):
             with pytest.raises(ValueError, match=r"not valid Arrow: .*(out of bounds|greater than the next)"):
-                seal_column(given, KEYSET)
+                seal_column(given, KEYSET, context=b"")

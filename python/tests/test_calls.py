@@ -128,10 +128,10 @@ def test_python_threads_can_seal_concurrently():
 
     keyset = sealcomb.Keyset.generate("deterministic")
     column = pa.array([str(row).encode() for row in range(30_000)])
-    expected = sealcomb.seal_column(column, keyset)
+    expected = sealcomb.seal_column(column, keyset, context=b"")
     results = []
     threads = [
-        threading.Thread(target=lambda: results.append(sealcomb.seal_column(column, keyset) == expected))
+        threading.Thread(target=lambda: results.append(sealcomb.seal_column(column, keyset, context=b"") == expected))
         for _ in range(6)
     ]
     for thread in threads:

@@ -63,11 +63,11 @@ def test_each_type_round_trips(type_, policy):
 @pytest.mark.parametrize(("start", "length"), [(0, 8), (1, 4), (3, 5), (7, 1), (8, 0), (2, 1)])
 def test_slices(type_, start, length):
     column = column_of(type_).slice(start, length)
-    sealed = seal_column(column, RANDOM)
-    assert unseal_column(sealed, RANDOM).to_pylist() == as_bytes(column)
+    sealed = seal_column(column, RANDOM, context=b"")
+    assert unseal_column(sealed, RANDOM, context=b"").to_pylist() == as_bytes(column)
     for again, rest in itertools.product(range(length + 1), repeat=2):
         part = sealed.slice(again, rest)
-        assert unseal_column(part, RANDOM).to_pylist() == as_bytes(column.slice(again, rest))
+        assert unseal_column(part, RANDOM, context=b"").to_pylist() == as_bytes(column.slice(again, rest))
 
 
 @each_type
@@ -76,8 +76,8 @@ def test_chunks_stay_chunks(type_, cuts):
     column = column_of(type_)
     ends = [0, *cuts, 8]
     chunked = pa.chunked_array([column.slice(a, b - a) for a, b in itertools.pairwise(ends)])
-    sealed = seal_column(chunked, RANDOM)
-    opened = unseal_column(sealed, RANDOM)
+    sealed = seal_column(chunked, RANDOM, context=b"")
+    opened = unseal_column(sealed, RANDOM, context=b"")
     assert isinstance(opened, pa.ChunkedArray)
     assert [len(chunk) for chunk in opened.chunks] == [len(chunk) for chunk in chunked.chunks]
     assert opened.to_pylist() == as_bytes(column)
@@ -88,31 +88,31 @@ def test_chunks_stay_chunks(type_, cuts):
 @pytest.mark.parametrize("values", [[], [None], [None] * 1000, [b""] * 3], ids=len)
 def test_empty_and_all_null(type_, policy, values):
     column = column_of(type_, values)
-    sealed = seal_column(column, KEYSETS[policy])
+    sealed = seal_column(column, KEYSETS[policy], context=b"")
     assert sealed.null_count == column.null_count
-    assert unseal_column(sealed, KEYSETS[policy]).to_pylist() == as_bytes(column)
+    assert unseal_column(sealed, KEYSETS[policy], context=b"").to_pylist() == as_bytes(column)
 
 
 def test_a_column_without_chunks():
-    sealed = seal_column(pa.chunked_array([], pa.utf8()), RANDOM)
+    sealed = seal_column(pa.chunked_array([], pa.utf8()), RANDOM, context=b"")
     assert sealed.type == pa.binary()
     assert sealed.num_chunks == 0
-    assert unseal_column(sealed, RANDOM, as_type="utf8").type == pa.utf8()
+    assert unseal_column(sealed, RANDOM, context=b"", as_type="utf8").type == pa.utf8()
 
 
 def test_the_null_type():
-    sealed = seal_column(pa.nulls(3), RANDOM)
+    sealed = seal_column(pa.nulls(3), RANDOM, context=b"")
     assert sealed.type == pa.binary()
     assert sealed.null_count == 3
-    assert unseal_column(pa.nulls(3), RANDOM).to_pylist() == [None] * 3
-    assert seal_column(pa.nulls(0), RANDOM).to_pylist() == []
+    assert unseal_column(pa.nulls(3), RANDOM, context=b"").to_pylist() == [None] * 3
+    assert seal_column(pa.nulls(0), RANDOM, context=b"").to_pylist() == []
 
 
 def test_bytes_under_a_null_are_not_sealed():
     values = pa.array([b"seen", b"hidden", b"seen"])
     validity = pa.array([True, False, True]).buffers()[1]
     column = pa.Array.from_buffers(pa.binary(), 3, [validity, *values.buffers()[1:]])
-    sealed = seal_column(column, KEYSETS["deterministic"])
+    sealed = seal_column(column, KEYSETS["deterministic"], context=b"")
     assert sealed.to_pylist()[1] is None
     assert sealed.buffers()[2].size == 2 * (4 + 21)
 
@@ -149,12 +149,12 @@ def test_a_long_column(policy):
 @pytest.mark.parametrize("threads", [1, 2, 3, 16, None])
 def test_results_do_not_depend_on_threads(threads):
     keyset = KEYSETS["deterministic"]
-    sealed = seal_column(LONG, keyset, threads=1)
+    sealed = seal_column(LONG, keyset, context=b"", threads=1)
     chunked = pa.chunked_array([LONG.slice(0, 20_000), LONG.slice(20_000, 1), LONG.slice(20_001)])
-    assert seal_column(LONG, keyset, threads=threads) == sealed
-    assert seal_column(chunked, keyset, threads=threads).combine_chunks() == sealed
-    assert unseal_column(sealed, keyset, threads=threads) == LONG
-    random = seal_column(LONG, RANDOM, threads=threads)
+    assert seal_column(LONG, keyset, context=b"", threads=threads) == sealed
+    assert seal_column(chunked, keyset, context=b"", threads=threads).combine_chunks() == sealed
+    assert unseal_column(sealed, keyset, context=b"", threads=threads) == LONG
+    random = seal_column(LONG, RANDOM, context=b"", threads=threads)
     assert [len(value or b"") for value in random.to_pylist()] == [
         len(value) + 33 if value is not None else 0 for value in LONG.to_pylist()
     ]
@@ -162,7 +162,7 @@ def test_results_do_not_depend_on_threads(threads):
 
 @each_policy
 def test_which_policies_show_equal_values(policy):
-    sealed = seal_column(pa.array([b"same"] * 1000), KEYSETS[policy]).to_pylist()
+    sealed = seal_column(pa.array([b"same"] * 1000), KEYSETS[policy], context=b"").to_pylist()
     assert len(set(sealed)) == (1 if policy == "deterministic" else 1000)
     if policy != "deterministic":
         assert len({value[5:17] for value in sealed}) == 1000
@@ -170,7 +170,7 @@ def test_which_policies_show_equal_values(policy):
 
 def test_later_calls_draw_different_nonces():
     column = pa.array([b""] * 3000)
-    nonces = {value[5:17] for _ in range(20) for value in seal_column(column, RANDOM).to_pylist()}
+    nonces = {value[5:17] for _ in range(20) for value in seal_column(column, RANDOM, context=b"").to_pylist()}
     assert len(nonces) == 60_000
 
 
@@ -201,14 +201,14 @@ def test_row_ids_bind_values_to_rows(row_ids):
     with pytest.raises(sealcomb.ForgedRow):
         unseal_column(sealed, RANDOM, context=b"c")
     chunked = pa.chunked_array([column.slice(0, 1), column.slice(1, 6), column.slice(7)])
-    again = seal_column(chunked, KEYSETS["deterministic"], row_ids=row_ids)
-    assert again.combine_chunks() == seal_column(column, KEYSETS["deterministic"], row_ids=row_ids)
+    again = seal_column(chunked, KEYSETS["deterministic"], context=b"", row_ids=row_ids)
+    assert again.combine_chunks() == seal_column(column, KEYSETS["deterministic"], context=b"", row_ids=row_ids)
 
 
 def test_integer_ids_of_any_width_are_equal():
     column = pa.array([b"a", b"b", b"c"])
     results = [
-        seal_column(column, KEYSETS["deterministic"], row_ids=pa.array([0, 1, 127], type_))
+        seal_column(column, KEYSETS["deterministic"], context=b"", row_ids=pa.array([0, 1, 127], type_))
         for type_ in (
             pa.int8(),
             pa.int16(),
@@ -242,22 +242,22 @@ def test_context_and_row_ids_are_separated():
 )
 def test_invalid_row_ids(row_ids, error, text):
     with pytest.raises(error, match=text):
-        seal_column(column_of(pa.binary()), RANDOM, row_ids=row_ids)
+        seal_column(column_of(pa.binary()), RANDOM, context=b"", row_ids=row_ids)
 
 
 def test_results_belong_to_the_library_of_the_input():
     values = [b"one", None, b"three"]
-    assert isinstance(seal_column(pa.array(values), RANDOM), pa.Array)
-    assert isinstance(seal_column(pa.chunked_array([values]), RANDOM), pa.ChunkedArray)
-    series = seal_column(pl.Series("ssn", values), RANDOM)
+    assert isinstance(seal_column(pa.array(values), RANDOM, context=b""), pa.Array)
+    assert isinstance(seal_column(pa.chunked_array([values]), RANDOM, context=b""), pa.ChunkedArray)
+    series = seal_column(pl.Series("ssn", values), RANDOM, context=b"")
     assert isinstance(series, pl.Series)
     assert series.name == "ssn"
-    assert unseal_column(series, RANDOM).to_list() == values
-    other = seal_column(Foreign(pa.array(values)), RANDOM)
+    assert unseal_column(series, RANDOM, context=b"").to_list() == values
+    other = seal_column(Foreign(pa.array(values)), RANDOM, context=b"")
     assert type(other).__module__.startswith("arro3")
-    assert pa.array(unseal_column(other, RANDOM)).to_pylist() == values
-    stream = seal_column(ForeignStream(pa.chunked_array([values, values])), RANDOM)
-    assert pa.chunked_array(unseal_column(stream, RANDOM)).to_pylist() == values * 2
+    assert pa.array(unseal_column(other, RANDOM, context=b"")).to_pylist() == values
+    stream = seal_column(ForeignStream(pa.chunked_array([values, values])), RANDOM, context=b"")
+    assert pa.chunked_array(unseal_column(stream, RANDOM, context=b"")).to_pylist() == values * 2
 
 
 class Foreign:
@@ -282,7 +282,7 @@ class ForeignStream:
 
 def test_polars_text():
     series = pl.Series("names", ["Zoë", None, "a name that is longer than twelve bytes"] * 1000)
-    opened = unseal_column(seal_column(series, RANDOM), RANDOM, as_type="utf8")
+    opened = unseal_column(seal_column(series, RANDOM, context=b""), RANDOM, context=b"", as_type="utf8")
     assert opened.to_list() == series.to_list()
     assert opened.dtype == pl.String
 
@@ -290,14 +290,14 @@ def test_polars_text():
 def test_what_the_input_was_stays():
     column = column_of(pa.binary())
     before = [buffer and buffer.to_pybytes() for buffer in column.buffers()]
-    seal_column(column, RANDOM)
+    seal_column(column, RANDOM, context=b"")
     assert [buffer and buffer.to_pybytes() for buffer in column.buffers()] == before
 
 
 @pytest.mark.parametrize("type_", TEXT_TYPES, ids=str)
 def test_text_comes_back_as_text(type_):
     column = pa.array(["", "Zoë", None, "文字"], type_)
-    opened = unseal_column(seal_column(column, RANDOM), RANDOM, as_type="utf8")
+    opened = unseal_column(seal_column(column, RANDOM, context=b""), RANDOM, context=b"", as_type="utf8")
     assert opened.type == (pa.large_utf8() if type_ == pa.large_utf8() else pa.utf8())
     assert opened.to_pylist() == column.to_pylist()
     opened.validate(full=True)
@@ -305,16 +305,16 @@ def test_text_comes_back_as_text(type_):
 
 def test_invalid_utf8_is_reported_by_row():
     column = pa.chunked_array([[b"text"], [b"text", None, b"\xc3", b"\xa9"]])
-    sealed = seal_column(column, RANDOM)
+    sealed = seal_column(column, RANDOM, context=b"")
     with pytest.raises(
         sealcomb.WrongType, match='chunk 1, row 2: the value is not UTF-8; use as_type="binary"'
     ) as caught:
-        unseal_column(sealed, RANDOM, as_type="utf8")
+        unseal_column(sealed, RANDOM, context=b"", as_type="utf8")
     assert isinstance(caught.value, ValueError)
     assert (caught.value.chunk, caught.value.row) == (1, 2)
     assert "\\xc3" not in str(caught.value)
     # Concatenated, the two values would be a valid letter.
-    assert unseal_column(sealed, RANDOM) == column
+    assert unseal_column(sealed, RANDOM, context=b"") == column
 
 
 @pytest.mark.parametrize(
@@ -328,14 +328,14 @@ def test_invalid_utf8_is_reported_by_row():
 )
 def test_a_decimal_of_too_many_digits_is_reported_by_row_without_its_value(digits, narrow, wide):
     column = pa.array([1, None, 10**digits - 1, -(10**digits)], wide)
-    sealed = seal_column(column, RANDOM)
-    assert unseal_column(sealed, RANDOM, as_type=str(wide)) == column
+    sealed = seal_column(column, RANDOM, context=b"")
+    assert unseal_column(sealed, RANDOM, context=b"", as_type=str(wide)) == column
     as_type = f"{narrow}({digits}, 0)"
-    fitting = unseal_column(sealed.slice(0, 3), RANDOM, as_type=as_type)
+    fitting = unseal_column(sealed.slice(0, 3), RANDOM, context=b"", as_type=as_type)
     fitting.validate(full=True)
     assert fitting.to_pylist() == column.to_pylist()[:3]
     with pytest.raises(sealcomb.WrongType, match=r"chunk 0, row 3: .* not a decimal of") as caught:
-        unseal_column(sealed, RANDOM, as_type=as_type)
+        unseal_column(sealed, RANDOM, context=b"", as_type=as_type)
     assert "000" not in str(caught.value)
 
 
@@ -345,9 +345,9 @@ def test_nulls_in_one_chunk_make_a_field_nullable_in_all():
     nulls = pa.StructArray.from_arrays([pa.array([3, 4])], fields=fields, mask=pa.array([True, False]))
     for chunks in ([whole, nulls], [nulls, whole]):
         column = pa.chunked_array(chunks)
-        sealed = seal_column(column, RANDOM)
+        sealed = seal_column(column, RANDOM, context=b"")
         assert sealed.to_pylist()[0] is None or sealed.chunk(0).null_count == 0
-        opened = unseal_column(sealed, RANDOM, as_type="int64")
+        opened = unseal_column(sealed, RANDOM, context=b"", as_type="int64")
         assert opened.to_pylist() == column.to_pylist()
     lists = pa.chunked_array(
         [[[b"a"], [b"b"]], [[b"c"]]], pa.list_(pa.field("element", pa.binary(), nullable=False))
@@ -371,42 +371,42 @@ def flip(sealed, row, byte=-1):
 
 @each_policy
 def test_a_forged_row_is_reported(policy):
-    sealed = seal_column(LONG, KEYSETS[policy])
+    sealed = seal_column(LONG, KEYSETS[policy], context=b"")
     row = LONG.to_pylist().index(LONG.to_pylist()[40_000])
     bad = flip(flip(sealed, row), 50_001 if LONG[50_001].is_valid else 50_002)
     for threads in (1, 2, 5):
         with pytest.raises(
             sealcomb.ForgedRow, match=f"chunk 0, row {row}: the value did not verify under key"
         ) as caught:
-            unseal_column(bad, KEYSETS[policy], threads=threads)
+            unseal_column(bad, KEYSETS[policy], context=b"", threads=threads)
         assert (caught.value.chunk, caught.value.row) == (0, row)
         assert isinstance(caught.value, sealcomb.InvalidTag)
         chunked = pa.chunked_array([bad.slice(0, 10), bad.slice(10)])
         with pytest.raises(sealcomb.ForgedRow) as caught:
-            unseal_column(chunked, KEYSETS[policy], threads=threads)
+            unseal_column(chunked, KEYSETS[policy], context=b"", threads=threads)
         assert (caught.value.chunk, caught.value.row) == (1, row - 10)
 
 
 @each_policy
 def test_forged_rows_become_null_and_are_counted(policy):
     keyset = KEYSETS[policy]
-    sealed = seal_column(LONG, keyset)
+    sealed = seal_column(LONG, keyset, context=b"")
     rows = [row for row in (0, 1, 2, 511, 512, 513, 8191, 8192, 59_999) if LONG[row].is_valid]
     bad = sealed
     for row in rows:
         bad = flip(bad, row, byte=row % 16 - 16)
     expected = [None if row in rows else value for row, value in enumerate(LONG.to_pylist())]
     for threads in (1, 3):
-        opened, count = unseal_column_counted(bad, keyset, threads=threads)
+        opened, count = unseal_column_counted(bad, keyset, context=b"", threads=threads)
         assert count == len(rows)
         assert opened.to_pylist() == expected
         opened.validate(full=True)
-        assert unseal_column(bad, keyset, forged="null", threads=threads) == opened
+        assert unseal_column(bad, keyset, context=b"", forged="null", threads=threads) == opened
     # No plaintext of a forged value is under its null.
     offsets = np.frombuffer(opened.buffers()[1], np.int32)
     data = opened.buffers()[2].to_pybytes()
     assert all(not any(data[offsets[row] : offsets[row + 1]]) for row in rows)
-    assert unseal_column_counted(sealed, keyset) == (LONG, 0)
+    assert unseal_column_counted(sealed, keyset, context=b"") == (LONG, 0)
 
 
 @each_policy
@@ -426,34 +426,34 @@ def test_each_bit_of_a_sealed_value_counts(policy):
 @each_policy
 def test_cut_values_do_not_open(policy):
     keyset = KEYSETS[policy]
-    sealed = seal_column(pa.array([b"value"]), keyset)[0].as_py()
+    sealed = seal_column(pa.array([b"value"]), keyset, context=b"")[0].as_py()
     for length in range(len(sealed)):
         with pytest.raises((sealcomb.NotSealed, sealcomb.ForgedRow)) as caught:
-            unseal_column(pa.array([None, sealed[:length]]), keyset)
+            unseal_column(pa.array([None, sealed[:length]]), keyset, context=b"")
         assert (caught.value.chunk, caught.value.row) == (0, 1)
         if length < OVERHEAD[policy]:
             assert isinstance(caught.value, sealcomb.NotSealed)
             assert f"{length} bytes are not a sealed value: it was truncated, or never sealed" in str(
                 caught.value
             )
-    assert unseal_column_counted(pa.array([sealed[:length] for length in range(len(sealed))]), keyset)[
+    assert unseal_column_counted(pa.array([sealed[:length] for length in range(len(sealed))]), keyset, context=b"")[
         1
     ] == len(sealed)
 
 
 def test_an_unsealed_column_is_reported():
     with pytest.raises(sealcomb.NotSealed, match="check the column with inspect_column"):
-        unseal_column(pa.array([b"a plain value that is long enough to be sealed"]), RANDOM)
+        unseal_column(pa.array([b"a plain value that is long enough to be sealed"]), RANDOM, context=b"")
 
 
 def test_an_unknown_key_is_reported():
-    sealed = seal_column(pa.array([b"value"]), RANDOM)
+    sealed = seal_column(pa.array([b"value"]), RANDOM, context=b"")
     keyset = Keyset.from_keys({1: bytes(32), 2: bytes(32)}, 1)
     with pytest.raises(
         sealcomb.UnknownKey,
         match=r"the value was sealed under key 11, which is not in this keyset \(it has 1, 2\): add it",
     ) as caught:
-        unseal_column(sealed, keyset)
+        unseal_column(sealed, keyset, context=b"")
     assert caught.value.key_id == 11
     assert isinstance(caught.value, sealcomb.KeysetError)
 
@@ -536,10 +536,10 @@ def test_views_can_expand_beyond_32_bit_offsets():
     column = pa.array([value], pa.binary_view())
     views = np.tile(np.frombuffer(column.buffers()[1], np.uint8)[:16], 2060)
     column = pa.Array.from_buffers(pa.binary_view(), 2060, [None, pa.py_buffer(views), column.buffers()[2]])
-    sealed = seal_column(column, KEYSETS["gcm"])
+    sealed = seal_column(column, KEYSETS["gcm"], context=b"")
     assert sealed.type == pa.large_binary()
     assert len(sealed[2059].as_py()) == (1 << 20) + 33
-    opened = unseal_column(sealed, KEYSETS["gcm"])
+    opened = unseal_column(sealed, KEYSETS["gcm"], context=b"")
     assert opened.type == pa.large_binary()
     assert opened[2059].as_py() == value
 
@@ -557,19 +557,19 @@ def mixed(primary):
 
 @pytest.mark.parametrize("primary", [11, 12, 13, 14])
 def test_a_mixed_keyset_opens_values_of_every_policy(primary):
-    parts = [seal_column(LONG.slice(0, 700), keyset) for keyset in KEYSETS.values()]
+    parts = [seal_column(LONG.slice(0, 700), keyset, context=b"") for keyset in KEYSETS.values()]
     values = [value for row in zip(*(part.to_pylist() for part in parts), strict=True) for value in row]
     column = pa.array(values, pa.binary())
     expected = [value for value in LONG.slice(0, 700).to_pylist() for _ in KEYSETS]
     keyset = mixed(primary)
-    assert unseal_column(column, keyset).to_pylist() == expected
-    resealed = reseal_column(column, keyset)
+    assert unseal_column(column, keyset, context=b"").to_pylist() == expected
+    resealed = reseal_column(column, keyset, context=b"")
     valid = 700 - LONG.slice(0, 700).null_count
     assert sealcomb.inspect_column(column) == dict.fromkeys([11, 12, 13, 14], valid)
     assert sealcomb.inspect_column(resealed) == {primary: len(KEYSETS) * valid}
-    assert unseal_column(resealed, keyset).to_pylist() == expected
+    assert unseal_column(resealed, keyset, context=b"").to_pylist() == expected
     cut = [value if value is None else value[: index % len(value)] for index, value in enumerate(values)]
-    opened, count = unseal_column_counted(pa.array(cut, pa.binary()), keyset)
+    opened, count = unseal_column_counted(pa.array(cut, pa.binary()), keyset, context=b"")
     assert opened.null_count == len(cut)
     assert count == len(KEYSETS) * valid
 
@@ -593,23 +593,23 @@ def test_resealing_binds_values_to_rows():
     tied = reseal_column(sealed, RANDOM, context=b"c", new_row_ids=ids)
     assert unseal_column(tied, RANDOM, context=b"c", row_ids=ids) == column
     again = reseal_column(tied, RANDOM, context=b"c", row_ids=ids, new_context=b"")
-    assert unseal_column(again, RANDOM, row_ids=ids) == column
+    assert unseal_column(again, RANDOM, context=b"", row_ids=ids) == column
 
 
 @each_policy
 def test_resealing_does_not_authenticate_forged_rows(policy):
     keyset = KEYSETS[policy]
-    sealed = flip(seal_column(pa.array([b"one", b"two", None, b"four"]), keyset), 1)
+    sealed = flip(seal_column(pa.array([b"one", b"two", None, b"four"]), keyset, context=b""), 1)
     with pytest.raises(sealcomb.ForgedRow) as caught:
-        reseal_column(sealed, keyset)
+        reseal_column(sealed, keyset, context=b"")
     assert caught.value.row == 1
-    resealed = reseal_column(sealed, keyset, forged="null")
-    assert unseal_column(resealed, keyset).to_pylist() == [b"one", None, None, b"four"]
+    resealed = reseal_column(sealed, keyset, context=b"", forged="null")
+    assert unseal_column(resealed, keyset, context=b"").to_pylist() == [b"one", None, None, b"four"]
     resealed.validate(full=True)
 
 
 def test_inspecting():
-    sealed = seal_column(pa.array([b"a", None, b"b"]), RANDOM)
+    sealed = seal_column(pa.array([b"a", None, b"b"]), RANDOM, context=b"")
     assert sealcomb.inspect_column(sealed) == {11: 2}
     assert sealcomb.inspect_column(pa.chunked_array([sealed, sealed])) == {11: 4}
     assert sealcomb.inspect_column(pl.Series([b"a"])) is None
@@ -627,15 +627,15 @@ def test_gcm_keys_have_a_limit():
     keyset = Keyset.generate("gcm")
     rows = 1 << 32
     column = pa.Array.from_buffers(pa.binary(0), rows, [None, pa.py_buffer(b"")])
-    seal_column(pa.array([b"value"]), keyset)
+    seal_column(pa.array([b"value"]), keyset, context=b"")
     # A key has one count across keysets.
     again = Keyset.from_tink_json(keyset.secret_tink_json())
     with pytest.raises(sealcomb.LimitReached, match=r"has sealed 1 values .* rotate the key"):
-        seal_column(column, again)
-    sealed = seal_column(pa.array([None, b"value"]), keyset)
+        seal_column(column, again, context=b"")
+    sealed = seal_column(pa.array([None, b"value"]), keyset, context=b"")
     with pytest.raises(sealcomb.LimitReached, match="has sealed 2 values"):
-        seal_column(column, keyset)
-    assert unseal_column(sealed, keyset).to_pylist() == [None, b"value"]
+        seal_column(column, keyset, context=b"")
+    assert unseal_column(sealed, keyset, context=b"").to_pylist() == [None, b"value"]
 
 
 @pytest.mark.parametrize(

@@ -771,7 +771,6 @@ def test_columns_that_spark_sealed_open_with_their_types(
         name: {"sealcomb.type": str(values.type), "sealcomb.version": "1"}
         for name, (_, values) in columns.items()
     }
-    about["note"]["sealcomb.string"] = True
     fields = [
         {"name": name, "type": "binary", "nullable": True, "metadata": about[name] | {"comment": "x"}}
         for name in columns
@@ -809,68 +808,41 @@ def test_nested_columns_that_icebergs_metadata_describes_are_refused(
         assert "'iceberg.schema'" in error
 
 
-# ---- the default context
+# ---- the context
 
 
-def test_the_default_context_is_empty_as_in_the_library(
-    tmp_path: Path, run: Callable[..., str], keys: Path
+def test_the_context_is_required_and_may_be_empty(
+    tmp_path: Path, run: Callable[..., str], keys: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(people(), tmp_path / "in.parquet")
-    assert "warning: no --context" in run("seal", "in.parquet", "sealed.parquet", "--column", "id")
+    for verb in ("seal", "unseal", "reseal"):
+        with pytest.raises(SystemExit) as ended:
+            run(verb, "in.parquet", "out.parquet", "--column", "id")
+        assert ended.value.code == BAD_COMMAND
+        assert "required: --context" in capsys.readouterr().err
+    assert run("seal", "in.parquet", "sealed.parquet", "--column", "id", "--context", "") == ""
     sealed = load(tmp_path / "sealed.parquet")["id"]
     keyset = Keyset.from_tink_json(keys.read_text())
-    assert unseal_column(sealed, keyset, as_type="int64").to_pylist() == people()["id"].to_pylist()
-    assert run("unseal", "sealed.parquet", "opened.parquet", "--column", "id") == ""
-    assert run("seal", "in.parquet", "sealed.parquet", "--column", "id", "--context", "") == ""
-    error = run("seal", "in.parquet", "out.parquet", "--column", "id", "--column", "tags", status=2)
-    assert "{column}" in error
+    opened = unseal_column(sealed, keyset, context="", as_type="int64")
+    assert opened.to_pylist() == people()["id"].to_pylist()
+    assert run("unseal", "sealed.parquet", "opened.parquet", "--column", "id", "--context", "") == ""
+    two = ("--column", "id", "--column", "tags", "--context", "people")
+    for verb in ("seal", "unseal", "reseal"):
+        assert "{column}" in run(verb, "in.parquet", "out.parquet", *two, status=2)
 
 
-@pytest.mark.parametrize("ids", [(), ("--row-id", "id")], ids=["columns", "rows"])
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
-def test_the_former_default_context_opens_with_a_warning(
-    form: str, ids: tuple[str, ...], tmp_path: Path, run: Callable[..., str]
-) -> None:
-    """Earlier releases bound values to the column's name unless they got a context."""
-    table = pa.table({"id": range(30), "x": [None, "a", "b"] * 10, "y": ["c", None, "d"] * 10})
-    write(table, tmp_path / f"in.{form}")
-    both = ("--column", "x", "--column", "y", *ids)
-    assert run("seal", f"in.{form}", f"sealed.{form}", *both, "--context", "{column}") == ""
-    warnings = run("unseal", f"sealed.{form}", f"opened.{form}", *both)
-    assert warnings.count("warning: ") == 2
-    assert "column 'x' is bound to its name" in warnings
-    assert load(tmp_path / f"opened.{form}").equals(load(tmp_path / f"in.{form}"))
-    assert run("reseal", f"sealed.{form}", f"fresh.{form}", *both).count("warning: ") == 2
-    assert run("unseal", f"fresh.{form}", f"opened.{form}", *both, "--context", "{column}") == ""
-    assert run("seal", f"in.{form}", f"sealed.{form}", *both, *CONTEXT) == ""
-    assert "column 'x', row 1: " in run("unseal", f"sealed.{form}", "out.arrow", *both, status=1)
-
-
-@pytest.mark.parametrize("context", ["", "{column}"], ids=["empty", "former"])
-@pytest.mark.parametrize("bad", ["forged", "not sealed"])
-def test_values_that_do_not_open_do_not_decide_the_default_context(
-    bad: str, context: str, tmp_path: Path, run: Callable[..., str]
-) -> None:
-    write(pa.table({"x": [None, "a", "b", "c"]}), tmp_path / "in.parquet")
-    run("seal", "in.parquet", "sealed.parquet", "--column", "x", "--context", context)
-    sealed = load(tmp_path / "sealed.parquet")
-    null, first, *rest = sealed["x"].to_pylist()
-    first = first[:-1] + bytes([first[-1] ^ 1]) if bad == "forged" else b"\0"
-    write(sealed.set_column(0, sealed.field(0), [[null, first, *rest]]), tmp_path / "bad.parquet")
-    output = run("unseal", "bad.parquet", "opened.parquet", "--column", "x", "--forged", "null", status=4)
-    assert output.count("earlier releases") == (context != "")
-    assert load(tmp_path / "opened.parquet")["x"].to_pylist() == [None, None, "b", "c"]
-    assert "column 'x', row 1: " in run("unseal", "bad.parquet", "out.parquet", "--column", "x", status=1)
-
-
-def test_a_column_of_which_no_value_opens_has_the_empty_context(
-    tmp_path: Path, run: Callable[..., str]
-) -> None:
-    write(pa.table({"x": ["a", None, "b"]}), tmp_path / "in.parquet")
-    run("seal", "in.parquet", "sealed.parquet", "--column", "x", "--context", "other")
-    run("unseal", "sealed.parquet", "opened.parquet", "--column", "x", "--forged", "null", status=4)
-    assert load(tmp_path / "opened.parquet")["x"].to_pylist() == [None] * 3
-    assert "column 'x', row 0: " in run("unseal", "sealed.parquet", "out.parquet", "--column", "x", status=1)
+def test_values_choose_no_context(form: str, tmp_path: Path, run: Callable[..., str]) -> None:
+    """Not even the empty one, or the column's name."""
+    write(pa.table({"x": [None, "a", "b"]}), tmp_path / f"in.{form}")
+    for context in ("", "{column}", "people.{column}"):
+        run("seal", f"in.{form}", f"sealed.{form}", "--column", "x", "--context", context)
+        for other in {"", "{column}", "people.{column}"} - {context}:
+            how = ("--column", "x", "--context", other)
+            assert "column 'x', row 1: " in run("unseal", f"sealed.{form}", f"out.{form}", *how, status=1)
+            assert "column 'x', row 1: " in run("reseal", f"sealed.{form}", f"out.{form}", *how, status=1)
+            run("unseal", f"sealed.{form}", f"opened.{form}", *how, "--forged", "null", status=4)
+            assert load(tmp_path / f"opened.{form}")["x"].to_pylist() == [None] * 3
 
 
 # ---- names

@@ -113,7 +113,7 @@ def test_every_type_opens_as_it_was(db: duckdb.DuckDBPyConnection, sql: str, pol
 def test_the_type_of_a_null_serves_as_type(db: duckdb.DuckDBPyConnection, sql: str) -> None:
     table(db, sql)
     opened_as = type_opened_as(sql)
-    call = f"unseal(seal(v, 'random'), 'random', as_type := NULL::{opened_as})"
+    call = f"unseal(seal(v, 'random', ''), 'random', '', as_type := NULL::{opened_as})"
     assert all(column(db, f"SELECT {call} IS NOT DISTINCT FROM v::{opened_as} FROM t"))
 
 
@@ -211,14 +211,14 @@ def test_columns_of_any_length_open(db: duckdb.DuckDBPyConnection, sql: str, row
 
 
 def test_a_constant_is_sealed_for_every_row_under_a_random_keyset(db: duckdb.DuckDBPyConnection) -> None:
-    sealed = column(db, "SELECT seal('tea', 'random') FROM range(5000)")
+    sealed = column(db, "SELECT seal('tea', 'random', '') FROM range(5000)")
     assert len(set(sealed)) == 5000
-    opened = "unseal(seal('tea', 'random'), 'random', as_type := 'VARCHAR')"
+    opened = "unseal(seal('tea', 'random', ''), 'random', '', as_type := 'VARCHAR')"
     assert column(db, f"SELECT DISTINCT {opened} FROM range(5000)") == ["tea"]
 
 
 def test_a_constant_is_sealed_once_under_a_deterministic_keyset(db: duckdb.DuckDBPyConnection) -> None:
-    query = "EXPLAIN SELECT * FROM range(9) t(i) WHERE {}('tea', 'deterministic') = i::VARCHAR::BLOB"
+    query = "EXPLAIN SELECT * FROM range(9) t(i) WHERE {}('tea', 'deterministic', '') = i::VARCHAR::BLOB"
     assert "seal('tea'" in db.sql(query.format("seal")).fetchall()[0][1]
     assert "seal_deterministic" not in db.sql(query.format("seal_deterministic")).fetchall()[0][1]
 
@@ -230,10 +230,10 @@ def test_dictionaries_are_sealed_by_value(db: duckdb.DuckDBPyConnection, folder:
     words = pa.table({"v": pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), values)})
     db.register("words", words)
     db.execute("CREATE TABLE stored AS SELECT i, v FROM (SELECT v, row_number() OVER () AS i FROM words)")
-    expected = seal_column(words["v"], keys_from_file(folder)("deterministic")).to_pylist()
-    assert column(db, "SELECT seal(v, 'deterministic') FROM words") == expected
-    assert column(db, "SELECT seal_deterministic(v, 'deterministic') FROM words") == expected
-    assert column(db, "SELECT seal(v, 'deterministic') FROM stored ORDER BY i") == expected
+    expected = seal_column(words["v"], keys_from_file(folder)("deterministic"), context=b"").to_pylist()
+    assert column(db, "SELECT seal(v, 'deterministic', '') FROM words") == expected
+    assert column(db, "SELECT seal_deterministic(v, 'deterministic', '') FROM words") == expected
+    assert column(db, "SELECT seal(v, 'deterministic', '') FROM stored ORDER BY i") == expected
 
 
 def test_dictionaries_of_a_filter_and_a_join_are_sealed_by_value(db: duckdb.DuckDBPyConnection) -> None:
@@ -256,12 +256,12 @@ def test_nulls_of_every_kind_stay_null(db: duckdb.DuckDBPyConnection) -> None:
         "NULL::STRUCT(a INTEGER)",
         "NULL::MAP(DATE, DATE)",
     ):
-        assert column(db, f"SELECT seal({value}, 'random') FROM range(3)") == [None] * 3
+        assert column(db, f"SELECT seal({value}, 'random', '') FROM range(3)") == [None] * 3
     for value in ("NULL", "NULL::BLOB"):
         assert (
-            column(db, f"SELECT unseal({value}, 'random', as_type := 'BIGINT') FROM range(3)") == [None] * 3
+            column(db, f"SELECT unseal({value}, 'random', '', as_type := 'BIGINT') FROM range(3)") == [None] * 3
         )
-        assert column(db, f"SELECT reseal({value}, 'random') FROM range(3)") == [None] * 3
+        assert column(db, f"SELECT reseal({value}, 'random', '') FROM range(3)") == [None] * 3
 
 
 def test_deterministic_columns_can_be_joined_and_grouped(db: duckdb.DuckDBPyConnection) -> None:
@@ -275,8 +275,8 @@ def test_deterministic_columns_can_be_joined_and_grouped(db: duckdb.DuckDBPyConn
     assert db.sql(
         "SELECT count(*), min(c), max(c) FROM (SELECT count(*) c FROM a GROUP BY k)"
     ).fetchall() == [(100, 50, 50)]
-    grouped = """SELECT count(*) FROM (SELECT seal_deterministic(i % 10, 'deterministic') AS s, count(*)
-        FROM a GROUP BY seal_deterministic(i % 10, 'deterministic'))"""
+    grouped = """SELECT count(*) FROM (SELECT seal_deterministic(i % 10, 'deterministic', '') AS s, count(*)
+        FROM a GROUP BY seal_deterministic(i % 10, 'deterministic', ''))"""
     assert column(db, grouped) == [10]
     found = "SELECT count(*) FROM a WHERE k = seal_deterministic(7::BIGINT, 'deterministic', 'ids')"
     assert column(db, found) == [50]
@@ -326,44 +326,44 @@ def test_a_changed_value_is_an_error_that_names_its_row(db: duckdb.DuckDBPyConne
         ("unseal(seal('a', 'random', 'b'), 'random', 'c')", "did not verify"),
         ("unseal(seal('a', 'random', 'b', 1), 'random', 'b', 2)", r"row_id 2\).*did not verify"),
         ("unseal(seal('a', 'random', 'b', 1), 'random', 'b')", "did not verify"),
-        ("unseal(seal('a', 'random'), 'gcm')", r"sealed under key \d+, which is not in this keyset"),
-        ("unseal('abc'::BLOB, 'random')", "3 bytes are not a sealed value"),
-        ("unseal(seal(1::TINYINT, 'random'), 'random', as_type := 'BIGINT')", "holds 1 bytes.*as_type"),
-        ("unseal(seal(2::TINYINT, 'random'), 'random', as_type := 'BOOLEAN')", "not a bool"),
-        ("unseal(seal('\\xFF'::BLOB, 'random'), 'random', as_type := 'VARCHAR')", "not UTF-8"),
-        ("unseal(seal(12345::HUGEINT, 'random'), 'random', as_type := 'DECIMAL(4, 0)')", "not a decimal of"),
-        ("unseal(seal(-1::BIGINT, 'random'), 'random', as_type := 'TIME')", "not a time of a day"),
+        ("unseal(seal('a', 'random', ''), 'gcm', '')", r"sealed under key \d+, which is not in this keyset"),
+        ("unseal('abc'::BLOB, 'random', '')", "3 bytes are not a sealed value"),
+        ("unseal(seal(1::TINYINT, 'random', ''), 'random', '', as_type := 'BIGINT')", "holds 1 bytes.*as_type"),
+        ("unseal(seal(2::TINYINT, 'random', ''), 'random', '', as_type := 'BOOLEAN')", "not a bool"),
+        ("unseal(seal('\\xFF'::BLOB, 'random', ''), 'random', '', as_type := 'VARCHAR')", "not UTF-8"),
+        ("unseal(seal(12345::HUGEINT, 'random', ''), 'random', '', as_type := 'DECIMAL(4, 0)')", "not a decimal of"),
+        ("unseal(seal(-1::BIGINT, 'random', ''), 'random', '', as_type := 'TIME')", "not a time of a day"),
         ("seal(1, 'random', 'c', NULL::BIGINT)", "row_id is NULL"),
         ("seal(1, 'random', 'c', 1.5)", "row_id has type DECIMAL"),
         ("seal(1, 'random', 'c', 1::HUGEINT)", "row_id has type HUGEINT; cast it to BIGINT"),
         ("seal(1, 'random', NULL)", "context is NULL"),
         ("seal(1, 'random', 7)", "context has type INTEGER"),
         ("seal(1, NULL)", "name of the keyset is NULL"),
-        ("seal(1, 'missing')", r"keyset .missing.: cannot read .*missing\.json"),
-        ("seal(1, '../random')", "invalid keyset name"),
-        ("seal(1, 'sub/random')", "invalid keyset name"),
-        ("seal(1, 'a/../random')", "invalid keyset name"),
-        ("seal(1, 'random/')", "invalid keyset name"),
-        ("seal(1, 'sub\\\\random')", "invalid keyset name"),
+        ("seal(1, 'missing', '')", r"keyset .missing.: cannot read .*missing\.json"),
+        ("seal(1, '../random', '')", "invalid keyset name"),
+        ("seal(1, 'sub/random', '')", "invalid keyset name"),
+        ("seal(1, 'a/../random', '')", "invalid keyset name"),
+        ("seal(1, 'random/', '')", "invalid keyset name"),
+        ("seal(1, 'sub\\\\random', '')", "invalid keyset name"),
         ("seal(1, 'random' || chr(0))", "invalid keyset name"),
-        ("seal(1, '')", "invalid keyset name"),
-        ("seal('1'::BIGNUM, 'random')", "BIGNUM cannot be sealed; cast it"),
-        ("unseal(seal('\\x08\\xFF'::BLOB, 'random'), 'random', as_type := 'BIT')", "is not a bit string"),
-        ("unseal(seal('\\x01\\x7F'::BLOB, 'random'), 'random', as_type := 'BIT')", "is not a bit string"),
-        ("unseal(seal('\\x00'::BLOB, 'random'), 'random', as_type := 'BIT')", "is not a bit string"),
+        ("seal(1, '', '')", "invalid keyset name"),
+        ("seal('1'::BIGNUM, 'random', '')", "BIGNUM cannot be sealed; cast it"),
+        ("unseal(seal('\\x08\\xFF'::BLOB, 'random', ''), 'random', '', as_type := 'BIT')", "is not a bit string"),
+        ("unseal(seal('\\x01\\x7F'::BLOB, 'random', ''), 'random', '', as_type := 'BIT')", "is not a bit string"),
+        ("unseal(seal('\\x00'::BLOB, 'random', ''), 'random', '', as_type := 'BIT')", "is not a bit string"),
         (
-            "unseal(seal(repeat('\\x7F', 12)::BLOB, 'random'), 'random', as_type := 'TIMETZ')",
+            "unseal(seal(repeat('\\x7F', 12)::BLOB, 'random', ''), 'random', '', as_type := 'TIMETZ')",
             "is not a time of a day with an offset",
         ),
-        ("unseal(seal('x'::BLOB, 'random'), 'random', as_type := 'TIMETZ')", "holds 1 bytes"),
-        ("seal_deterministic(1, 'random')", 'has the policy "random"; use a deterministic one, or seal'),
-        ("unseal('text', 'random')", "a sealed value is a BLOB, not VARCHAR"),
-        ("unseal(seal(1, 'random'), 'random', as_type := 'nonsense')", "unknown type .nonsense."),
-        ("unseal(seal(1, 'random'), 'random', as_type := 'INTEGER[]')", "differ in lists"),
-        ("unseal(seal(1, 'random'), 'random', as_type := 'ENUM(''a'')')", "use VARCHAR, and cast"),
+        ("unseal(seal('x'::BLOB, 'random', ''), 'random', '', as_type := 'TIMETZ')", "holds 1 bytes"),
+        ("seal_deterministic(1, 'random', '')", 'has the policy "random"; use a deterministic one, or seal'),
+        ("unseal('text', 'random', '')", "a sealed value is a BLOB, not VARCHAR"),
+        ("unseal(seal(1, 'random', ''), 'random', '', as_type := 'nonsense')", "unknown type .nonsense."),
+        ("unseal(seal(1, 'random', ''), 'random', '', as_type := 'INTEGER[]')", "differ in lists"),
+        ("unseal(seal(1, 'random', ''), 'random', '', as_type := 'ENUM(''a'')')", "use VARCHAR, and cast"),
         ("seal(i, 'random', i::VARCHAR) FROM range(3) t(i)", "constant"),
         ("seal(i, i::VARCHAR) FROM range(3) t(i)", "constant"),
-        ("seal(INTERVAL '300000000 hours', 'random')", "more than 2\\^63 nanoseconds"),
+        ("seal(INTERVAL '300000000 hours', 'random', '')", "more than 2\\^63 nanoseconds"),
     ],
 )
 def test_wrong_calls_say_what_to_do(db: duckdb.DuckDBPyConnection, call: str, expected: str) -> None:
@@ -372,10 +372,10 @@ def test_wrong_calls_say_what_to_do(db: duckdb.DuckDBPyConnection, call: str, ex
 
 
 def test_try_unseal_only_forgives_values_that_do_not_open(db: duckdb.DuckDBPyConnection) -> None:
-    query = """SELECT try_unseal(v, 'random', as_type := 'VARCHAR')
-        FROM (VALUES (seal('a', 'random')), ('abc'::BLOB), (seal('a', 'gcm')), (NULL)) AS t(v)"""
+    query = """SELECT try_unseal(v, 'random', '', as_type := 'VARCHAR')
+        FROM (VALUES (seal('a', 'random', '')), ('abc'::BLOB), (seal('a', 'gcm', '')), (NULL)) AS t(v)"""
     assert column(db, query) == ["a", None, None, None]
-    assert "missing.json" in message(db, "SELECT try_unseal('a'::BLOB, 'missing')")
+    assert "missing.json" in message(db, "SELECT try_unseal('a'::BLOB, 'missing', '')")
 
 
 def test_as_type_accepts_the_names_of_other_engines(db: duckdb.DuckDBPyConnection) -> None:
@@ -386,7 +386,7 @@ def test_as_type_accepts_the_names_of_other_engines(db: duckdb.DuckDBPyConnectio
         ("long", "7::BIGINT", "BIGINT"),
         ("large_string", "'a'", "VARCHAR"),
     ):
-        call = f"unseal(seal({value}, 'random'), 'random', as_type := '{name}')"
+        call = f"unseal(seal({value}, 'random', ''), 'random', '', as_type := '{name}')"
         assert db.sql(f"SELECT typeof({call}), {call} = {value}").fetchall() == [(kind, True)], name
 
 
@@ -399,8 +399,8 @@ def test_the_leaves_of_a_struct_can_be_sealed_alone(db: duckdb.DuckDBPyConnectio
 
 
 def test_arguments_can_be_named(db: duckdb.DuckDBPyConnection) -> None:
-    sealed = "seal(value := 'a', keyset := 'random', row_id := 7)"
-    opened = f"unseal({sealed}, 'random', row_id := 7::UTINYINT, as_type := 'VARCHAR')"
+    sealed = "seal(value := 'a', keyset := 'random', context := '', row_id := 7)"
+    opened = f"unseal({sealed}, 'random', '', row_id := 7::UTINYINT, as_type := 'VARCHAR')"
     assert column(db, f"SELECT {opened}") == ["a"]
 
 
@@ -411,10 +411,10 @@ def test_prepared_statements_seal_their_parameters(db: duckdb.DuckDBPyConnection
         assert (result is None) == (value is None)
         opened = db.execute("SELECT unseal(?::BLOB, 'deterministic', 'c', as_type := 'VARCHAR')", [result])
         assert opened.fetchone() == (value,)
-    db.execute("PREPARE p AS SELECT unseal($1::BLOB, 'random', as_type := 'BIGINT')")
-    (result,) = column(db, "SELECT seal(7::BIGINT, 'random')")
+    db.execute("PREPARE p AS SELECT unseal($1::BLOB, 'random', '', as_type := 'BIGINT')")
+    (result,) = column(db, "SELECT seal(7::BIGINT, 'random', '')")
     assert db.execute(f"EXECUTE p(from_hex('{result.hex()}'))").fetchone() == (7,)
-    db.execute("PREPARE q AS SELECT unseal(seal($1, $2), $2, as_type := $3)")
+    db.execute("PREPARE q AS SELECT unseal(seal($1, $2, ''), $2, '', as_type := $3)")
     assert db.execute("EXECUTE q(7::SMALLINT, 'random', 'SMALLINT')").fetchone() == (7,)
     assert db.execute("EXECUTE q('a', 'gcm', 'VARCHAR')").fetchone() == ("a",)
 
@@ -437,14 +437,14 @@ def test_a_rotated_keyset_is_read_at_once_and_opens_old_values(
     file = tmp_path / "k.json"
     shutil.copy(folder / "random.json", file)
     db.execute(f"SET sealcomb_keys = '{tmp_path}'")
-    db.execute("CREATE TABLE t AS SELECT seal('a', 'k') AS v")
+    db.execute("CREATE TABLE t AS SELECT seal('a', 'k', '') AS v")
     old = Keyset.from_tink_json(file.read_text())
     new = old.rotated()
     file.write_text(new.secret_tink_json())
-    db.execute("UPDATE t SET v = reseal(v, 'k')")
+    db.execute("UPDATE t SET v = reseal(v, 'k', '')")
     (sealed,) = column(db, "SELECT v FROM t")
     assert int.from_bytes(sealed[1:5], "big") == new.primary != old.primary
-    assert column(db, "SELECT unseal(v, 'k', as_type := 'VARCHAR') FROM t") == ["a"]
+    assert column(db, "SELECT unseal(v, 'k', '', as_type := 'VARCHAR') FROM t") == ["a"]
 
 
 def test_a_damaged_keyset_is_an_error_without_its_content(
@@ -453,7 +453,7 @@ def test_a_damaged_keyset_is_an_error_without_its_content(
     db.execute(f"SET sealcomb_keys = '{tmp_path}'")
     for name, content in (("text", b"c2VjcmV0 key"), ("bytes", b"\xff\xfesecret"), ("empty", b"")):
         (tmp_path / f"{name}.json").write_bytes(content)
-        text = message(db, f"SELECT seal(1, '{name}')")
+        text = message(db, f"SELECT seal(1, '{name}', '')")
         assert f'keyset "{name}"' in text
         assert "secret" not in text
         assert "c2VjcmV0" not in text
@@ -462,8 +462,8 @@ def test_a_damaged_keyset_is_an_error_without_its_content(
 def test_plans_and_settings_contain_no_key(db: duckdb.DuckDBPyConnection, folder: Path) -> None:
     keys = re.findall(r'"value":\s*"([^"]+)"', "".join(file.read_text() for file in folder.iterdir()))
     assert len(keys) == len(POLICIES)
-    db.execute("CREATE TABLE t AS SELECT seal(i, 'random') AS v FROM range(3) t(i)")
-    query = "SELECT unseal(v, 'random') AS v FROM t WHERE seal(7, 'deterministic') IS NOT NULL"
+    db.execute("CREATE TABLE t AS SELECT seal(i, 'random', '') AS v FROM range(3) t(i)")
+    query = "SELECT unseal(v, 'random', '') AS v FROM t WHERE seal(7, 'deterministic', '') IS NOT NULL"
     db.execute("CALL enable_logging(level := 'trace')")
     shown = str(db.sql(f"EXPLAIN ANALYZE {query}").fetchall()) + str(db.sql(f"EXPLAIN {query}").fetchall())
     shown += str(db.sql("FROM duckdb_settings()").fetchall()) + str(
@@ -481,7 +481,7 @@ db = duckdb.connect(config={{"allow_unsigned_extensions": "true"}})
 db.load_extension({str(EXTENSION)!r})
 for name in ("random", "other"):
     try:
-        print(db.sql(f"SELECT octet_length(seal('a', '{{name}}'))").fetchall())
+        print(db.sql(f"SELECT octet_length(seal('a', '{{name}}', ''))").fetchall())
     except duckdb.Error as error:
         print(error)
     db.sql("SET sealcomb_keys = {str(tmp_path)!r}")

@@ -166,16 +166,16 @@ def test_a_sealed_leaf_cannot_be_called_plain(db: duckdb.DuckDBPyConnection) -> 
 def test_leaves_of_the_same_path_cannot_be_called_plain(db: duckdb.DuckDBPyConnection) -> None:
     value = "{'a.b': 7, 'a': {'b': seal('x', 'random', 'a.b')}}"
     assert "several leaves have this path" in message(
-        db, f"SELECT unseal({value}, 'random', plain := ['a.b'])"
+        db, f"SELECT unseal({value}, 'random', '', plain := ['a.b'])"
     )
 
 
 def test_a_value_that_is_not_nested_has_no_plain_leaves(db: duckdb.DuckDBPyConnection) -> None:
     for path in ("a", ""):
         assert "is not nested" in message(
-            db, f"SELECT unseal(seal(1, 'random'), 'random', plain := ['{path}'])"
+            db, f"SELECT unseal(seal(1, 'random', ''), 'random', '', plain := ['{path}'])"
         )
-    assert "is a BLOB, not VARCHAR" in message(db, "SELECT unseal('a', 'random', plain := [])")
+    assert "is a BLOB, not VARCHAR" in message(db, "SELECT unseal('a', 'random', '', plain := [])")
 
 
 def test_as_type_cannot_change_a_plain_leaf(db: duckdb.DuckDBPyConnection) -> None:
@@ -196,7 +196,7 @@ def test_plain_leaves_can_be_a_parameter(db: duckdb.DuckDBPyConnection) -> None:
         "SELECT unseal(v, 'random', 'c', plain := $1, as_type := 'STRUCT(name VARCHAR, iban INTEGER)') FROM t"
     )
     assert db.execute(query, [["iban"]]).fetchall() == [({"name": "Ada", "iban": 7},)]
-    assert column(db, "SELECT unseal(NULL, 'random', plain := ['a'])") == [None]
+    assert column(db, "SELECT unseal(NULL, 'random', '', plain := ['a'])") == [None]
 
 
 def test_a_leaf_replaced_in_a_parquet_file_is_an_error(db: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ def test_a_constant_that_is_no_value_of_a_type_is_an_error_of_its_query(
 ) -> None:
     # DuckDB opens it while it plans the query.
     for value in BYTES[sql][1]:
-        (sealed,) = column(db, f"SELECT seal({literal(value)}, 'random')")
+        (sealed,) = column(db, f"SELECT seal({literal(value)}, 'random', '')")
         for function in ("unseal", "try_unseal"):
             call = f"{function}({literal(sealed)}, 'random', as_type := '{sql}')"
             for query in (f"SELECT ({call})::VARCHAR", f"SELECT 1 WHERE ({call}) IS NULL"):
@@ -229,7 +229,7 @@ def test_a_value_of_any_other_type_is_a_value_or_an_error(
 def test_values_of_nulls_are_not_checked(db: duckdb.DuckDBPyConnection) -> None:
     for sql in TYPES:
         assert (
-            column(db, f"SELECT unseal(NULL::BLOB, 'random', as_type := '{sql}') FROM range(3)") == [None] * 3
+            column(db, f"SELECT unseal(NULL::BLOB, 'random', '', as_type := '{sql}') FROM range(3)") == [None] * 3
         )
 
 
@@ -271,7 +271,7 @@ def test_what_is_in_a_null_is_null(db: duckdb.DuckDBPyConnection) -> None:
     db.register("arrow", pa.table({"i": [0, 1, 2], "v": outer, "f": fixed}))
     types = {"v": "STRUCT(s STRUCT(x VARCHAR), y VARCHAR)", "f": "BIGINT[2]"}
     calls = [
-        f"unseal(seal({name}, 'random'), 'random', as_type := '{kind}') AS {name}"
+        f"unseal(seal({name}, 'random', ''), 'random', '', as_type := '{kind}') AS {name}"
         for name, kind in types.items()
     ]
     db.execute(f"CREATE TABLE opened AS SELECT i, {', '.join(calls)} FROM arrow")
@@ -281,7 +281,7 @@ def test_what_is_in_a_null_is_null(db: duckdb.DuckDBPyConnection) -> None:
     direct = f"(SELECT i, {', '.join(calls)} FROM arrow)"
     assert db.sql(query.format(direct)).fetchall() == expected
     forged = (
-        "try_unseal({'s': {'x': 'no'::BLOB}, 'y': NULL::BLOB}, 'random', as_type := '" + types["v"] + "')"
+        "try_unseal({'s': {'x': 'no'::BLOB}, 'y': NULL::BLOB}, 'random', '', as_type := '" + types["v"] + "')"
     )
     assert db.sql(f"SELECT v.s.x, v.y, v::VARCHAR FROM (SELECT {forged} AS v)").fetchall() == [
         (None, None, "{'s': {'x': NULL}, 'y': NULL}")
@@ -324,11 +324,11 @@ HOSTILE_TYPES = {
 def test_no_name_of_a_type_shuts_down_a_database(
     db: duckdb.DuckDBPyConnection, other: duckdb.DuckDBPyConnection, name: str
 ) -> None:
-    db.execute("CREATE TABLE kept AS SELECT seal(1, 'random') AS v FROM range(3)")
-    for value in ("NULL", "seal(1, 'random')", "v", "[v]", "array_value(v)"):
+    db.execute("CREATE TABLE kept AS SELECT seal(1, 'random', '') AS v FROM range(3)")
+    for value in ("NULL", "seal(1, 'random', '')", "v", "[v]", "array_value(v)"):
         try:
             db.execute(
-                f"SELECT unseal({value}, 'random', as_type := $1) FROM kept", [HOSTILE_TYPES[name]]
+                f"SELECT unseal({value}, 'random', '', as_type := $1) FROM kept", [HOSTILE_TYPES[name]]
             ).fetchall()
         except (duckdb.InternalException, duckdb.FatalException):
             raise
@@ -340,9 +340,9 @@ def test_no_name_of_a_type_shuts_down_a_database(
 
 def test_arrays_have_at_most_100000_elements_in_total(db: duckdb.DuckDBPyConnection) -> None:
     for sql in ("INTEGER[1000][101]", "STRUCT(a INTEGER[60000], b INTEGER[60000])[1]"):
-        call = f"unseal(NULL, 'random', as_type := '{sql}')"
+        call = f"unseal(NULL, 'random', '', as_type := '{sql}')"
         assert "at most 100000 elements in total" in message(db, f"SELECT {call}")
-    call = "unseal(NULL, 'random', as_type := 'INTEGER[100][1000]')"
+    call = "unseal(NULL, 'random', '', as_type := 'INTEGER[100][1000]')"
     assert column(db, f"SELECT {call} IS NULL FROM range(3)") == [True] * 3
 
 
@@ -350,32 +350,32 @@ def test_types_of_64_levels_open(db: duckdb.DuckDBPyConnection) -> None:
     value = "7"
     for _ in range(64):
         value = f"[{value}]"
-    call = f"unseal(seal({value}, 'random'), 'random', as_type := 'INTEGER{'[]' * 64}')"
+    call = f"unseal(seal({value}, 'random', ''), 'random', '', as_type := 'INTEGER{'[]' * 64}')"
     assert column(db, f"SELECT ({call})::VARCHAR = ({value})::VARCHAR") == [True]
-    assert "more than 64 levels" in message(db, f"SELECT seal([{value}], 'random')")
+    assert "more than 64 levels" in message(db, f"SELECT seal([{value}], 'random', '')")
 
 
 HOSTILE_CALLS = {
-    "keyset with zero": "seal(1, 'random' || chr(0))",
-    "long keyset": "seal(1, repeat('k', 1000000))",
-    "keyset of text": "seal(1, '☃')",
+    "keyset with zero": "seal(1, 'random' || chr(0), '')",
+    "long keyset": "seal(1, repeat('k', 1000000), '')",
+    "keyset of text": "seal(1, '☃', '')",
     "long context": "seal(1, 'random', repeat('c', 10000000))",
     "context with zero": "seal(1, 'random', chr(0))",
     "row without value": "seal(NULL, 'random', 'c', NULL::BIGINT)",
     "nulls everywhere": "unseal(NULL, NULL, NULL, NULL, NULL)",
-    "null keyset": "unseal(NULL, NULL)",
-    "unknown union": "seal(union_value(a := NULL), 'random')",
-    "empty list": "unseal(seal([], 'random'), 'random')",
-    "list of nulls": "unseal(seal([NULL, NULL], 'random'), 'random')",
-    "empty map": "seal(MAP {}, 'random')",
-    "null map": "reseal(NULL::MAP(BLOB, BLOB), 'random')",
-    "list of a million": "len(seal(range(1000000), 'random'))",
-    "text of a megabyte": "octet_length(seal(repeat('x', 1000000), 'random'))",
-    "row": "seal(row(1, 2), 'random')",
-    "array": "len(seal(NULL::INTEGER[50000], 'random'))",
-    "variant": "seal(7::VARIANT, 'random')",
-    "lambda": "list_transform([1, 2], lambda x: octet_length(seal(x, 'random')))",
-    "nested calls": "unseal(unseal(seal(seal('a', 'random'), 'random'), 'random'), 'random')::VARCHAR",
+    "null keyset": "unseal(NULL, NULL, '')",
+    "unknown union": "seal(union_value(a := NULL), 'random', '')",
+    "empty list": "unseal(seal([], 'random', ''), 'random', '')",
+    "list of nulls": "unseal(seal([NULL, NULL], 'random', ''), 'random', '')",
+    "empty map": "seal(MAP {}, 'random', '')",
+    "null map": "reseal(NULL::MAP(BLOB, BLOB), 'random', '')",
+    "list of a million": "len(seal(range(1000000), 'random', ''))",
+    "text of a megabyte": "octet_length(seal(repeat('x', 1000000), 'random', ''))",
+    "row": "seal(row(1, 2), 'random', '')",
+    "array": "len(seal(NULL::INTEGER[50000], 'random', ''))",
+    "variant": "seal(7::VARIANT, 'random', '')",
+    "lambda": "list_transform([1, 2], lambda x: octet_length(seal(x, 'random', '')))",
+    "nested calls": "unseal(unseal(seal(seal('a', 'random', ''), 'random', ''), 'random', ''), 'random', '')::VARCHAR",
 }
 
 
@@ -400,7 +400,7 @@ def test_special_files_are_no_keysets(db: duckdb.DuckDBPyConnection, tmp_path: P
     with (tmp_path / "large.json").open("wb") as file:
         file.truncate(1 << 33)
     for name in ("zeros", "folder", "large"):
-        assert f'keyset "{name}"' in message(db, f"SELECT seal(1, '{name}')")
+        assert f'keyset "{name}"' in message(db, f"SELECT seal(1, '{name}', '')")
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2047, 2048, 2049])

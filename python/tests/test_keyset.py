@@ -54,7 +54,7 @@ def test_a_keyset_round_trips_through_json(policy):
     assert (again.primary, again.key_ids, again.policy) == (keyset.primary, keyset.key_ids, policy)
     assert again.secret_tink_json() == keyset.secret_tink_json()
     column = pa.array([b"one", None, b"three"])
-    assert sealcomb.unseal_column(sealcomb.seal_column(column, keyset), again) == column
+    assert sealcomb.unseal_column(sealcomb.seal_column(column, keyset, context=b""), again, context=b"") == column
 
 
 def test_keysets_from_raw_keys():
@@ -73,10 +73,10 @@ def test_a_rotated_keyset_has_a_new_primary_and_keeps_the_others():
     assert set(new.key_ids) == {old.primary, new.primary}
     assert new.primary != old.primary
     column = pa.array([b"value"])
-    sealed = sealcomb.seal_column(column, old)
-    assert sealcomb.unseal_column(sealed, new) == column
+    sealed = sealcomb.seal_column(column, old, context=b"")
+    assert sealcomb.unseal_column(sealed, new, context=b"") == column
     with pytest.raises(sealcomb.UnknownKey):
-        sealcomb.unseal_column(sealcomb.seal_column(column, new), old)
+        sealcomb.unseal_column(sealcomb.seal_column(column, new, context=b""), old, context=b"")
 
 
 REFUSED = {
@@ -185,11 +185,11 @@ def test_invalid_keys_are_explained(keys, primary, policy, error, message):
 def test_a_disabled_key_opens_nothing():
     keyset = Keyset.from_tink_json(tink_json(1, tink_key(1), tink_key(2, bytes(16), status="DISABLED")))
     assert keyset.key_ids == [1]
-    sealed = sealcomb.seal_column(pa.array([b"value"]), Keyset.from_keys({2: bytes(16)}, 2))
+    sealed = sealcomb.seal_column(pa.array([b"value"]), Keyset.from_keys({2: bytes(16)}, 2), context=b"")
     with pytest.raises(
         sealcomb.UnknownKey, match="key 2, which is disabled in this keyset: enable it"
     ) as caught:
-        sealcomb.unseal_column(sealed, keyset)
+        sealcomb.unseal_column(sealed, keyset, context=b"")
     assert caught.value.key_id == 2
 
 
@@ -221,12 +221,12 @@ def test_no_key_is_in_repr_dir_or_exceptions():
     keyset = Keyset.from_keys({5: SECRET}, 5)
     attributes = [getattr(keyset, name) for name in dir(keyset) if not callable(getattr(keyset, name))]
     assert repr(keyset) == "Keyset(primary=5, key_ids=[5], policy='random')"
-    sealed = sealcomb.seal_column(pa.array([b"value"]), keyset)
+    sealed = sealcomb.seal_column(pa.array([b"value"]), keyset, context=b"")
     errors = []
     for bad in (
         lambda: sealcomb.unseal_column(sealed, keyset, context=b"another"),
-        lambda: sealcomb.unseal_column(sealed, Keyset.from_keys({6: SECRET}, 6)),
-        lambda: sealcomb.unseal_column(pa.array([b"plain"]), keyset),
+        lambda: sealcomb.unseal_column(sealed, Keyset.from_keys({6: SECRET}, 6), context=b""),
+        lambda: sealcomb.unseal_column(pa.array([b"plain"]), keyset, context=b""),
         lambda: Keyset.from_keys({5: SECRET + b"x"}, 5),
         lambda: Keyset.from_keys({5: SECRET}, 7),
         lambda: pickle.dumps(keyset),
@@ -275,7 +275,7 @@ def keyset():
 def is_same(found, keyset):
     """Returns whether two keysets seal identically."""
     column = pa.array([b"value"])
-    return sealcomb.seal_column(column, found) == sealcomb.seal_column(column, keyset)
+    return sealcomb.seal_column(column, found, context=b"") == sealcomb.seal_column(column, keyset, context=b"")
 
 
 def test_keys_from_the_environment(keyset, monkeypatch):

@@ -184,8 +184,8 @@ def test_types_of_polars_restore_structs_and_lists() -> None:
         assert (
             unseal_column(parts, KEYS, context=CONTEXT, as_type=as_type).to_list() == frame["x"][:1].to_list()
         )
-    numbers = seal_column(pl.Series([1, None]), KEYS)
-    assert unseal_column(numbers, KEYS, as_type=pl.Int64).to_list() == [1, None]
+    numbers = seal_column(pl.Series([1, None]), KEYS, context=b"")
+    assert unseal_column(numbers, KEYS, context=b"", as_type=pl.Int64).to_list() == [1, None]
     lazy = frame.lazy().select(
         pl.col("x")
         .map_batches(lambda column: seal_column(column, KEYS, context=CONTEXT))
@@ -239,15 +239,15 @@ def test_the_type_of_a_named_leaf_must_be_its_own() -> None:
     ids=lambda name: f"{name[:12]}, {len(name)} bytes",
 )
 def test_types_that_nest_too_deep_are_refused(name: str) -> None:
-    sealed = seal_column(EVIL, KEYS)
+    sealed = seal_column(EVIL, KEYS, context=b"")
     with pytest.raises(ValueError, match=r"levels deep|has \d+ bytes|unknown type") as error:
-        unseal_column(sealed, KEYS, as_type=name)
+        unseal_column(sealed, KEYS, context=b"", as_type=name)
     assert len(str(error.value)) < 500
     # Anybody can write such metadata, too.
     metadata = {"sealcomb.type": name, "sealcomb.version": "1"}
     table = pa.table([sealed], pa.schema([pa.field("x", pa.binary(), metadata=metadata)]))
     with pytest.raises(ValueError, match=r"levels deep|has \d+ bytes|unknown type"):
-        unseal_column(table.to_struct_array(), KEYS)
+        unseal_column(table.to_struct_array(), KEYS, context=b"")
 
 
 # ---- the command

@@ -36,7 +36,6 @@ SECOND = 2
 NONCE = slice(5, 17)
 BOTH = {"ssn": "ids", "note": "notes"}
 AES_KEY = bytes(range(32))
-MARK = {"sealcomb.string": True}
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +215,8 @@ def test_sealed_values_round_trip(people: DataFrame, keys: KeyProvider, keysets:
 
 def test_a_column_of_bytes_stays_bytes(people: DataFrame, keys: KeyProvider) -> None:
     raw = people.selectExpr("id", "cast(ssn AS binary) AS ssn")
-    opened = sealcomb.spark.unseal(sealcomb.spark.seal(raw, {"ssn": "ids"}, keys), {"ssn": "ids"}, keys)
+    ssn = {"ssn": "ids"}
+    opened = sealcomb.spark.unseal(sealcomb.spark.seal(raw, ssn, keys, context="ssn"), ssn, keys, context="ssn")
     assert opened.dtypes == raw.dtypes
     assert sorted_rows(opened, "ssn") == sorted_rows(raw, "ssn")
 
@@ -288,11 +288,13 @@ def test_the_command_opens_what_spark_sealed(
 
 
 def test_opened_columns_are_not_described_as_sealed() -> None:
-    """The jar describes columns that it has sealed."""
-    about = {**MARK, "sealcomb.type": "string", "sealcomb.version": "1", "comment": "x"}
+    about = {"sealcomb.type": "string", "sealcomb.version": "1", "comment": "x"}
     opened = sealcomb.spark._opened_field(StructField("note", BinaryType(), True, about), nullable=False)
     assert opened == StructField("note", StringType(), True, {"comment": "x"})
     assert opened.metadata == {"comment": "x"}
+    later = StructField("note", BinaryType(), True, {**about, "sealcomb.version": "2"})
+    with pytest.raises(ValueError, match="version '2' of the encoding"):
+        sealcomb.spark._opened_field(later, nullable=False)
 
 
 def test_equal_values_of_a_deterministic_column_join(people: DataFrame, keys: KeyProvider) -> None:
@@ -305,7 +307,7 @@ def test_equal_values_of_a_deterministic_column_join(people: DataFrame, keys: Ke
 
 
 def test_values_of_a_random_column_differ(people: DataFrame, keys: KeyProvider) -> None:
-    sealed = sealcomb.spark.seal(people.select("id", "ssn"), {"ssn": "notes"}, keys)
+    sealed = sealcomb.spark.seal(people.select("id", "ssn"), {"ssn": "notes"}, keys, context="")
     assert sealed.select("ssn").distinct().count() == ROWS
 
 
@@ -317,11 +319,11 @@ def test_reseal_moves_to_the_primary_key(
         (tmp_path / f"{name}.json").write_text(keyset.secret_tink_json())
         (tmp_path / f"{name}.json").chmod(0o600)
     keys = keys_from_file(tmp_path)
-    sealed = sealcomb.spark.seal(people, {"note": "old"}, keys)
-    fresh = sealcomb.spark.reseal(sealed, {"note": "new"}, keys)
+    sealed = sealcomb.spark.seal(people, {"note": "old"}, keys, context="")
+    fresh = sealcomb.spark.reseal(sealed, {"note": "new"}, keys, context="")
     ids = fresh.where("note IS NOT NULL").selectExpr("hex(substring(note, 2, 4)) AS id").distinct().collect()
     assert [row.id for row in ids] == [f"{new.primary:08X}"]
-    opened = sealcomb.spark.unseal(fresh, {"note": "new"}, keys)
+    opened = sealcomb.spark.unseal(fresh, {"note": "new"}, keys, context="")
     assert sorted_rows(opened, "note") == sorted_rows(people, "note")
 
 
@@ -363,24 +365,24 @@ def test_the_documented_example_runs(
 
 def test_columns_of_other_types_are_refused(people: DataFrame, keys: KeyProvider) -> None:
     with pytest.raises(TypeError, match="column 'id' is bigint, not string or binary: cast"):
-        sealcomb.spark.seal(people, {"id": "ids"}, keys)
+        sealcomb.spark.seal(people, {"id": "ids"}, keys, context="")
     with pytest.raises(TypeError, match="column 'note' is string, not binary"):
-        sealcomb.spark.unseal(people, {"note": "notes"}, keys)
+        sealcomb.spark.unseal(people, {"note": "notes"}, keys, context="")
     with pytest.raises(ValueError, match="no columns are named 'absent'; the DataFrame has id, ssn"):
-        sealcomb.spark.seal(people, {"absent": "ids"}, keys)
+        sealcomb.spark.seal(people, {"absent": "ids"}, keys, context="")
     with pytest.raises(ValueError, match="'nowhere'"):
-        sealcomb.spark.seal(people, {"ssn": "ids"}, keys, row_id="nowhere")
+        sealcomb.spark.seal(people, {"ssn": "ids"}, keys, context="", row_id="nowhere")
     with pytest.raises(ValueError, match="2 columns are named 'ssn'"):
-        sealcomb.spark.seal(people.select("ssn", "ssn"), {"ssn": "ids"}, keys)
+        sealcomb.spark.seal(people.select("ssn", "ssn"), {"ssn": "ids"}, keys, context="")
     with pytest.raises(ValueError, match=r"must contain \{column\}"):
         sealcomb.spark.seal(people, BOTH, keys, context="people")
 
 
 def test_keys_instead_of_a_provider_are_refused(people: DataFrame, keysets: dict[str, Keyset]) -> None:
     with pytest.raises(TypeError, match="key provider"):
-        sealcomb.spark.seal(people, {"ssn": "ids"}, keysets["ids"])  # type: ignore[arg-type]
+        sealcomb.spark.seal(people, {"ssn": "ids"}, keysets["ids"], context="")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="pickle"):
-        sealcomb.spark.seal(people, {"ssn": "ids"}, lambda name: keysets[name])
+        sealcomb.spark.seal(people, {"ssn": "ids"}, lambda name: keysets[name], context="")
 
 
 def test_a_forged_row_fails_the_job_or_is_null(people: DataFrame, keys: KeyProvider) -> None:
@@ -394,25 +396,25 @@ def test_a_forged_row_fails_the_job_or_is_null(people: DataFrame, keys: KeyProvi
     assert [row.id for row in nulls] == [12346]
 
 
-def test_without_a_context_values_are_bound_to_none_and_the_former_default_opens(
+def test_the_context_is_required_and_no_other_one_is_tried(
     people: DataFrame, keys: KeyProvider, keysets: dict[str, Keyset]
 ) -> None:
     note = {"note": "notes"}
-    with pytest.warns(UserWarning, match="values are bound to no column"):
-        sealed = sealcomb.spark.seal(people, note, keys)
+    for work in (sealcomb.spark.seal, sealcomb.spark.unseal, sealcomb.spark.reseal):
+        with pytest.raises(TypeError, match="context"):
+            work(people, note, keys)  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match="context must be text, not None"):
+            work(people, note, keys, context=None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"must contain \{column\}"):
+        sealcomb.spark.seal(people, BOTH, keys, context="")
+    sealed = sealcomb.spark.seal(people, note, keys, context="")
     rows = sealed.limit(3).toArrow()
     unseal_column(rows["note"], keysets["notes"], context="")
-    assert sorted_rows(sealcomb.spark.unseal(sealed, note, keys), "note") == sorted_rows(people, "note")
-    with pytest.raises(ValueError, match=r"must contain \{column\}"):
-        sealcomb.spark.seal(people, BOTH, keys)
-    former = sealcomb.spark.seal(people, BOTH, keys, context="{column}")
-    assert sorted_rows(sealcomb.spark.unseal(former, BOTH, keys), "note") == sorted_rows(people, "note")
-    resealed = sealcomb.spark.reseal(former, BOTH, keys)
-    opened = sealcomb.spark.unseal(resealed, BOTH, keys, context="{column}")
+    opened = sealcomb.spark.unseal(sealed, note, keys, context="")
     assert sorted_rows(opened, "note") == sorted_rows(people, "note")
-    foreign = sealcomb.spark.seal(people, note, keys, context="people.note")
+    named = sealcomb.spark.seal(people, note, keys, context="{column}")
     with pytest.raises(Exception, match="ForgedRow"):
-        sealcomb.spark.unseal(foreign, note, keys).collect()
+        sealcomb.spark.unseal(named, note, keys, context="").collect()
 
 
 def test_a_sealed_varchar_is_binary_in_tables(spark: SparkSession, keys: KeyProvider, tmp_path: Path) -> None:
@@ -428,23 +430,6 @@ def test_a_sealed_varchar_is_binary_in_tables(spark: SparkSession, keys: KeyProv
     assert [tuple(row) for row in opened.collect()] == [("Anna", "ab ")]
 
 
-@pytest.mark.parametrize(
-    "bad", ["concat(substring(note, 1, length(note) - 1), X'00')", "X'00'"], ids=["forged", "not sealed"]
-)
-def test_values_that_do_not_open_do_not_decide_the_default_context(
-    people: DataFrame, keys: KeyProvider, bad: str
-) -> None:
-    note = {"note": "notes"}
-    few = people.where("id BETWEEN 1 AND 5").coalesce(1)
-    former = sealcomb.spark.seal(few, note, keys, context="{column}")
-    damaged = former.withColumn("note", F.expr(f"if(id = 1, {bad}, note)").alias("note", metadata=MARK))
-    opened = sealcomb.spark.unseal(damaged, note, keys, forged="null")
-    expected = [(row.id, None if row.id == 1 else row.note) for row in few.collect()]
-    assert sorted((row.id, row.note) for row in opened.collect()) == sorted(expected)
-    with pytest.raises(Exception, match="column 'note', partition 0, row 0"):
-        sealcomb.spark.unseal(damaged, note, keys).collect()
-
-
 def test_another_context_does_not_open(people: DataFrame, keys: KeyProvider) -> None:
     sealed = sealcomb.spark.seal(people, {"note": "notes"}, keys, context="people.{column}")
     with pytest.raises(Exception, match="ForgedRow"):
@@ -455,12 +440,12 @@ def test_the_policy_gcm_is_refused(people: DataFrame, keys: KeyProvider) -> None
     with pytest.raises(
         Exception, match="'fast' has the policy 'gcm'; expected random, xaes, or deterministic"
     ):
-        sealcomb.spark.seal(people, {"ssn": "fast"}, keys).collect()
+        sealcomb.spark.seal(people, {"ssn": "fast"}, keys, context="").collect()
 
 
 def test_a_name_unknown_to_the_provider(people: DataFrame, keys: KeyProvider) -> None:
     with pytest.raises(Exception, match=r"missing"):
-        sealcomb.spark.seal(people, {"ssn": "missing"}, keys).collect()
+        sealcomb.spark.seal(people, {"ssn": "missing"}, keys, context="").collect()
 
 
 # ---- Spark's aes_encrypt

@@ -191,9 +191,9 @@ def test_what_does_not_open_fails_with_its_row(spark: SparkSession) -> None:
     tried = spark.sql(moved.replace("unseal", "try_unseal") + " WHERE note IS NOT NULL")
     assert {row[0] for row in tried.collect()} == {None}
     with pytest.raises(Exception, match="keyset is not a constant string"):
-        spark.sql("SELECT unseal(note, city) FROM parquet_people").collect()
+        spark.sql("SELECT unseal(note, city, '') FROM parquet_people").collect()
     with pytest.raises(Exception, match=r"missing\.json"):
-        spark.sql("SELECT seal(note, 'missing') FROM people").collect()
+        spark.sql("SELECT seal(note, 'missing', '') FROM people").collect()
 
 
 # ---- the Python package, whose functions need no JVM

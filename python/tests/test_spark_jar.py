@@ -250,12 +250,3 @@ def test_what_the_jar_refuses_is_a_value_error(
     spans = spark.sql("SELECT make_interval(1) AS span")
     with pytest.raises(ValueError, match="column 'span': seal: INTERVAL cannot be sealed"):
         sealcomb.spark.seal(spans, {"span": "ids"}, keys, context="x")
-
-
-def test_the_former_default_context_opens(
-    people: DataFrame,
-    keys: KeyProvider,  # noqa: F811
-) -> None:
-    former = sealcomb.spark.seal(people, BOTH, keys, context="{column}")
-    assert "Sealcomb" in former._jdf.queryExecution().executedPlan().toString()
-    assert sorted(sealcomb.spark.unseal(former, BOTH, keys).collect()) == sorted(people.collect())

@@ -103,9 +103,9 @@ def test_a_rotated_tink_keyset_opens_old_and_new_values(name):
     deterministic = name.endswith("256_SIV")
     sealed = [Tink(json.dumps(keyset), deterministic).seal(b"value", b"") for keyset in (old, new)]
     keyset = sealcomb.Keyset.from_tink_json(both)
-    assert sealcomb.unseal_column(pa.array(sealed), keyset).to_pylist() == [b"value"] * 2
+    assert sealcomb.unseal_column(pa.array(sealed), keyset, context=b"").to_pylist() == [b"value"] * 2
     assert sealcomb.inspect_column(pa.array(sealed)) == {old["primaryKeyId"]: 1, new["primaryKeyId"]: 1}
-    assert sealcomb.inspect_column(sealcomb.reseal_column(pa.array(sealed), keyset)) == {
+    assert sealcomb.inspect_column(sealcomb.reseal_column(pa.array(sealed), keyset, context=b"")) == {
         new["primaryKeyId"]: 2
     }
 
@@ -146,7 +146,7 @@ def test_other_salts_of_xaes_are_refused(salt_bytes):
     ours["key"] += theirs["key"]
     keyset = sealcomb.Keyset.from_tink_json(json.dumps(ours))
     with pytest.raises(sealcomb.UnknownKey, match=reason):
-        sealcomb.unseal_column(pa.array([sealed]), keyset)
+        sealcomb.unseal_column(pa.array([sealed]), keyset, context=b"")
     assert (
         json.loads(keyset.secret_tink_json())["key"][1]["keyData"]["value"]
         == theirs["key"][0]["keyData"]["value"]

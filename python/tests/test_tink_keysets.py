@@ -134,7 +134,7 @@ def check(text):
     assert theirs(binary.secret_tink_json()) == their_keyset
     for key in their_keyset.key:
         if is_ours(key):
-            opened = sealcomb.unseal_column(pa.array([seal(key, b"value")]), keyset)
+            opened = sealcomb.unseal_column(pa.array([seal(key, b"value")]), keyset, context=b"")
             assert opened.to_pylist() == [b"value"]
     return keyset
 
@@ -383,7 +383,7 @@ def test_values_of_unusable_keys_are_explained():
         read = Keyset.from_tink_json(json.dumps(keyset))
         assert read.key_ids == [1]
         with pytest.raises(sealcomb.UnknownKey, match=reason):
-            sealcomb.unseal_column(pa.array([sealed]), read)
+            sealcomb.unseal_column(pa.array([sealed]), read, context=b"")
         if change.get("status") == "DISABLED":
             primitive = tink.json_proto_keyset_format.parse(
                 json.dumps(keyset), secret_key_access.TOKEN
@@ -393,7 +393,7 @@ def test_values_of_unusable_keys_are_explained():
             again = json.loads(read.rotated().secret_tink_json())
             again["key"][1]["status"] = "ENABLED"
             enabled = Keyset.from_tink_json(json.dumps(again))
-            assert sealcomb.unseal_column(pa.array([sealed]), enabled).to_pylist() == [b"value"]
+            assert sealcomb.unseal_column(pa.array([sealed]), enabled, context=b"").to_pylist() == [b"value"]
 
 
 def test_two_keys_with_the_same_id_both_open():
@@ -404,12 +404,12 @@ def test_two_keys_with_the_same_id_both_open():
     values = [f"value {row}".encode() * (row % 7) for row in range(40)]
     sealed = [seal(key, value) for key, value in zip(itertools.cycle(proto.key), values)]
     read = Keyset.from_tink_json(json.dumps(keyset))
-    assert sealcomb.unseal_column(pa.array(sealed), read).to_pylist() == values
+    assert sealcomb.unseal_column(pa.array(sealed), read, context=b"").to_pylist() == values
     sealed[5] = sealed[5][:-1] + bytes([sealed[5][-1] ^ 1])
     with pytest.raises(sealcomb.ForgedRow) as caught:
-        sealcomb.unseal_column(pa.array(sealed), read)
+        sealcomb.unseal_column(pa.array(sealed), read, context=b"")
     assert caught.value.row == 5
-    opened, count = sealcomb.unseal_column_counted(pa.array(sealed), read)
+    opened, count = sealcomb.unseal_column_counted(pa.array(sealed), read, context=b"")
     assert count == 1
     assert opened.to_pylist() == [None if row == 5 else value for row, value in enumerate(values)]
 

@@ -77,10 +77,10 @@ def test_a_column_opens_as_the_type_that_is_named(name, keyset):
 @each_array
 def test_the_metadata_of_a_field_names_the_type(name):
     column = arro3.core.Array.from_arrow(ARRAYS[name])
-    sealed = seal_column(column, RANDOM)
+    sealed = seal_column(column, RANDOM, context=b"")
     assert sealed.field.metadata_str == {"sealcomb.type": name, "sealcomb.version": "1"}
-    assert pa.array(unseal_column(sealed, RANDOM)).equals(ARRAYS[name])
-    resealed = reseal_column(sealed, RANDOM, new_context="other")
+    assert pa.array(unseal_column(sealed, RANDOM, context=b"")).equals(ARRAYS[name])
+    resealed = reseal_column(sealed, RANDOM, context=b"", new_context="other")
     assert resealed.field.metadata_str == sealed.field.metadata_str
     assert pa.array(unseal_column(resealed, RANDOM, context="other")).equals(ARRAYS[name])
 
@@ -90,12 +90,12 @@ def test_the_metadata_of_a_field_names_the_type(name):
 )
 def test_intervals_that_pyarrow_lacks_open_in_other_libraries(name, kind):
     """Spark has intervals of months."""
-    sealed = seal_column(pa.array([7, None], kind), EQUAL)
+    sealed = seal_column(pa.array([7, None], kind), EQUAL, context=b"")
     for column in (sealed, pa.chunked_array([sealed])):
         with pytest.raises(TypeError, match=r"pyarrow has no intervals of months.* as_type"):
-            unseal_column(column, EQUAL, as_type=name)
-    opened = unseal_column(arro3.core.Array.from_arrow(sealed), EQUAL, as_type=name)
-    assert seal_column(opened, EQUAL).field.metadata_str["sealcomb.type"] == name
+            unseal_column(column, EQUAL, context=b"", as_type=name)
+    opened = unseal_column(arro3.core.Array.from_arrow(sealed), EQUAL, context=b"", as_type=name)
+    assert seal_column(opened, EQUAL, context=b"").field.metadata_str["sealcomb.type"] == name
 
 
 @each_nested
@@ -103,14 +103,14 @@ def test_intervals_that_pyarrow_lacks_open_in_other_libraries(name, kind):
 def test_the_leaves_of_nested_columns_are_sealed(name, keyset):
     column = NESTED[name]
     for given in (column, column.slice(1), column.slice(0, 0), pa.chunked_array([column, column.slice(2)])):
-        sealed = seal_column(given, keyset)
+        sealed = seal_column(given, keyset, context=b"")
         assert "int" not in str(sealed.type)
         assert "double" not in str(sealed.type)
-        opened = unseal_column(sealed, keyset)
+        opened = unseal_column(sealed, keyset, context=b"")
         opened.validate(full=True)
         assert opened.to_pylist() == given.to_pylist()
         assert opened.type == given.type
-    assert sum(inspect_column(seal_column(column, keyset)).values()) > 0
+    assert sum(inspect_column(seal_column(column, keyset, context=b"")).values()) > 0
 
 
 def test_a_leaf_is_bound_to_its_path():
@@ -125,7 +125,7 @@ def test_a_leaf_is_bound_to_its_path():
 
 def test_equal_values_stay_equal_in_every_representation():
     text = pa.array(["x", None, "y", "x"])
-    plain = seal_column(text, EQUAL).to_pylist()
+    plain = seal_column(text, EQUAL, context=b"").to_pylist()
     for other in (
         text.dictionary_encode(),
         text.cast(pa.large_string()),
@@ -137,7 +137,7 @@ def test_equal_values_stay_equal_in_every_representation():
         pd.Series(text.to_pylist()),
         pd.Series(text.to_pylist(), dtype="category"),
     ):
-        sealed = seal_column(other, EQUAL)
+        sealed = seal_column(other, EQUAL, context=b"")
         assert pa.array(sealed).to_pylist() == plain
 
 
@@ -164,10 +164,10 @@ def test_series_of_numpy_types_are_sealed():
         pd.Series([None, None, None]),
         pd.Series([], dtype="int64"),
     ):
-        sealed = seal_column(series, RANDOM)
+        sealed = seal_column(series, RANDOM, context=b"")
         assert isinstance(sealed, pd.Series)
         kind = pa.array(series).type
-        opened = unseal_column(sealed, RANDOM, as_type=str(kind))
+        opened = unseal_column(sealed, RANDOM, context=b"", as_type=str(kind))
         assert pa.array(opened).to_pylist() == pa.array(series).to_pylist()
 
 
@@ -176,11 +176,11 @@ def test_polars_series_return_series(name):
     if name in ("decimal256(60, 0)", "fixed_size_binary[3]"):
         pytest.skip("Polars does not have this type")
     series = pl.Series("column", ARRAYS[name])
-    sealed = seal_column(series, RANDOM)
+    sealed = seal_column(series, RANDOM, context=b"")
     assert isinstance(sealed, pl.Series)
     assert sealed.name == "column"
     kind = str(series.to_arrow().type).removeprefix("large_")
-    opened = unseal_column(sealed, RANDOM, as_type=kind)
+    opened = unseal_column(sealed, RANDOM, context=b"", as_type=kind)
     assert opened.to_list() == series.to_list()
     assert opened.dtype == series.dtype
 
@@ -202,24 +202,24 @@ def test_polars_series_return_series(name):
     ),
 )
 def test_columns_of_nulls_are_sealed_and_opened(column):
-    sealed = seal_column(column, RANDOM)
+    sealed = seal_column(column, RANDOM, context=b"")
     assert pa.array(sealed).null_count == 3
-    assert pa.array(unseal_column(sealed, RANDOM)).null_count == 3
+    assert pa.array(unseal_column(sealed, RANDOM, context=b"")).null_count == 3
 
 
 def test_nested_nulls_of_polars():
     series = pl.Series([[None, None], None, []], dtype=pl.List(pl.Null))
-    sealed = seal_column(series, RANDOM)
-    assert unseal_column(sealed, RANDOM).to_list() == series.to_list()
+    sealed = seal_column(series, RANDOM, context=b"")
+    assert unseal_column(sealed, RANDOM, context=b"").to_list() == series.to_list()
 
 
 def test_values_of_another_width_are_an_error_with_their_row():
-    sealed = seal_column(pa.array(["12345678", None, "123"]), RANDOM)
+    sealed = seal_column(pa.array(["12345678", None, "123"]), RANDOM, context=b"")
     with pytest.raises(
         ValueError, match="chunk 0, row 2: the value holds 3 bytes, which values of the type never have"
     ):
-        unseal_column(sealed, RANDOM, as_type="int64")
-    assert unseal_column(sealed, RANDOM, as_type="bigint", forged="null").null_count == 2
+        unseal_column(sealed, RANDOM, context=b"", as_type="int64")
+    assert unseal_column(sealed, RANDOM, context=b"", as_type="bigint", forged="null").null_count == 2
 
 
 def test_types_that_only_polars_has_are_refused():
@@ -247,19 +247,19 @@ SPARSE = pa.UnionArray.from_sparse(
 
 @pytest.mark.parametrize("union", [DENSE, SPARSE], ids=["dense", "sparse"])
 def test_only_the_values_of_a_unions_rows_are_sealed_and_opened(union):
-    whole = seal_column(union, RANDOM)
-    assert unseal_column(whole, RANDOM).type == union.type
+    whole = seal_column(union, RANDOM, context=b"")
+    assert unseal_column(whole, RANDOM, context=b"").type == union.type
     for start in range(6):
         for length in range(6 - start):
             part = union.slice(start, length)
-            for sealed in (seal_column(part, RANDOM), whole.slice(start, length)):
-                opened = unseal_column(sealed, RANDOM)
+            for sealed in (seal_column(part, RANDOM, context=b""), whole.slice(start, length)):
+                opened = unseal_column(sealed, RANDOM, context=b"")
                 opened.validate(full=True)
                 assert opened.to_pylist() == part.to_pylist()
-                resealed = reseal_column(sealed, RANDOM)
-                assert unseal_column(resealed, RANDOM).to_pylist() == part.to_pylist()
+                resealed = reseal_column(sealed, RANDOM, context=b"")
+                assert unseal_column(resealed, RANDOM, context=b"").to_pylist() == part.to_pylist()
     one = union.slice(0, 1)
-    assert sum(inspect_column(seal_column(one, RANDOM)).values()) == 1
+    assert sum(inspect_column(seal_column(one, RANDOM, context=b"")).values()) == 1
     assert sum(inspect_column(whole.slice(0, 1)).values()) == 1
     # A value that does not open concerns only its row.
     text = [b"not sealed"] * len(whole.field(0))
@@ -268,9 +268,9 @@ def test_only_the_values_of_a_unions_rows_are_sealed_and_opened(union):
         mixed = pa.UnionArray.from_dense(whole.type_codes, whole.offsets, children, ["i", "s"])
     else:
         mixed = pa.UnionArray.from_sparse(whole.type_codes, children, ["i", "s"])
-    unseal_column(mixed.slice(1, 1), RANDOM, as_type="binary")
+    unseal_column(mixed.slice(1, 1), RANDOM, context=b"", as_type="binary")
     with pytest.raises(NotSealed) as error:
-        unseal_column(mixed.slice(1, 2), RANDOM, as_type="binary")
+        unseal_column(mixed.slice(1, 2), RANDOM, context=b"", as_type="binary")
     assert error.value.row == 1
 
 
@@ -307,12 +307,12 @@ def test_fields_of_extension_types_open_as_they_were(name):
     column, _ = EXTENSIONS[name]
     parent = pa.StructArray.from_arrays([column, pa.ListArray.from_arrays([0, 1, 2, 3], column)], ["a", "b"])
     for given in (parent, pa.chunked_array([parent, parent.slice(2)])):
-        sealed = seal_column(given, RANDOM)
+        sealed = seal_column(given, RANDOM, context=b"")
         assert [sealed.type["a"].type, sealed.type["b"].type.value_type] == [pa.binary()] * 2
-        opened = unseal_column(reseal_column(sealed, RANDOM), RANDOM)
+        opened = unseal_column(reseal_column(sealed, RANDOM, context=b""), RANDOM, context=b"")
         assert opened.type == given.type
         assert opened.equals(given)
-        assert unseal_column(sealed, RANDOM, as_type="binary").type["a"].type == pa.binary()
+        assert unseal_column(sealed, RANDOM, context=b"", as_type="binary").type["a"].type == pa.binary()
 
 
 def test_the_elements_of_nested_extension_types_are_sealed():
@@ -321,9 +321,9 @@ def test_the_elements_of_nested_extension_types_are_sealed():
     )
     intervals = pa.array(pd.Series(pd.interval_range(0, 2)))
     for column in (tensors, intervals):
-        sealed = seal_column(column, RANDOM)
+        sealed = seal_column(column, RANDOM, context=b"")
         assert not isinstance(sealed.type, pa.BaseExtensionType)
-        assert unseal_column(sealed, RANDOM).to_pylist() == column.storage.to_pylist()
+        assert unseal_column(sealed, RANDOM, context=b"").to_pylist() == column.storage.to_pylist()
 
 
 # ---- columns that cannot be sealed
@@ -355,4 +355,4 @@ def test_row_ids_of_no_chunks_fit_a_column_of_no_rows(chunks):
         for work in (seal_column, unseal_column, reseal_column):
             assert len(work(column, RANDOM, row_ids=ids)) == 0
     with pytest.raises(ValueError, match="0 row_ids for 1 rows"):
-        seal_column(pa.array(["a"]), RANDOM, row_ids=ids)
+        seal_column(pa.array(["a"]), RANDOM, context=b"", row_ids=ids)

@@ -217,7 +217,7 @@ impl Call {
         let sql = SqlType::of(&arguments.logical_type(CONTEXT)?)?;
         let value = arguments.constant(CONTEXT)?;
         if value.is_null()? {
-            return Err("the context is NULL; leave it out, or pass text or bytes".to_owned().into());
+            return Err("the context is NULL; pass text or bytes, or '' to bind the value to no column".to_owned().into());
         }
         match sql {
             SqlType::Text => Ok(value.text()?.into_bytes()),

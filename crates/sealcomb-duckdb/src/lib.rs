@@ -156,12 +156,10 @@ fn fill_signature(
     let any = context.type_of_id(Id::DUCKDB_V2_LOGICAL_TYPE_ID_ANY)?;
     let text = context.type_of_id(Id::DUCKDB_V2_LOGICAL_TYPE_ID_VARCHAR)?;
     let null = untyped_null(context)?;
-    let empty = context.text("")?;
     for parameter in function.parameters() {
         let (logical, default) = match *parameter {
-            "value" => (&any, null_mut()),
+            "value" | "context" => (&any, null_mut()),
             "keyset" => (&text, null_mut()),
-            "context" => (&any, empty.raw),
             _ => (&any, null.raw),
         };
         let name = duckdb::duckdb_v2_str::from(*parameter);

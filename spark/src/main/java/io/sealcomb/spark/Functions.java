@@ -9,7 +9,6 @@ import java.util.function.BinaryOperator;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.ArrayType;
@@ -29,7 +28,7 @@ final class Functions {
 
     private Functions() {}
 
-    /** Builds a call from its arguments in SQL: value, keyset, context, row id, and type. */
+    /** Builds a call from its arguments in SQL: value, keyset, context, row id, type, and plain leaves. */
     static Expression build(Work.Verb verb, Seq<Expression> arguments) {
         List<Expression> given = CollectionConverters.asJava(arguments);
         boolean opens = verb == Work.Verb.UNSEAL || verb == Work.Verb.TRY_UNSEAL;
@@ -39,11 +38,12 @@ final class Functions {
             case UNSEAL, TRY_UNSEAL -> 6;
             case UNSEAL_AES_ENCRYPT -> 3;
         };
-        if (given.size() < 2 || given.size() > most) {
+        int least = verb == Work.Verb.UNSEAL_AES_ENCRYPT ? 2 : 3;
+        if (given.size() < least || given.size() > most) {
             String more = switch (verb) {
-                case SEAL -> " [, context [, row_id]]";
-                case RESEAL -> " [, context [, row_id [, plain]]]";
-                case UNSEAL, TRY_UNSEAL -> " [, context [, row_id [, as_type [, plain]]]]";
+                case SEAL -> ", context [, row_id]";
+                case RESEAL -> ", context [, row_id [, plain]]";
+                case UNSEAL, TRY_UNSEAL -> ", context [, row_id [, as_type [, plain]]]";
                 case UNSEAL_AES_ENCRYPT -> " [, aad]";
             };
             throw wrong(verb, given.size() + " arguments; expected (value, keyset" + more + ")");
@@ -170,8 +170,9 @@ final class Functions {
             return text.getBytes();
         } else if (value instanceof byte[] bytes) {
             return bytes;
-        } else if (argument instanceof Literal literal && literal.value() == null) {
-            return new byte[0];
+        }
+        if (verb == Work.Verb.UNSEAL_AES_ENCRYPT) {
+            throw wrong(verb, "aad is not a constant string or binary");
         }
         throw wrong(verb, "the context is not a constant string; bind values to rows with row_id");
     }

@@ -103,11 +103,6 @@ final class InputColumn {
         return rows;
     }
 
-    /** Returns whether a value of a leaf is not null. */
-    boolean hasValues() {
-        return parts.length == 0 ? nulls < rows : Arrays.stream(parts).anyMatch(InputColumn::hasValues);
-    }
-
     /** The size of values and offsets in bytes. */
     long bytes() {
         long bytes = parts.length == 0 ? end : 0;

@@ -18,11 +18,10 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * Seals and opens columns of DataFrames. The session needs the extension {@link SealcombExtensions}.
  *
- * <p>The arguments {@code columns} map names of columns to names of keysets. In a context, {@code {column}} is replaced
- * by the column's name. The context null is the empty one, for one column. Columns that do not open with it are opened
- * with their name, the default context of earlier releases, and executors log a warning. Values are also bound to the
- * id in their row if {@code rowId} names a column; it may be null. The argument {@code keys} says where executors find
- * keysets, like the setting {@code spark.sealcomb.keys}; null means that setting.
+ * <p>The arguments {@code columns} map names of columns to names of keysets. Values are bound to
+ * {@code context}, in which {@code {column}} is replaced by the column's name; with the empty context, they are bound to
+ * no column. Values are also bound to the id in their row if {@code rowId} names a column; it may be null. The argument
+ * {@code keys} says where executors find keysets, like the setting {@code spark.sealcomb.keys}; null means that setting.
  *
  * <p>Every leaf of a nested column must open, unless {@code plain} names it. It maps names of columns to the paths of
  * their leaves that were never sealed, such as {@code Map.of("addr", List.of("zip", "tags.element"))}; null names none.
@@ -156,8 +155,11 @@ public final class Sealcomb {
             String keys,
             Map<String, List<String>> plain,
             Work.Verb verb) {
-        boolean hasColumn = context == null ? verb != Work.Verb.SEAL : context.contains(COLUMN);
-        if (columns.size() > 1 && !hasColumn) {
+        if (context == null) {
+            throw new IllegalArgumentException(
+                    "the context is null; pass text, or \"\" to bind values to no column");
+        }
+        if (columns.size() > 1 && !context.contains(COLUMN)) {
             throw new IllegalArgumentException("the context must contain {column} if there are several columns");
         }
         List<Attribute> fields = fields(df, columns, rowId);
@@ -175,7 +177,7 @@ public final class Sealcomb {
         List<Column> list = new ArrayList<>();
         for (Attribute field : fields) {
             String keyset = columns.get(field.name());
-            byte[] bound = context == null ? null : Functions.utf8(context.replace(COLUMN, field.name()));
+            byte[] bound = Functions.utf8(context.replace(COLUMN, field.name()));
             List<String> leaves = paths.getOrDefault(field.name(), List.of());
             list.add(
                     keyset == null
@@ -195,16 +197,12 @@ public final class Sealcomb {
             List<String> plain,
             Work.Verb verb) {
         Functions.Settings settings = Functions.Settings.of(df.sparkSession().conf()::get, keys);
-        byte[] bound = context == null ? new byte[0] : context;
         SealcombCall call;
         try {
-            call = Functions.call(verb, field, keyset, bound, rowId, plain, settings)
+            call = Functions.call(verb, field, keyset, context, rowId, plain, settings)
                     .decided(ValueType.sealedType(field.metadata()));
         } catch (IllegalArgumentException error) {
             throw new IllegalArgumentException("column '" + field.name() + "': " + error.getMessage(), error);
-        }
-        if (context == null && verb != Work.Verb.SEAL) {
-            call = new SealcombCall(call.work().orContext(Functions.utf8(field.name())), call.children());
         }
         DataType type = field.dataType();
         Metadata metadata = switch (verb) {

@@ -77,13 +77,13 @@ public final class SealcombExtensions extends AbstractFunction1<SparkSessionExte
 
     private static String usage(Work.Verb verb) {
         return switch (verb) {
-            case SEAL -> "(value, keyset [, context [, row_id]]) - Seals a value under the keyset's primary key.";
-            case UNSEAL -> "(value, keyset [, context [, row_id [, as_type [, plain]]]]) - Opens a sealed value.";
+            case SEAL -> "(value, keyset, context [, row_id]) - Seals a value under the keyset's primary key.";
+            case UNSEAL -> "(value, keyset, context [, row_id [, as_type [, plain]]]) - Opens a sealed value.";
             case TRY_UNSEAL ->
-                "(value, keyset [, context [, row_id [, as_type [, plain]]]]) - Opens a sealed value; null if it does not"
+                "(value, keyset, context [, row_id [, as_type [, plain]]]) - Opens a sealed value; null if it does not"
                         + " open.";
             case RESEAL ->
-                "(value, keyset [, context [, row_id [, plain]]]) - Opens a value and seals it under the primary key.";
+                "(value, keyset, context [, row_id [, plain]]) - Opens a value and seals it under the primary key.";
             case UNSEAL_AES_ENCRYPT -> "(value, keyset [, aad]) - Opens a value of aes_encrypt in mode GCM.";
         };
     }

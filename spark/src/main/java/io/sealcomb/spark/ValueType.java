@@ -46,8 +46,6 @@ enum ValueType {
     private static final String VERSION_KEY = "sealcomb.version";
 
     private static final String VERSION = "1";
-    /** The mark of columns that earlier releases sealed in Spark, and that were strings. */
-    private static final String STRING_MARK = "sealcomb.string";
 
     /** The keys under which Spark keeps what a column of strings was declared as: CHAR or VARCHAR, and collations. */
     private static final List<String> STRING_KEYS = List.of("__CHAR_VARCHAR_TYPE_STRING", "__COLLATIONS");
@@ -217,7 +215,7 @@ enum ValueType {
             }
             return parse(metadata.getString(TYPE_KEY));
         }
-        return metadata.contains(STRING_MARK) ? DataTypes.StringType : null;
+        return null;
     }
 
     /** Returns metadata for a column of bytes, which tables would otherwise declare as strings. */
@@ -229,12 +227,9 @@ enum ValueType {
 
     /** Returns metadata for a sealed column of a type. */
     static Metadata sealedMetadata(Metadata metadata, DataType type) {
-        MetadataBuilder builder = new MetadataBuilder().withMetadata(binaryMetadata(metadata));
-        if (type instanceof StringType) {
-            // The command and earlier releases read this mark.
-            builder.putBoolean(STRING_MARK, true);
-        }
-        return builder.putString(TYPE_KEY, name(type))
+        return new MetadataBuilder()
+                .withMetadata(binaryMetadata(metadata))
+                .putString(TYPE_KEY, name(type))
                 .putString(VERSION_KEY, VERSION)
                 .build();
     }
@@ -245,7 +240,6 @@ enum ValueType {
                 .withMetadata(metadata)
                 .remove(TYPE_KEY)
                 .remove(VERSION_KEY)
-                .remove(STRING_MARK)
                 .build();
     }
 }

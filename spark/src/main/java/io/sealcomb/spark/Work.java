@@ -1,7 +1,6 @@
 package io.sealcomb.spark;
 
 import java.io.Serializable;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -10,7 +9,6 @@ import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
-import org.slf4j.LoggerFactory;
 
 /** What a call of a SQL function does, without its columns. It travels with plans, and contains no key. */
 final class Work implements Serializable {
@@ -44,14 +42,9 @@ final class Work implements Serializable {
     final List<String> plain;
 
     private final byte[] context;
-    /** The context to try if values do not open; null if there is none. */
-    private final byte[] otherContext;
-
     private final KeySource source;
     /** The names and types for native code; null before the first batch. */
     private transient String[] fields;
-    /** The context with which values opened; null before the first batch with values. */
-    private transient byte[] fittingContext;
 
     /**
      * Creates a description.
@@ -72,32 +65,25 @@ final class Work implements Serializable {
         this.verb = verb;
         this.keyset = keyset;
         this.context = context.clone();
-        this.otherContext = null;
         this.source = source;
         this.result = result;
         this.plain = List.copyOf(plain);
         this.deterministic = deterministic;
     }
 
-    private Work(Work work, byte[] otherContext, DataType result) {
+    private Work(Work work, DataType result) {
         this.verb = work.verb;
         this.keyset = work.keyset;
         this.context = work.context;
-        this.otherContext = otherContext;
         this.source = work.source;
         this.result = result;
         this.plain = work.plain;
         this.deterministic = work.deterministic;
     }
 
-    /** Returns the same work, which opens values with another context if they do not open with its own. */
-    Work orContext(byte[] other) {
-        return new Work(this, other.clone(), result);
-    }
-
     /** Returns the same work with results of a type. */
     Work withResult(DataType type) {
-        return new Work(this, otherContext, type);
+        return new Work(this, type);
     }
 
     /** Fetches the keyset, if this executor does not have it yet, and checks its policy. */
@@ -121,41 +107,6 @@ final class Work implements Serializable {
 
     /** Processes a batch. `ids` is null if values are not bound to rows. */
     ResultVector run(Keyset keys, InputColumn column, InputColumn ids) {
-        if (otherContext == null || fittingContext != null) {
-            return run(keys, column, ids, otherContext == null ? context : fittingContext);
-        }
-        ResultVector opened = null;
-        SealcombException.Forged forged = null;
-        try {
-            opened = run(keys, column, ids, context);
-        } catch (SealcombException.Forged error) {
-            forged = error;
-        }
-        ResultVector other = null;
-        try {
-            other = opened == null || opened.unopened() > 0 ? run(keys, column, ids, otherContext) : null;
-        } catch (SealcombException.Forged error) {
-            // With the context that fits, the rows before the forged one open.
-            forged = forged == null || forged.row() < error.row() ? error : forged;
-        }
-        if (other != null && (opened == null || other.unopened() < opened.unopened())) {
-            fittingContext = otherContext;
-            LoggerFactory.getLogger(Sealcomb.class)
-                    .warn(
-                            "column '{}' is bound to its name, the default context of earlier releases; pass the"
-                                    + " context {column}, because later releases will require it",
-                            new String(otherContext, StandardCharsets.UTF_8));
-            return other;
-        } else if (opened == null) {
-            throw forged;
-        }
-        if (other == null && column.hasValues()) {
-            fittingContext = context;
-        }
-        return opened;
-    }
-
-    private ResultVector run(Keyset keys, InputColumn column, InputColumn ids, byte[] bound) {
         InputColumn.Nodes nodes = column.nodes();
         InputColumn.Nodes idNodes = ids == null ? new InputColumn.Nodes(null, null) : ids.nodes();
         String[] named = fields(column.dataType());
@@ -166,7 +117,7 @@ final class Work implements Serializable {
                 nodes.longs(),
                 nodes.buffers(),
                 named,
-                bound,
+                context,
                 idNodes.longs(),
                 idNodes.buffers(),
                 buffers));
@@ -211,7 +162,6 @@ final class Work implements Serializable {
                 && verb == that.verb
                 && keyset.equals(that.keyset)
                 && Arrays.equals(context, that.context)
-                && Arrays.equals(otherContext, that.otherContext)
                 && source.equals(that.source)
                 && Objects.equals(result, that.result)
                 && plain.equals(that.plain)

@@ -71,7 +71,7 @@ final class ErrorTest {
         assertFails(
                 SealcombException.NotSealed.class,
                 "4 bytes are not a sealed value",
-                "SELECT unseal(X'00112233', 'ids')");
+                "SELECT unseal(X'00112233', 'ids', '')");
     }
 
     @Test
@@ -79,15 +79,15 @@ final class ErrorTest {
         assertFails(
                 SealcombException.Mistyped.class,
                 "holds 4 bytes",
-                "SELECT unseal(seal(1, 'ids'), 'ids', '', NULL, 'bigint')");
+                "SELECT unseal(seal(1, 'ids', ''), 'ids', '', NULL, 'bigint')");
         assertFails(
                 SealcombException.class,
                 "is not UTF-8",
-                "SELECT unseal(seal(X'FF', 'ids'), 'ids', '', NULL, 'string')");
+                "SELECT unseal(seal(X'FF', 'ids', ''), 'ids', '', NULL, 'string')");
         assertFails(
                 SealcombException.class,
                 "is not a bool",
-                "SELECT unseal(seal(X'02', 'ids'), 'ids', '', NULL, 'boolean')");
+                "SELECT unseal(seal(X'02', 'ids', ''), 'ids', '', NULL, 'boolean')");
     }
 
     @Test
@@ -95,13 +95,13 @@ final class ErrorTest {
         assertFails(
                 SealcombException.BadKeyset.class,
                 "keyset 'fast' has the policy 'gcm'; expected random, xaes, or deterministic",
-                "SELECT seal('x', 'fast')");
+                "SELECT seal('x', 'fast', '')");
         assertFails(
                 SealcombException.BadKeyset.class,
                 "keyset 'notes' has the policy 'xaes'; expected gcm",
                 "SELECT unseal_aes_encrypt(X'00', 'notes')");
-        assertFails(SealcombException.BadKeyset.class, "missing.json (no such file)", "SELECT seal('x', 'missing')");
-        assertFails(SealcombException.BadKeyset.class, "invalid keyset name", "SELECT seal('x', '../ids')");
+        assertFails(SealcombException.BadKeyset.class, "missing.json (no such file)", "SELECT seal('x', 'missing', '')");
+        assertFails(SealcombException.BadKeyset.class, "invalid keyset name", "SELECT seal('x', '../ids', '')");
     }
 
     @Test
@@ -111,7 +111,7 @@ final class ErrorTest {
             assertFails(
                     SealcombException.BadKeyset.class,
                     "expected deterministic, because spark.sealcomb.deterministic lists it",
-                    "SELECT seal('x', 'notes')");
+                    "SELECT seal('x', 'notes', '')");
         } finally {
             TestSession.SPARK.conf().set(Functions.DETERMINISTIC, "ids, python");
         }
@@ -156,25 +156,30 @@ final class ErrorTest {
                 new String[] {"123.45BD", "decimal(4, 2)"},
                 new String[] {"bigint(1)", "int"},
                 new String[] {"1", "bigint"})) {
-            String sealed = "SELECT unseal(seal(" + value[0] + ", 'ids'), 'ids', '', NULL, '" + value[1] + "')";
+            String sealed = "SELECT unseal(seal(" + value[0] + ", 'ids', ''), 'ids', '', NULL, '" + value[1] + "')";
             assertFails(SealcombException.class, "", sealed);
         }
         assertEquals(
                 List.of("[23:59:59.999999,99.99]"),
-                rows(sql("SELECT string(unseal(seal(bigint(86399999999000), 'ids'), 'ids', '', NULL, 'time(6)')),"
-                        + " unseal(seal(99.99BD, 'ids'), 'ids', '', NULL, 'decimal(4, 2)')")));
+                rows(sql("SELECT string(unseal(seal(bigint(86399999999000), 'ids', ''), 'ids', '', NULL, 'time(6)')),"
+                        + " unseal(seal(99.99BD, 'ids', ''), 'ids', '', NULL, 'decimal(4, 2)')")));
     }
 
     @Test
     void mistakesInAQueryAreFoundBeforeItRuns() {
         for (String[] mistake : List.of(
                 new String[] {"seal(note)", "expected (value, keyset"},
-                new String[] {"seal(note, ssn)", "keyset is not a constant string"},
+                new String[] {"seal(note, 'ids')", "2 arguments; expected (value, keyset, context [, row_id])"},
+                new String[] {"unseal(binary(note), 'ids')", "2 arguments; expected (value, keyset, context"},
+                new String[] {"try_unseal(binary(note), 'ids')", "2 arguments; expected (value, keyset, context"},
+                new String[] {"reseal(binary(note), 'ids')", "2 arguments; expected (value, keyset, context"},
+                new String[] {"seal(note, 'ids', NULL)", "the context is not a constant string"},
+                new String[] {"seal(note, ssn, '')", "keyset is not a constant string"},
                 new String[] {"seal(note, 'ids', ssn)", "the context is not a constant string"},
                 new String[] {"seal(note, 'ids', '', double(id))", "row_id is DOUBLE"},
-                new String[] {"seal(make_interval(1), 'ids')", "INTERVAL cannot be sealed"},
-                new String[] {"seal(named_struct('a', make_interval(1)), 'ids')", "cannot be sealed"},
-                new String[] {"unseal(array(id), 'ids')", "but a sealed leaf is BINARY"},
+                new String[] {"seal(make_interval(1), 'ids', '')", "INTERVAL cannot be sealed"},
+                new String[] {"seal(named_struct('a', make_interval(1)), 'ids', '')", "cannot be sealed"},
+                new String[] {"unseal(array(id), 'ids', '')", "but a sealed leaf is BINARY"},
                 new String[] {"unseal_aes_encrypt(array(binary(note)), 'old')", "aes_encrypt returns BINARY"},
                 new String[] {"unseal(array(binary(note)), 'ids', '', NULL, 'map<int, int>')", "does not open as"},
                 new String[] {
@@ -184,7 +189,7 @@ final class ErrorTest {
                     "unseal(named_struct('a', binary(note), 'b', id), 'ids', '', NULL, 'struct<a: int, b: int>', array('b'))",
                     "BIGINT does not open as INT"
                 },
-                new String[] {"unseal(note, 'ids')", "sealed values are BINARY"},
+                new String[] {"unseal(note, 'ids', '')", "sealed values are BINARY"},
                 new String[] {"unseal(binary(note), 'ids', '', NULL, 'array<int>')", "does not open as"},
                 new String[] {"unseal(binary(note), 'ids', '', NULL, 'interval')", "has no type"})) {
             Exception error =
@@ -197,7 +202,7 @@ final class ErrorTest {
     void aSessionWithoutKeysSaysWhatToSet() {
         TestSession.SPARK.conf().unset(KeySource.SETTING);
         try {
-            Exception error = assertThrows(Exception.class, () -> sql("SELECT seal('x', 'ids')"));
+            Exception error = assertThrows(Exception.class, () -> sql("SELECT seal('x', 'ids', '')"));
             assertTrue(error.getMessage().contains("set it to folder:PATH"), error.getMessage());
         } finally {
             TestSession.SPARK.conf().set(KeySource.SETTING, "folder:" + TestSession.keyFolder());

@@ -36,7 +36,7 @@ final class FormatTest {
     void tinkOpensWhatSparkSealed() throws Exception {
         Aead notes = KEYSETS.get("notes").getPrimitive(RegistryConfiguration.get(), Aead.class);
         DeterministicAead ids = KEYSETS.get("ids").getPrimitive(RegistryConfiguration.get(), DeterministicAead.class);
-        List<Row> sealed = sql("SELECT id, note, seal(note, 'notes', 'people.note'), ssn, seal(ssn, 'ids') FROM people"
+        List<Row> sealed = sql("SELECT id, note, seal(note, 'notes', 'people.note'), ssn, seal(ssn, 'ids', '') FROM people"
                         + " WHERE id % 100 = 1")
                 .collectAsList();
         assertEquals(200, sealed.size());
@@ -147,12 +147,12 @@ final class FormatTest {
         String encrypted = TinkJsonProtoKeysetFormat.serializeEncryptedKeyset(
                 KEYSETS.get("ids"), kms, new byte[0], RegistryConfiguration.get());
         Files.writeString(folder.resolve("ids.json"), encrypted);
-        String expected = rows(sql("SELECT hex(seal('x', 'ids'))")).get(0);
+        String expected = rows(sql("SELECT hex(seal('x', 'ids', ''))")).get(0);
         for (String keys :
                 List.of("wrapped:" + TestKms.class.getName() + ":" + folder, "class:" + TestKms.class.getName())) {
             SPARK.conf().set(KeySource.SETTING, keys);
             try {
-                assertEquals(expected, rows(sql("SELECT hex(seal('x', 'ids'))")).get(0));
+                assertEquals(expected, rows(sql("SELECT hex(seal('x', 'ids', ''))")).get(0));
             } finally {
                 SPARK.conf().set(KeySource.SETTING, "folder:" + TestSession.keyFolder());
             }

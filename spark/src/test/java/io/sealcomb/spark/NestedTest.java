@@ -312,6 +312,6 @@ final class NestedTest {
     void emptyAndUntypedArraysAreSealed() {
         assertEquals(
                 List.of(List.of(List.of(), java.util.Arrays.asList((Object) null, null))),
-                plainRows(sql("SELECT unseal(seal(array(), 'ids'), 'ids'), seal(array(null, null), 'ids')")));
+                plainRows(sql("SELECT unseal(seal(array(), 'ids', ''), 'ids', ''), seal(array(null, null), 'ids', '')")));
     }
 }

@@ -150,7 +150,7 @@ final class QueryTest {
         }
         // A union of different types has none.
         String mixed =
-                "SELECT unseal(x, 'ids') FROM (SELECT ssn AS x FROM queried_sealed UNION ALL SELECT num FROM queried_sealed)";
+                "SELECT unseal(x, 'ids', '') FROM (SELECT ssn AS x FROM queried_sealed UNION ALL SELECT num FROM queried_sealed)";
         assertEquals(DataTypes.BinaryType, sql(mixed).schema().apply(0).dataType());
     }
 
@@ -193,10 +193,10 @@ final class QueryTest {
     @Test
     void whatOnlyTheDriverCanEvaluateSaysWhatToWrite() {
         Exception error = assertThrows(
-                Exception.class, () -> sql("DECLARE OR REPLACE VARIABLE v BINARY DEFAULT seal('x', 'ids')"));
+                Exception.class, () -> sql("DECLARE OR REPLACE VARIABLE v BINARY DEFAULT seal('x', 'ids', '')"));
         assertTrue(error.toString().contains("constant") || error.toString().contains("SET VAR"), error.toString());
         sql("DECLARE OR REPLACE VARIABLE w BINARY");
-        sql("SET VAR w = (SELECT seal('x', 'ids'))");
+        sql("SET VAR w = (SELECT seal('x', 'ids', ''))");
         assertEquals(List.of("[x]"), rows(sql("SELECT unseal(w, 'ids', '', NULL, 'string')")));
     }
 }

@@ -60,12 +60,12 @@ final class SecrecyTest {
     @Test
     void noKeyIsInPlansExplainedSerializedOrLogged() throws Exception {
         Dataset<Row> df =
-                sql("SELECT id, unseal(seal(note, 'notes'), 'notes') AS note, seal(ssn, 'ids') AS s FROM people");
+                sql("SELECT id, unseal(seal(note, 'notes', ''), 'notes', '') AS note, seal(ssn, 'ids', '') AS s FROM people");
         assertTrue(df.count() > 0);
         df.collectAsList();
         Exception failure = assertThrows(
                 Exception.class,
-                () -> sql("SELECT unseal(seal(ssn, 'notes'), 'notes', 'other') FROM people")
+                () -> sql("SELECT unseal(seal(ssn, 'notes', ''), 'notes', 'other') FROM people")
                         .collect());
         ByteArrayOutputStream everything = new ByteArrayOutputStream();
         everything.write(utf8(TestSession.plan(df)));
@@ -99,6 +99,6 @@ final class SecrecyTest {
                 SealcombException.class, () -> Keysets.get(new KeySource("folder:" + TestSession.keyFolder()), "ids"));
         // Its identifier is that of the executor, whose tasks fetch keys.
         assertEquals("driver", SPARK.sparkContext().env().executorId());
-        assertEquals(1, sql("SELECT seal('x', 'ids')").collectAsList().size());
+        assertEquals(1, sql("SELECT seal('x', 'ids', '')").collectAsList().size());
     }
 }

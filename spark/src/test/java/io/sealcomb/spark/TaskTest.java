@@ -76,7 +76,7 @@ final class TaskTest {
             assertThrows(
                     Exception.class,
                     () -> SPARK.range(0, ROWS, 1, 2)
-                            .selectExpr("wait(seal(id, 'notes')) AS s")
+                            .selectExpr("wait(seal(id, 'notes', '')) AS s")
                             .collectAsList());
         });
         job.start();
@@ -91,7 +91,7 @@ final class TaskTest {
         assertEquals(
                 3,
                 SPARK.range(0, ROWS, 1, 2)
-                        .selectExpr("seal(id, 'notes') AS s")
+                        .selectExpr("seal(id, 'notes', '') AS s")
                         .limit(3)
                         .collectAsList()
                         .size());
