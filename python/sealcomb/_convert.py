@@ -33,10 +33,13 @@ from sealcomb._types import (
     is_bytes,
     is_dictionary,
     is_text,
+    is_wrapped,
     lacks_text,
     plain_type,
 )
 from sealcomb._work import ORDERED, Place, Work, as_text
+
+NO_TEXT = "a date or time has no text, which CSV requires"
 
 # ---- from CSV to CSV
 
@@ -60,7 +63,7 @@ def csv_to_csv(work: Work) -> Write:
             values = work.from_base64(target, cells, place)
         result = work.transform(target, values, ids, place, kind=target.as_type)
         if work.verb == "unseal":
-            check_text(work, target, place, result)
+            result = work.fitting(target, result, place, lacks_text, NO_TEXT)
             written = as_text(result).cast(pa.binary()).to_pylist()
         else:
             written = [None if value is None else b64encode(value) for value in result.to_pylist()]
@@ -177,7 +180,7 @@ def note_type(name: str, kind: pa.DataType) -> None:
 
 def check_text(work: Work, target: Target | str, place: Place, values: pa.Array) -> None:
     if lacks_text(values):
-        raise CommandError(work.where(target, place, "a date or time has no text, which CSV requires"))
+        raise CommandError(work.where(target, place, NO_TEXT))
 
 
 def unique(schema: pa.Schema) -> bool:
@@ -201,18 +204,21 @@ def changer(  # noqa: PLR0913, PLR0917
             array = work.from_base64(target, array.to_pylist(), place)
         result = work.transform(target, array, ids, place, kind=kind, row=row, required=required)
         if suffix == ".csv" and work.verb == "unseal":
-            check_text(work, target, place, result)
+            result = work.fitting(target, result, place, lacks_text, NO_TEXT)
         elif suffix == ".csv":
             encoded = [None if value is None else b64encode(value) for value in result.to_pylist()]
             result = pa.array(encoded, pa.string())
+        plain = plain_type(wrap.kind)
+        advice = "" if plain == wrap.kind else f"; use --as-type '{target.name}={plain}'"
+        problem = f"an opened value is not of type {wrap.kind}{advice}"
         try:
             return wrap.wrap(result)
         except (pa.ArrowException, ValueError):
-            plain = plain_type(wrap.kind)
-            advice = "" if plain == wrap.kind else f"; use --as-type '{target.name}={plain}'"
-            raise CommandError(
-                work.where(target, place, f"an opened value is not of type {wrap.kind}{advice}")
-            ) from None
+            result = work.fitting(target, result, place, lambda some: not is_wrapped(some, wrap.kind), problem)
+        try:
+            return wrap.wrap(result)
+        except (pa.ArrowException, ValueError):
+            raise CommandError(work.where(target, place, problem)) from None
 
     return change
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -38,6 +39,15 @@ from sealcomb._selection import Target
 from sealcomb._thrift import I32, Struct, get, serialize
 from sealcomb._types import is_bytes, is_dictionary, parquet_image, plain_type
 from sealcomb._work import ORDERED, Place, Work, type_named
+
+
+def has_another_size(kind: pa.DataType, values: pa.Array) -> bool:
+    """Returns whether some bytes do not have the size of a type."""
+    try:
+        values.cast(kind)
+    except pa.ArrowInvalid:
+        return True
+    return False
 
 
 def parquet_to_parquet(work: Work) -> Write:
@@ -363,10 +373,11 @@ class ParquetChange:
             result = self.work.transform(target, array, ids, place, kind=kind, row=row, required=required)
             if not is_bytes(values):
                 return result
-            try:
-                return result.cast(pa.binary()).cast(values)
-            except pa.ArrowInvalid:
-                problem = f"an opened value does not have the size of its type, {values}"
-                raise CommandError(self.work.where(target, place, problem)) from None
+            problem = f"an opened value does not have the size of its type, {values}"
+            result = result.cast(pa.binary())
+            if self.work.verb == "unseal":
+                refuses = partial(has_another_size, values)
+                result = self.work.fitting(target, result, place, refuses, problem)
+            return result.cast(values)
 
         return change

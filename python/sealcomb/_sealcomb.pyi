@@ -832,7 +832,8 @@ def unseal_column(
         context: The context that the column was sealed with.
         row_ids: The row ids that the column was sealed with.
         forged: How to handle values that do not open. `"raise"` raises for the first one. `"null"` replaces
-            them by nulls; `unseal_column_counted` also counts them.
+            them by nulls, whatever is wrong with them; `unseal_column_counted` also counts them. A row whose id
+            is null is null then, and so is a map with a key that does not open.
         as_type: The type that was sealed, as pyarrow, Spark or SQL name it: `"int64"`, `"string"`,
             `"decimal(10, 2)"`, `"timestamp[us, tz=UTC]"`, .... `None` means the type in the field's metadata,
             or `"binary"` without metadata. In a nested column, it is the type of every leaf, or one that is
@@ -874,7 +875,6 @@ def unseal_column_counted(
         The opened column, and the number of values that did not open.
 
     Raises:
-        WrongType: An opened value is text that is not UTF-8, or has the size of the type but no value of it.
         TypeError: `array` is not an Arrow array, or has an unsupported type.
         ValueError: An argument is invalid; see `unseal_column`.
         KeyboardInterrupt: Ctrl-C was pressed during the call.

@@ -114,6 +114,15 @@ class Wrapped:
         return pa.DictionaryArray.from_arrays(indexes, values, ordered=kind.ordered)
 
 
+def is_wrapped(array: pa.Array, kind: pa.DataType) -> bool:
+    """Returns whether a column can be converted to a type."""
+    try:
+        Wrapped(kind).wrap(array)
+    except (pa.ArrowException, ValueError):
+        return False
+    return True
+
+
 class Grown:
     """Gives dictionary arrays dictionaries that begin with the previous one, as Arrow files require."""
 

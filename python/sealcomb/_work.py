@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import pyarrow as pa  # type: ignore[import-untyped]
+from pyarrow import compute as pc
 
 from sealcomb import (
     ForgedRow,
@@ -134,6 +135,26 @@ class Work:
         """Returns whether values that do not open become nulls."""
         return self.forged == "null" and not self.is_key(target)
 
+    def fitting(
+        self, target: Target, array: pa.Array, place: Place, refuses: Callable[[pa.Array], bool], problem: str
+    ) -> pa.Array:
+        """Returns opened values of which the output refuses none. With ``--forged null``, the others are null.
+
+        Args:
+            target: The leaf.
+            array: The values.
+            place: The group of the array, and its first row.
+            refuses: Returns whether the output refuses one of some values.
+            problem: Says what is wrong with a value that the output refuses.
+        """
+        if not refuses(array):
+            return array
+        if self.forged != "null" or self.is_key(target):
+            raise CommandError(self.where(target, place, problem))
+        bad = [value.is_valid and refuses(array.slice(at, 1)) for at, value in enumerate(array)]
+        self.nulled[target.name] += sum(bad)
+        return pc.if_else(pa.array(bad), pa.scalar(None, array.type), array)
+
     def parsed(self, target: Target, values: pa.Array, place: Place) -> pa.Array:
         """Returns the values of CSV cells in the type that the command line gives a column."""
         return self._parsed(target.name, target.as_type, values, place)
@@ -159,6 +180,10 @@ class Work:
             try:
                 decoded.append(None if value is None else b64decode(value, validate=True))
             except (binascii.Error, ValueError):
+                if self.forged == "null":
+                    # Nor is this a sealed value.
+                    decoded.append(b"")
+                    continue
                 raise CommandError(
                     self.where(target, place, "not base64, so not a sealed value", row)
                 ) from None

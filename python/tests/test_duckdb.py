@@ -337,15 +337,18 @@ def test_a_changed_value_is_an_error_that_names_its_row(db: duckdb.DuckDBPyConne
         ("seal(1, 'random', 'c', 1.5)", "row_id has type DECIMAL"),
         ("seal(1, 'random', 'c', 1::HUGEINT)", "row_id has type HUGEINT; cast it to BIGINT"),
         ("seal(1, 'random', NULL)", "context is NULL"),
+        ("seal(1, 'random')", "seal.*context"),
+        ("unseal('a'::BLOB, 'random', as_type := 'VARCHAR')", "unseal.*context"),
+        ("reseal('a'::BLOB, 'random')", "reseal.*context"),
         ("seal(1, 'random', 7)", "context has type INTEGER"),
-        ("seal(1, NULL)", "name of the keyset is NULL"),
+        ("seal(1, NULL, '')", "name of the keyset is NULL"),
         ("seal(1, 'missing', '')", r"keyset .missing.: cannot read .*missing\.json"),
         ("seal(1, '../random', '')", "invalid keyset name"),
         ("seal(1, 'sub/random', '')", "invalid keyset name"),
         ("seal(1, 'a/../random', '')", "invalid keyset name"),
         ("seal(1, 'random/', '')", "invalid keyset name"),
         ("seal(1, 'sub\\\\random', '')", "invalid keyset name"),
-        ("seal(1, 'random' || chr(0))", "invalid keyset name"),
+        ("seal(1, 'random' || chr(0), '')", "invalid keyset name"),
         ("seal(1, '', '')", "invalid keyset name"),
         ("seal('1'::BIGNUM, 'random', '')", "BIGNUM cannot be sealed; cast it"),
         ("unseal(seal('\\x08\\xFF'::BLOB, 'random', ''), 'random', '', as_type := 'BIT')", "is not a bit string"),
@@ -362,7 +365,7 @@ def test_a_changed_value_is_an_error_that_names_its_row(db: duckdb.DuckDBPyConne
         ("unseal(seal(1, 'random', ''), 'random', '', as_type := 'INTEGER[]')", "differ in lists"),
         ("unseal(seal(1, 'random', ''), 'random', '', as_type := 'ENUM(''a'')')", "use VARCHAR, and cast"),
         ("seal(i, 'random', i::VARCHAR) FROM range(3) t(i)", "constant"),
-        ("seal(i, i::VARCHAR) FROM range(3) t(i)", "constant"),
+        ("seal(i, i::VARCHAR, '') FROM range(3) t(i)", "constant"),
         ("seal(INTERVAL '300000000 hours', 'random', '')", "more than 2\\^63 nanoseconds"),
     ],
 )
@@ -371,11 +374,19 @@ def test_wrong_calls_say_what_to_do(db: duckdb.DuckDBPyConnection, call: str, ex
     assert re.search(expected, text, re.DOTALL), text
 
 
-def test_try_unseal_only_forgives_values_that_do_not_open(db: duckdb.DuckDBPyConnection) -> None:
+def test_try_unseal_only_forgives_values(db: duckdb.DuckDBPyConnection) -> None:
     query = """SELECT try_unseal(v, 'random', '', as_type := 'VARCHAR')
         FROM (VALUES (seal('a', 'random', '')), ('abc'::BLOB), (seal('a', 'gcm', '')), (NULL)) AS t(v)"""
     assert column(db, query) == ["a", None, None, None]
     assert "missing.json" in message(db, "SELECT try_unseal('a'::BLOB, 'missing', '')")
+    bound = """SELECT try_unseal(v, 'random', 'c', id, as_type := 'VARCHAR')
+        FROM (SELECT seal('a', 'random', 'c', i) AS v, nullif(i, 1) AS id FROM range(3) t(i)) ORDER BY id"""
+    assert column(db, bound) == ["a", "a", None]
+    assert "row_id is NULL" in message(db, bound.replace("try_unseal", "unseal"))
+    span = "{'span': INTERVAL '300000000 hours', 'v': seal('a', 'random', 'c.v')}"
+    opened = f"unseal({span}, 'random', 'c', as_type := 'STRUCT(span INTERVAL, v VARCHAR)', plain := ['span'])"
+    assert column(db, f"SELECT try_{opened}") == [{"span": None, "v": "a"}]
+    assert "2^63 nanoseconds" in message(db, f"SELECT {opened}")
 
 
 def test_as_type_accepts_the_names_of_other_engines(db: duckdb.DuckDBPyConnection) -> None:

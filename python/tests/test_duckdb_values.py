@@ -168,16 +168,45 @@ def test_bytes_that_are_no_value_of_a_type_are_an_error(
     db: duckdb.DuckDBPyConnection, other: duckdb.DuckDBPyConnection, sql: str, around: str
 ) -> None:
     for value in BYTES[sql][1]:
-        for function in ("unseal", "try_unseal"):
-            call = unsealed(sql, value, around, function)
-            for query in (
-                f"SELECT ({call})::VARCHAR",
-                f"CREATE OR REPLACE TABLE kept AS SELECT {call} AS v FROM range(3)",
-                f"SELECT count(*) FROM range(3) WHERE ({call}) IS NOT NULL",
-            ):
-                text = message(db, query)
-                assert f"{function}: " in text, query
-                assert "as_type" in text, query
+        call = unsealed(sql, value, around)
+        for query in (
+            f"SELECT ({call})::VARCHAR",
+            f"CREATE OR REPLACE TABLE kept AS SELECT {call} AS v FROM range(3)",
+            f"SELECT count(*) FROM range(3) WHERE ({call}) IS NOT NULL",
+        ):
+            text = message(db, query)
+            assert "unseal: " in text, query
+            assert "as_type" in text, query
+    assert is_up(db, other)
+
+
+# What is true of a value in which what it surrounds did not open.
+NULL_WITHIN = {
+    "value": "v IS NULL",
+    "list": "len(v) = 1 AND v[1] IS NULL",
+    "array": "v IS NOT NULL AND v[1] IS NULL",
+    "struct": "v IS NOT NULL AND v.a IS NULL",
+    "map": "cardinality(v) = 1 AND v[7] IS NULL",
+    "key": "v IS NULL",
+    "union": "union_tag(v) = 'u' AND v.u IS NULL",
+}
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("sql", TYPES)
+def test_try_unseal_fails_for_no_value(
+    db: duckdb.DuckDBPyConnection, other: duckdb.DuckDBPyConnection, sql: str, around: str
+) -> None:
+    for value in BYTES[sql][1]:
+        call = unsealed(sql, value, around, "try_unseal")
+        assert column(db, f"SELECT {NULL_WITHIN[around]} FROM (SELECT {call} AS v)") == [True], value
+        db.execute(f"CREATE OR REPLACE TABLE opened AS SELECT {call} AS v FROM range(3)")
+        for use in USES:
+            assert db.execute(use).fetchone() is not None, (value, use)
+    for value in ALL:
+        call = unsealed(sql, value, around, "try_unseal")
+        db.execute(f"CREATE OR REPLACE TABLE opened AS SELECT {call} AS v")
+        assert db.execute("SELECT v::VARCHAR, v < v, hash(v) FROM opened").fetchone() is not None, value
     assert is_up(db, other)
 
 
@@ -201,11 +230,11 @@ def test_a_constant_that_is_no_value_of_a_type_is_an_error_of_its_query(
     # DuckDB opens it while it plans the query.
     for value in BYTES[sql][1]:
         (sealed,) = column(db, f"SELECT seal({literal(value)}, 'random', '')")
-        for function in ("unseal", "try_unseal"):
-            call = f"{function}({literal(sealed)}, 'random', as_type := '{sql}')"
-            for query in (f"SELECT ({call})::VARCHAR", f"SELECT 1 WHERE ({call}) IS NULL"):
-                assert "as_type" in message(db, query)
-            db.execute(f"EXPLAIN {query}")
+        call = f"unseal({literal(sealed)}, 'random', '', as_type := '{sql}')"
+        for query in (f"SELECT ({call})::VARCHAR", f"SELECT 1 WHERE ({call}) IS NULL"):
+            assert "as_type" in message(db, query)
+        db.execute(f"EXPLAIN {query}")
+        assert column(db, f"SELECT try_{call}::VARCHAR") == [None]
     assert is_up(db, other)
 
 
@@ -239,6 +268,8 @@ def test_one_bad_value_among_many_is_found_in_every_place(db: duckdb.DuckDBPyCon
     for place in (0, 1, 2047, 2048, 4095, 4096, 4999):
         sealed = f"seal(CASE i WHEN {place} THEN {literal(bad)} ELSE {literal(good)} END, 'random', 'c', i)"
         call = f"unseal({sealed}, 'random', 'c', i, as_type := '{sql}')"
+        assert column(db, f"SELECT count(try_{call}) FROM range(5000) t(i)") == [4999]
+        assert column(db, f"SELECT i FROM range(5000) t(i) WHERE try_{call} IS NULL") == [place]
         text = message(db, f"SELECT count({call}) FROM range(5000) t(i)")
         assert f"row {place % 2048} of this batch (row_id {place})" in text or "row_id" in text
 
@@ -246,20 +277,21 @@ def test_one_bad_value_among_many_is_found_in_every_place(db: duckdb.DuckDBPyCon
 def test_a_map_has_no_key_twice(db: duckdb.DuckDBPyConnection, other: duckdb.DuckDBPyConnection) -> None:
     one = "seal('a', 'random', 'c.key')"
     db.execute(f"CREATE TABLE twice AS SELECT MAP {{{one}: seal(1, 'random', 'c.value'), {one}: NULL}} AS m")
-    for function in ("unseal", "try_unseal"):
-        call = f"{function}(m, 'random', 'c', as_type := 'MAP(VARCHAR, INTEGER)')"
-        assert "has a key twice" in message(db, f"SELECT {call} FROM twice")
+    call = "unseal(m, 'random', 'c', as_type := 'MAP(VARCHAR, INTEGER)')"
+    assert "has a key twice" in message(db, f"SELECT {call} FROM twice")
+    assert column(db, f"SELECT try_{call} FROM twice") == [None]
+    assert column(db, f"SELECT len(map_keys(try_{call})) FROM twice") == [None]
     assert is_up(db, other)
 
 
-def test_a_key_of_a_map_that_does_not_open_is_an_error(
+def test_a_map_with_a_key_that_does_not_open_does_not_open(
     db: duckdb.DuckDBPyConnection, other: duckdb.DuckDBPyConnection
 ) -> None:
     sealed = "MAP {seal('a', 'random', 'elsewhere'): seal(1, 'random', 'c.value')}"
-    for function in ("unseal", "try_unseal"):
-        message(
-            db, f"SELECT {function}({sealed}, 'random', 'c', as_type := 'MAP(VARCHAR, INTEGER)')::VARCHAR"
-        )
+    call = f"unseal({sealed}, 'random', 'c', as_type := 'MAP(VARCHAR, INTEGER)')"
+    assert "did not verify" in message(db, f"SELECT {call}::VARCHAR")
+    assert column(db, f"SELECT try_{call}") == [None]
+    assert column(db, f"SELECT [try_{call}, MAP {{'b': 7}}]") == [[None, {"b": 7}]]
     assert is_up(db, other)
 
 

@@ -8,7 +8,7 @@ use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, BinaryArray, new_empty_array};
-use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 use arrow_select::concat::concat;
 
@@ -93,17 +93,38 @@ impl Ids {
         Ok(Self::Bytes(Values::Binary(BinaryArray::new(offsets, Buffer::from_vec(bytes), None))))
     }
 
-    /// The ids of a column with chunks of these lengths.
+    /// The ids of a column with chunks of these lengths. Those of nulls are arbitrary.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the number of ids is another one; [`Error::Type`] if they are of another type.
     pub(crate) fn of_chunks(ids: &[ArrayRef], lengths: &[usize]) -> Result<Vec<Arc<Self>>, Error> {
         let (rows, got) = (lengths.iter().sum::<usize>(), ids.iter().map(Array::len).sum::<usize>());
         if rows != got {
             return Err(Error::Invalid(format!("{got} row_ids for {rows} rows; expected one per row")));
         }
-        if ids.iter().any(|array| array.logical_null_count() > 0) {
-            return Err(Error::Invalid("row_ids contains nulls; every row needs an id".into()));
-        }
         aligned(ids, lengths)?.iter().map(|ids| Self::new(ids).map(Arc::new)).collect()
     }
+}
+
+/// Checks that every row has an id.
+///
+/// # Errors
+/// [`Error::Invalid`] if this is not the case.
+pub(crate) fn check_ids(ids: &[ArrayRef]) -> Result<(), Error> {
+    if ids.iter().any(|array| array.logical_null_count() > 0) {
+        return Err(Error::Invalid("row_ids contains nulls; every row needs an id".into()));
+    }
+    Ok(())
+}
+
+/// Returns the nulls of row ids, in chunks of these lengths.
+pub(crate) fn nulls_of_ids(ids: &[ArrayRef], lengths: &[usize]) -> Result<Vec<Option<NullBuffer>>, Error> {
+    if ids.iter().all(|array| array.logical_null_count() == 0)
+        || ids.iter().map(Array::len).sum::<usize>() != lengths.iter().sum::<usize>()
+    {
+        return Ok(vec![None; lengths.len()]);
+    }
+    Ok(aligned(ids, lengths)?.iter().map(Array::logical_nulls).collect())
 }
 
 /// Returns the ids of the elements of lists with these lengths, to which [`seal`](crate::seal) binds the elements: for
@@ -113,6 +134,7 @@ impl Ids {
 /// [`Error::Type`] if the row ids are not integers, bytes or text; [`Error::Invalid`] if they contain nulls, are not one
 /// per list, or the result has more than 2 GiB.
 pub fn element_ids(row_ids: &[ArrayRef], lengths: &[usize]) -> Result<BinaryArray, Error> {
+    check_ids(row_ids)?;
     let ids = Ids::of_chunks(row_ids, &[lengths.len()])?;
     match ids[0].of_elements(lengths.iter().copied())? {
         Ids::Bytes(Values::Binary(ids)) => Ok(ids),

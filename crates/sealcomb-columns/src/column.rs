@@ -17,8 +17,8 @@ use arrow_schema::{DataType, Field, FieldRef};
 use sealcomb::BatchError;
 use zeroize::Zeroizing;
 
-use crate::binding::{Binding, Context, Ids};
-use crate::domain::first_outside;
+use crate::binding::{Binding, Context, Ids, check_ids, nulls_of_ids};
+use crate::domain::{Outside, first_outside};
 use crate::envelope::{self, SealError};
 use crate::error::{Error, Reason, UnopenedRow, place};
 use crate::keyset::{Keyset, NamedKey};
@@ -44,7 +44,7 @@ pub enum Forged {
     /// Fail with [`Error::Unopened`].
     #[default]
     Raise,
-    /// Replace it by a null.
+    /// Replace it by a null, whatever the reason: no value makes the call fail.
     Null,
 }
 
@@ -199,10 +199,34 @@ fn take_apart(field: &Field, chunks: &[ArrayRef], row_ids: Option<&[ArrayRef]>) 
 
 impl Parts {
     fn new(column: &Column, row_ids: Option<&[ArrayRef]>) -> Result<Self, Error> {
+        row_ids.map_or(Ok(()), check_ids)?;
         nested::check_leaves(&column.field)?;
         let chunks = column.chunks.iter().map(nested::plain).collect::<Result<Vec<_>, _>>()?;
         let leaves = take_apart(&column.field, &chunks, row_ids)?;
         Ok(Self { chunks, leaves })
+    }
+
+    /// The parts of a column to open under these row ids. With [`Forged::Null`], rows whose id is null are null. Returns
+    /// the number of those that have a value, too.
+    fn to_open(column: &Column, ids: &[Option<&[ArrayRef]>], forged: Forged) -> Result<(Self, usize), Error> {
+        let row_ids = ids.first().copied().flatten();
+        if forged == Forged::Raise {
+            ids.iter().flatten().try_for_each(|ids| check_ids(ids))?;
+            return Ok((Self::new(column, row_ids)?, 0));
+        }
+        nested::check_leaves(&column.field)?;
+        let lengths: Vec<usize> = column.chunks.iter().map(Array::len).collect();
+        let mut chunks = column.chunks.iter().map(nested::plain).collect::<Result<Vec<_>, _>>()?;
+        let mut unopened = 0;
+        for ids in ids.iter().flatten() {
+            for (chunk, nulls) in chunks.iter_mut().zip(nulls_of_ids(ids, &lengths)?) {
+                let before = chunk.logical_null_count();
+                *chunk = nested::plain_below(chunk, nulls.as_ref())?;
+                unopened += chunk.logical_null_count() - before;
+            }
+        }
+        let leaves = take_apart(&column.field, &chunks, row_ids)?;
+        Ok((Self { chunks, leaves }, unopened))
     }
 
     /// Puts the results of the leaves together.
@@ -337,9 +361,11 @@ fn sealed<O: OffsetSizeTrait>(
 ///
 /// # Errors
 /// Those of [`sealed_leaves`](crate::sealed_leaves), whatever [`Forged`] says; [`Error::Type`] if [`Unsealing::as_type`] is
-/// nested otherwise than the column; [`Error::Unopened`] for the first value that does not open, unless
-/// [`Forged::Null`] is given; [`Error::Invalid`] if a value does not have the type, or the row ids do not fit the column;
-/// [`Error::Memory`] or [`Error::Interrupted`].
+/// nested otherwise than the column; [`Error::Invalid`] if the row ids do not fit the column, or [`Unsealing::plain`] names
+/// a leaf of sealed values; [`Error::Memory`] or [`Error::Interrupted`]. Unless [`Forged::Null`] is given, also
+/// [`Error::Unopened`] for the first value that does not open, and [`Error::Invalid`] if a row id is null.
+///
+/// With [`Forged::Null`], no sealed value makes the call fail. In the place of a map with a key that does not open is a null.
 pub fn unseal(
     column: &Column,
     keyset: &Keyset,
@@ -352,8 +378,7 @@ pub fn unseal(
     let types =
         as_type.as_ref().map(|as_type| nested::types_of_leaves(&column.field, as_type)).transpose()?;
     let is_nested = as_type.is_some_and(|as_type| as_type.is_nested());
-    let parts = Parts::new(column, binding.row_ids)?;
-    let mut count = 0;
+    let (parts, mut count) = Parts::to_open(column, &[binding.row_ids], forged)?;
     let open = |leaf: &Leaf| {
         let as_type = types.as_ref().map(|types| &types[leaf.index]);
         if !is_sealed[leaf.index] {
@@ -397,13 +422,21 @@ impl OpenedLeaf<'_> {
             || matches!(self.storage, Storage::Bytes { large: true } | Storage::Text { large: true })
             || large(&self.chunks, self.storage.width().unwrap_or(0), |value| self.length(value));
         let unopened = Unopened::new(forged, self.leaf, self.keyset);
-        let (arrays, count) = if is_large {
+        let (arrays, mut count) = if is_large {
             self.opened::<i64>(unopened, threads)?
         } else {
             self.opened::<i32>(unopened, threads)?
         };
-        let restored = |array| types::restore(array, &self.data_type, is_large);
-        let arrays = arrays.into_iter().map(restored).collect::<Result<Vec<_>, _>>()?;
+        let restored = |array: ArrayRef| {
+            let before = array.logical_null_count();
+            let restored = match forged {
+                Forged::Raise => types::restore(array, &self.data_type, is_large)?,
+                Forged::Null => types::restore_or_null(array, &self.data_type, is_large)?,
+            };
+            count += restored.logical_null_count() - before;
+            Ok(restored)
+        };
+        let arrays = arrays.into_iter().map(restored).collect::<Result<Vec<_>, Error>>()?;
         let data_type = arrays.first().map_or(&self.data_type, |array| array.data_type()).clone();
         Ok((types::opened_field(&self.leaf.field, data_type), arrays, count))
     }
@@ -435,10 +468,20 @@ impl OpenedLeaf<'_> {
                 unopened.record(chunk, values.len(), &rows)
             },
         )?;
-        let (nulls, count) = unopened.nulls(&self.chunks);
-        let arrays = slots.into_iter().zip(nulls).enumerate();
-        let arrays = arrays.map(|(chunk, (slots, nulls))| self.array(chunk, slots, nulls));
-        Ok((arrays.collect::<Result<_, _>>()?, count))
+        let forged = unopened.forged;
+        let (nulls, mut count) = unopened.nulls(&self.chunks);
+        let mut arrays = Vec::with_capacity(slots.len());
+        for (chunk, (slots, nulls)) in slots.into_iter().zip(nulls).enumerate() {
+            arrays.push(match forged {
+                Forged::Raise => self.array(chunk, slots, nulls)?,
+                Forged::Null => {
+                    let (array, unopened) = self.array_with_nulls(chunk, slots, nulls);
+                    count += unopened;
+                    array
+                }
+            });
+        }
+        Ok((arrays, count))
     }
 
     fn array<O: OffsetSizeTrait>(
@@ -449,14 +492,50 @@ impl OpenedLeaf<'_> {
     ) -> Result<ArrayRef, Error> {
         let array = match &self.storage {
             Storage::Bytes { .. } | Storage::Null => Ok(slots.binary(nulls)),
-            Storage::Text { .. } => slots.text(nulls).map_err(|row| (row, "UTF-8")),
+            Storage::Text { .. } => slots.text(nulls),
             Storage::Fixed(_, stored) => {
                 let rows = self.chunks[chunk].len();
                 let (_, bytes) = slots.buffers();
-                types::fixed(stored, bytes, rows, nulls)
+                types::fixed(stored, bytes, rows, nulls, 1)
             }
         };
-        array.map_err(|(row, what)| self.leaf.unopened(chunk, row, self.keyset, Reason::Malformed(what)))
+        array.map_err(|Outside { rows, what }| {
+            self.leaf.unopened(chunk, rows[0], self.keyset, Reason::Malformed(what))
+        })
+    }
+
+    /// Returns an array with nulls in the places of values that are none of the type, and their number.
+    fn array_with_nulls<O: OffsetSizeTrait>(
+        &self,
+        chunk: usize,
+        mut slots: Slots<O>,
+        nulls: Option<NullBuffer>,
+    ) -> (ArrayRef, usize) {
+        let length = self.chunks[chunk].len();
+        let without = |rows: &[usize]| {
+            let mut fits = BooleanBufferBuilder::new(length);
+            fits.append_n(length, true);
+            rows.iter().for_each(|row| fits.set_bit(*row, false));
+            NullBuffer::union(nulls.as_ref(), Some(&NullBuffer::new(fits.finish())))
+        };
+        match &self.storage {
+            Storage::Bytes { .. } | Storage::Null => (slots.binary(nulls), 0),
+            Storage::Text { .. } => {
+                let rows = slots.zero_what_is_not_text();
+                let nulls = if rows.is_empty() { nulls } else { without(&rows) };
+                (slots.text(nulls).expect("zeros are UTF-8"), rows.len())
+            }
+            Storage::Fixed(_, stored) => {
+                let (_, bytes) = slots.buffers();
+                match types::fixed(stored, bytes.clone(), length, nulls.clone(), usize::MAX) {
+                    Ok(array) => (array, 0),
+                    Err(Outside { rows, .. }) => {
+                        let array = types::fixed(stored, bytes, length, without(&rows), 1);
+                        (array.expect("all values that are none of the type are null"), rows.len())
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -542,12 +621,11 @@ pub fn reseal(
     threads: Threads<'_>,
 ) -> Result<Unsealed, Error> {
     let is_sealed = sealed_leaves(&column.field, &plain)?;
-    let parts = Parts::new(column, old.row_ids)?;
+    let (parts, mut count) = Parts::to_open(column, &[old.row_ids, new.row_ids], forged)?;
     let new_leaves = take_apart(&column.field, &parts.chunks, new.row_ids)?;
     let key = keyset.primary_key();
     let sealed = parts.leaves.iter().filter(|leaf| is_sealed[leaf.index]);
     key.count(sealed.map(|leaf| values(&leaf.chunks)).sum())?;
-    let mut count = 0;
     let reseal = |(leaf, new_leaf): (&Leaf, &Leaf)| {
         if !is_sealed[leaf.index] {
             return leaf.unchanged(keyset);

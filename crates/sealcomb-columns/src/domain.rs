@@ -14,32 +14,54 @@ use arrow_schema::{DataType, TimeUnit};
 const SECONDS: i64 = 24 * 60 * 60;
 const TIME: &str = "a time of day";
 
+/// Values that are none of their type.
+#[derive(Debug)]
+pub(crate) struct Outside {
+    /// Their rows, in ascending order.
+    pub(crate) rows: Vec<usize>,
+    /// What they are not, such as `a time of day`.
+    pub(crate) what: &'static str,
+}
+
+impl Outside {
+    /// Returns the first `most` of these rows, or `None` if there are none.
+    pub(crate) fn of(rows: impl Iterator<Item = usize>, most: usize, what: &'static str) -> Option<Self> {
+        let rows: Vec<usize> = rows.take(most).collect();
+        (!rows.is_empty()).then_some(Self { rows, what })
+    }
+}
+
 /// Returns the index of the first value that is none of the array's type, and what it is not, such as `a time of day`.
 ///
 /// Nulls are skipped. These types have fewer values than bits: times, which are at least 0 and less than 24 hours;
 /// `Date64`, which holds whole days; and decimals, which have no more digits than their precision. Of nested types,
 /// dictionaries and runs, nothing is checked.
 pub fn first_outside(array: &ArrayRef) -> Option<(usize, &'static str)> {
+    outside(array, 1).map(|Outside { rows, what }| (rows[0], what))
+}
+
+/// Returns the first `most` values that are none of the array's type, as [`first_outside`] does.
+pub(crate) fn outside(array: &ArrayRef, most: usize) -> Option<Outside> {
     match array.data_type() {
         DataType::Time32(TimeUnit::Second) => {
-            first::<Time32SecondType>(array, TIME, |time| is_time(time.into(), 1))
+            among::<Time32SecondType>(array, most, TIME, |time| is_time(time.into(), 1))
         }
         DataType::Time32(_) => {
-            first::<Time32MillisecondType>(array, TIME, |time| is_time(time.into(), 1_000))
+            among::<Time32MillisecondType>(array, most, TIME, |time| is_time(time.into(), 1_000))
         }
         DataType::Time64(TimeUnit::Microsecond) => {
-            first::<Time64MicrosecondType>(array, TIME, |time| is_time(time, 1_000_000))
+            among::<Time64MicrosecondType>(array, most, TIME, |time| is_time(time, 1_000_000))
         }
         DataType::Time64(_) => {
-            first::<Time64NanosecondType>(array, TIME, |time| is_time(time, 1_000_000_000))
+            among::<Time64NanosecondType>(array, most, TIME, |time| is_time(time, 1_000_000_000))
         }
         DataType::Date64 => {
-            first::<Date64Type>(array, "a whole number of days", |date| date % (SECONDS * 1_000) == 0)
+            among::<Date64Type>(array, most, "a whole number of days", |date| date % (SECONDS * 1_000) == 0)
         }
-        DataType::Decimal32(precision, _) => digits::<Decimal32Type>(array, *precision),
-        DataType::Decimal64(precision, _) => digits::<Decimal64Type>(array, *precision),
-        DataType::Decimal128(precision, _) => digits::<Decimal128Type>(array, *precision),
-        DataType::Decimal256(precision, _) => digits::<Decimal256Type>(array, *precision),
+        DataType::Decimal32(precision, _) => digits::<Decimal32Type>(array, most, *precision),
+        DataType::Decimal64(precision, _) => digits::<Decimal64Type>(array, most, *precision),
+        DataType::Decimal128(precision, _) => digits::<Decimal128Type>(array, most, *precision),
+        DataType::Decimal256(precision, _) => digits::<Decimal256Type>(array, most, *precision),
         _ => None,
     }
 }
@@ -48,18 +70,20 @@ fn is_time(time: i64, per_second: i64) -> bool {
     (0..SECONDS * per_second).contains(&time)
 }
 
-fn digits<T: DecimalType>(array: &ArrayRef, precision: u8) -> Option<(usize, &'static str)> {
-    first::<T>(array, "a decimal of the type's precision", |value| {
+fn digits<T: DecimalType>(array: &ArrayRef, most: usize, precision: u8) -> Option<Outside> {
+    among::<T>(array, most, "a decimal of the type's precision", |value| {
         T::is_valid_decimal_precision(value, precision)
     })
 }
 
-fn first<T: ArrowPrimitiveType>(
+fn among<T: ArrowPrimitiveType>(
     array: &ArrayRef,
+    most: usize,
     what: &'static str,
     inside: impl Fn(T::Native) -> bool,
-) -> Option<(usize, &'static str)> {
+) -> Option<Outside> {
     let array = array.as_primitive::<T>();
-    let outside = |(row, value): (usize, &T::Native)| !inside(*value) && array.is_valid(row);
-    array.values().iter().enumerate().position(outside).map(|row| (row, what))
+    let values = array.values().iter().enumerate();
+    let rows = values.filter(|(row, value)| !inside(**value) && array.is_valid(*row)).map(|(row, _)| row);
+    Outside::of(rows, most, what)
 }

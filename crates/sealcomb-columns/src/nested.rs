@@ -13,7 +13,7 @@ use arrow_array::{
     Array, ArrayRef, FixedSizeListArray, GenericListArray, MapArray, OffsetSizeTrait, StructArray,
     UInt64Array, UnionArray, make_array,
 };
-use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{ArrowNativeType, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, FieldRef, Fields, UnionFields};
 use arrow_select::take::take;
@@ -226,8 +226,8 @@ fn plain_union(union: &UnionArray, fields: &UnionFields) -> Result<UnionArray, E
     union_of(union, fields, Some(offsets.into()), children)
 }
 
-/// Returns a plain child, with nulls where its parent is null.
-fn plain_below(child: &ArrayRef, parent: Option<&NullBuffer>) -> Result<ArrayRef, Error> {
+/// Returns a plain array, with nulls where its parent is null.
+pub(crate) fn plain_below(child: &ArrayRef, parent: Option<&NullBuffer>) -> Result<ArrayRef, Error> {
     let child = plain(child)?;
     let keeps = matches!(child.data_type(), DataType::Null | DataType::Union(..));
     if keeps || parent.is_none_or(|nulls| nulls.null_count() == 0) {
@@ -446,11 +446,31 @@ fn row_of_child(children: &[ArrayRef], mut leaf: usize, value: usize) -> (usize,
     unreachable!("the leaf is one of the column's")
 }
 
+/// Returns a map with other entries, and null in the place of each map with a key that is null, because it did not open.
+fn map_with_keys(map: &MapArray, field: &FieldRef, entries: &ArrayRef) -> Result<MapArray, Error> {
+    let Some(keys) = entries.as_struct().column(0).logical_nulls().filter(|keys| keys.null_count() > 0)
+    else {
+        return map_of(map, field, map.offsets().clone(), entries);
+    };
+    let has_keys = |row: usize| {
+        let [start, end] = [row, row + 1].map(|row| map.offsets()[row].as_usize());
+        keys.slice(start, end - start).null_count() == 0
+    };
+    let nulls = NullBuffer::union(map.nulls(), Some(&(0..map.len()).map(has_keys).collect()));
+    let (offsets, entries) = compact(map.offsets(), nulls.as_ref(), entries)?;
+    let DataType::Struct(fields) = field.data_type() else { unreachable!("entries are structs") };
+    let entries = entries.as_struct();
+    let entries: ArrayRef = Arc::new(struct_of(entries, fields, entries.columns().to_vec())?);
+    let DataType::Map(_, sorted) = map.data_type() else { unreachable!("a map has the type of a map") };
+    let entries_field = like(field, &entries);
+    Ok(MapArray::try_new(entries_field, offsets, entries.as_struct().clone(), nulls, *sorted)?)
+}
+
 /// Returns a plain array with other leaves, given in the order of [`leaves`]. `field` is that of the result; it comes
 /// from [`with_leaves`].
 ///
 /// # Errors
-/// [`Error::Invalid`] if a key of a map is null.
+/// [`Error::Invalid`] if the leaves do not fit the array.
 pub(crate) fn put_together(
     array: &ArrayRef,
     field: &Field,
@@ -487,13 +507,7 @@ pub(crate) fn put_together(
             let (map, child) = (array.as_map(), child_of(field));
             let entries: ArrayRef = Arc::new(map.entries().clone());
             let entries = put_together(&entries, child, leaves)?;
-            if entries.as_struct().column(0).null_count() > 0 {
-                return Err(Error::Invalid(
-                    "the key of a map did not open, and cannot be null; use forged=\"raise\", or unseal in SQL"
-                        .into(),
-                ));
-            }
-            Arc::new(map_of(map, child, map.offsets().clone(), &entries)?)
+            Arc::new(map_with_keys(map, child, &entries)?)
         }
         _ => leaves.next().expect("there are as many leaves as the array has"),
     })

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, GenericBinaryArray, GenericStringArray, OffsetSizeTrait};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 
+use crate::domain::Outside;
 use crate::envelope::{BATCH, Nonces};
 use crate::error::Error;
 use crate::memory::Memory;
@@ -73,22 +74,39 @@ impl<O: OffsetSizeTrait> Slots<O> {
     ///
     /// # Errors
     /// The first row that is not UTF-8.
-    pub(crate) fn text(self, nulls: Option<NullBuffer>) -> Result<ArrayRef, usize> {
+    pub(crate) fn text(self, nulls: Option<NullBuffer>) -> Result<ArrayRef, Outside> {
         let (offsets, values) = self.buffers();
         match GenericStringArray::<O>::try_new(offsets.clone(), values.clone(), nulls) {
             Ok(array) => Ok(Arc::new(array)),
-            Err(_) => Err(offsets
-                .windows(2)
-                .position(|ends| {
-                    std::str::from_utf8(&values[ends[0].as_usize()..ends[1].as_usize()]).is_err()
-                })
-                .unwrap_or_default()),
+            Err(_) => Err(not_text(&offsets, &values, 1).expect("a row is not UTF-8")),
         }
+    }
+
+    /// Zeroes the values that are not UTF-8, and returns their rows.
+    pub(crate) fn zero_what_is_not_text(&mut self) -> Vec<usize> {
+        let values = self.values.bytes();
+        let Some(Outside { rows, .. }) = not_text(&self.offsets, values, usize::MAX) else {
+            return Vec::new();
+        };
+        for row in &rows {
+            values[self.offsets[*row].as_usize()..self.offsets[row + 1].as_usize()].fill(0);
+        }
+        rows
     }
 
     pub(crate) fn buffers(self) -> (OffsetBuffer<O>, Buffer) {
         (OffsetBuffer::new(ScalarBuffer::from(self.offsets)), self.values.into())
     }
+}
+
+/// Returns the first `most` rows that are not UTF-8.
+fn not_text<O: OffsetSizeTrait>(offsets: &[O], values: &[u8], most: usize) -> Option<Outside> {
+    let row = |row: usize| &values[offsets[row].as_usize()..offsets[row + 1].as_usize()];
+    let whole = std::str::from_utf8(values);
+    if whole.is_ok_and(|text| offsets.iter().all(|offset| text.is_char_boundary(offset.as_usize()))) {
+        return None;
+    }
+    Outside::of((0..offsets.len() - 1).filter(|at| std::str::from_utf8(row(*at)).is_err()), most, "UTF-8")
 }
 
 fn too_large<O: OffsetSizeTrait>() -> Error {

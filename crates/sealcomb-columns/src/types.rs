@@ -10,13 +10,14 @@ use std::sync::Arc;
 
 use arrow_array::builder::BooleanBufferBuilder;
 use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, NullArray, make_array};
-use arrow_buffer::{Buffer, NullBuffer};
+use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
 use arrow_cast::{CastOptions, cast, cast_with_options};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, Field, IntervalUnit};
 
-use crate::domain::first_outside;
+use crate::domain::{Outside, outside};
 use crate::error::Error;
 use crate::names::{parse_type, type_name};
 use crate::values::Values;
@@ -161,17 +162,19 @@ pub(crate) fn encode(array: &ArrayRef) -> Result<Values, Error> {
 /// Returns an array of the bytes of opened values of fixed width. Those of nulls are ignored.
 ///
 /// # Errors
-/// The first row that holds no value of the type, and what it does not hold.
+/// The first `most` rows that hold no value of the type, and what they do not hold.
 pub(crate) fn fixed(
     stored: &DataType,
     bytes: Buffer,
     rows: usize,
     nulls: Option<NullBuffer>,
-) -> Result<ArrayRef, (usize, &'static str)> {
+    most: usize,
+) -> Result<ArrayRef, Outside> {
     if *stored == DataType::Boolean {
-        let is_null = |row| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
-        if let Some(row) = bytes.iter().enumerate().position(|(row, byte)| *byte > 1 && !is_null(row)) {
-            return Err((row, "a bool"));
+        let is_valid = |row: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*row));
+        let wrong = (0..rows).filter(|row| bytes[*row] > 1).filter(is_valid);
+        if let Some(outside) = Outside::of(wrong, most, "a bool") {
+            return Err(outside);
         }
         let mut bits = BooleanBufferBuilder::new(rows);
         bytes.iter().for_each(|byte| bits.append(*byte == 1));
@@ -179,7 +182,7 @@ pub(crate) fn fixed(
     }
     let data = ArrayData::builder(stored.clone()).len(rows).add_buffer(bytes).nulls(nulls);
     let array = make_array(data.build().expect("the buffer is aligned and has the size of the rows"));
-    first_outside(&array).map_or(Ok(array), Err)
+    outside(&array, most).map_or(Ok(array), Err)
 }
 
 /// Converts opened values to the type that was asked for.
@@ -201,6 +204,30 @@ pub(crate) fn restore(array: ArrayRef, data_type: &DataType, large: bool) -> Res
     }
     let DataType::Dictionary(keys, values) = data_type else { return Ok(cast_strictly(&array, data_type)?) };
     Ok(dictionary_of(&array, keys, values)?)
+}
+
+/// Converts opened values to the type that was asked for, like [`restore`], with nulls for values that do not fit.
+///
+/// # Errors
+/// [`Error::Invalid`] if the type does not fit the number of rows.
+pub(crate) fn restore_or_null(array: ArrayRef, data_type: &DataType, large: bool) -> Result<ArrayRef, Error> {
+    match data_type {
+        DataType::Null => Ok(Arc::new(NullArray::new(array.len()))),
+        DataType::Dictionary(keys, values) => {
+            let wide = dictionary_of(&array, &DataType::UInt64, values)?;
+            let wide = wide.as_any_dictionary();
+            // A key that is too large becomes a null.
+            let small = cast(wide.keys(), keys)?;
+            let fits = small.null_count() == wide.keys().null_count();
+            let kept = cast(&small, &DataType::UInt64)?;
+            let kept =
+                kept.as_primitive::<UInt64Type>().iter().flatten().max().map_or(0, |key| key.as_usize() + 1);
+            let values = wide.values().slice(0, if fits { wide.values().len() } else { kept });
+            let data = small.to_data().into_builder().data_type(data_type.clone());
+            Ok(make_array(data.child_data(vec![values.to_data()]).build()?))
+        }
+        _ => restore(array, data_type, large),
+    }
 }
 
 fn cast_strictly(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {

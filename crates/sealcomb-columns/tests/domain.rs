@@ -150,26 +150,81 @@ fn values_at_the_borders_of_their_type_open_and_those_beyond_do_not() {
         for bad in outside {
             let mut values = good.clone();
             values.push(Some(bad.clone()));
-            for forged in [Forged::Raise, Forged::Null] {
-                for wrapped in [
-                    data_type.clone(),
-                    DataType::Dictionary(Box::new(DataType::Int32), Box::new(data_type.clone())),
-                    DataType::RunEndEncoded(
-                        Arc::new(Field::new("run_ends", DataType::Int32, false)),
-                        Arc::new(Field::new("values", data_type.clone(), true)),
-                    ),
-                ] {
-                    let error = opened(&values, &wrapped, forged).expect_err(&wrapped.to_string());
-                    let Error::Unopened(UnopenedRow { row, reason: Reason::Malformed(what), .. }) = &error
-                    else {
-                        panic!("{wrapped}: {error}");
-                    };
-                    assert_eq!(*row, values.len() - 1, "{wrapped} {bad:?}");
-                    assert!(error.to_string().contains(what));
-                }
+            for wrapped in wrapped(&data_type) {
+                let error = opened(&values, &wrapped, Forged::Raise).expect_err(&wrapped.to_string());
+                let Error::Unopened(UnopenedRow { row, reason: Reason::Malformed(what), .. }) = &error else {
+                    panic!("{wrapped}: {error}");
+                };
+                assert_eq!(*row, values.len() - 1, "{wrapped} {bad:?}");
+                assert!(error.to_string().contains(what));
+                let tried = opened(&values, &wrapped, Forged::Null).unwrap();
+                let array = &tried.column.chunks[0];
+                assert_eq!((tried.unopened, array.logical_null_count()), (1, 2), "{wrapped} {bad:?}");
+                let nulls = array.logical_nulls().unwrap();
+                assert!(nulls.is_null(0) && nulls.is_null(values.len() - 1), "{wrapped} {bad:?}");
             }
         }
     }
+}
+
+/// A type, and dictionaries and runs of it.
+fn wrapped(data_type: &DataType) -> [DataType; 3] {
+    [
+        data_type.clone(),
+        DataType::Dictionary(Box::new(DataType::Int32), Box::new(data_type.clone())),
+        DataType::RunEndEncoded(
+            Arc::new(Field::new("run_ends", DataType::Int32, false)),
+            Arc::new(Field::new("values", data_type.clone(), true)),
+        ),
+    ]
+}
+
+/// Bytes of every size that a type has, which are values of some types only.
+fn any_values() -> Vec<Option<Vec<u8>>> {
+    let mut values = vec![None];
+    for size in [0, 1, 2, 3, 4, 5, 8, 12, 16, 17, 32] {
+        let mut random = 1_u32;
+        let mut next = |_| {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (random >> 24) as u8
+        };
+        values.extend([0, 1, 2, 0x7f, 0x80, 0xc3, 0xff].map(|byte| Some(vec![byte; size])));
+        values.push(Some((0..size).map(&mut next).collect()));
+        // One half of a character of two bytes, and the other half.
+        values.extend([b"ab\xc3".to_vec(), b"\xa9cd".to_vec()].map(Some));
+    }
+    values
+}
+
+#[test]
+fn whatever_the_values_are_only_those_that_are_none_of_the_type_are_null() {
+    let values = any_values();
+    let types: Vec<DataType> = borders().into_iter().map(|(data_type, ..)| data_type).collect();
+    for data_type in types.iter().flat_map(wrapped).chain([DataType::Null]) {
+        let tried = opened(&values, &data_type, Forged::Null).unwrap_or_else(|error| {
+            panic!("{data_type}: {error}");
+        });
+        let array = &tried.column.chunks[0];
+        array.to_data().validate_full().unwrap();
+        let nulls = array.logical_nulls().unwrap();
+        assert_eq!((array.len(), tried.unopened), (values.len(), nulls.null_count() - 1), "{data_type}");
+        for (row, value) in values.iter().enumerate().skip(1) {
+            let alone = opened(std::slice::from_ref(value), &data_type, Forged::Raise);
+            assert_eq!(nulls.is_valid(row), alone.is_ok(), "{data_type}: {value:?}");
+        }
+    }
+}
+
+#[test]
+fn values_beyond_the_indices_of_a_dictionary_are_null() {
+    let values: Vec<_> = (0..300).map(|number: i32| Some((number / 2).to_le_bytes().to_vec())).collect();
+    let small = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Int32));
+    assert!(matches!(opened(&values, &small, Forged::Raise), Err(Error::Invalid(_))));
+    let tried = opened(&values, &small, Forged::Null).unwrap();
+    let array = &tried.column.chunks[0];
+    array.to_data().validate_full().unwrap();
+    assert_eq!((array.data_type(), tried.unopened, array.null_count()), (&small, 300 - 256, 300 - 256));
+    assert!((0..256).all(|row| array.is_valid(row)));
 }
 
 #[test]

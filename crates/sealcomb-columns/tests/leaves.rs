@@ -465,3 +465,62 @@ fn the_type_in_the_metadata_is_not_authenticated() {
     let numbers = opened(&changed, Unsealing { as_type, ..unsealing(Forged::Raise, &[]) });
     assert_eq!(&numbers.unwrap(), &days);
 }
+
+#[test]
+fn a_map_with_a_key_that_does_not_open_is_null() {
+    let (keys, values) = (BinaryArray::from_iter_values([b"a", b"b", b"c"]), Int32Array::from(vec![1, 2, 3]));
+    let fields: arrow_schema::Fields =
+        vec![Field::new("key", DataType::Binary, false), Field::new("value", DataType::Int32, true)].into();
+    let entries = StructArray::new(fields, vec![Arc::new(keys), Arc::new(values)], None);
+    let field = Arc::new(Field::new("entries", entries.data_type().clone(), false));
+    let offsets = OffsetBuffer::from_lengths([1, 0, 2]);
+    let maps: ArrayRef = Arc::new(MapArray::new(field, offsets, entries, None, false));
+    let sealed = sealed(maps.clone());
+    // One of the keys of the last map, and then one of its values.
+    for (child, expected) in [(0, [true, true, false]), (1, [true, true, true])] {
+        let map = sealed.chunks[0].as_map();
+        let mut children = map.entries().columns().to_vec();
+        let mut bytes: Vec<Vec<u8>> =
+            children[child].as_binary::<i32>().iter().flatten().map(<[u8]>::to_vec).collect();
+        *bytes[1].last_mut().unwrap() ^= 1;
+        children[child] = Arc::new(BinaryArray::from_iter_values(bytes));
+        let DataType::Map(field, _) = map.data_type() else { unreachable!() };
+        let DataType::Struct(fields) = field.data_type() else { unreachable!() };
+        let entries = StructArray::new(fields.clone(), children, None);
+        let damaged: ArrayRef =
+            Arc::new(MapArray::new(field.clone(), map.offsets().clone(), entries, None, false));
+        let damaged = Column { field: sealed.field.clone(), chunks: vec![damaged] };
+        let tried =
+            unseal(&damaged, &keyset(), CONTEXT, unsealing(Forged::Null, &[]), Threads::default()).unwrap();
+        let array = &tried.column.chunks[0];
+        array.to_data().validate_full().unwrap();
+        assert_eq!(tried.unopened, 1);
+        assert_eq!([0, 1, 2].map(|row| array.is_valid(row)), expected);
+        assert_eq!(array.slice(0, 2).as_map().value(0).len(), 1);
+    }
+}
+
+#[test]
+fn a_row_without_an_id_does_not_open() {
+    let note: ArrayRef = Arc::new(StringArray::from(vec![Some("tea"), None, Some("milk")]));
+    let ids: [ArrayRef; 1] = [Arc::new(Int64Array::from(vec![1, 2, 3]))];
+    let without: [ArrayRef; 1] = [Arc::new(Int64Array::from(vec![Some(1), None, None]))];
+    let bound = Binding { row_ids: Some(&ids), ..CONTEXT };
+    let unbound = Binding { row_ids: Some(&without), ..CONTEXT };
+    let sealed = seal(&column(note), &keyset(), bound, Threads::default()).unwrap();
+    assert!(seal(&sealed, &keyset(), unbound, Threads::default()).is_err());
+    let error = unseal(&sealed, &keyset(), unbound, Unsealing::default(), Threads::default()).unwrap_err();
+    assert!(error.to_string().contains("row_ids contains nulls"), "{error}");
+    let tried =
+        unseal(&sealed, &keyset(), unbound, unsealing(Forged::Null, &[]), Threads::default()).unwrap();
+    assert_eq!(tried.unopened, 1);
+    let expected: ArrayRef = Arc::new(StringArray::from(vec![Some("tea"), None, None]));
+    assert_eq!(&tried.column.chunks[0], &expected);
+    for bindings in [[bound, unbound], [unbound, bound]] {
+        let resealing = Resealing { forged: Forged::Null, ..Resealing::default() };
+        let moved = reseal(&sealed, &keyset(), bindings, resealing, Threads::default()).unwrap();
+        assert_eq!((moved.unopened, moved.column.chunks[0].null_count()), (1, 2));
+        let resealing = Resealing::default();
+        assert!(reseal(&sealed, &keyset(), bindings, resealing, Threads::default()).is_err());
+    }
+}

@@ -19,7 +19,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, FieldRef};
 use libduckdb_sys::v2 as duckdb;
 use sealcomb_columns::{
-    Binding, Column, Error, Forged, Keyset, Unsealing, Reason, Resealing, Threads, UnopenedRow,
+    Binding, Column, Error, Forged, Keyset, Reason, Resealing, Threads, UnopenedRow, Unsealing,
 };
 
 use crate::ffi::{Arguments, Context, Failure, Result, Slot, call, size};
@@ -107,6 +107,11 @@ impl Function {
 
     fn opens(&self) -> bool {
         matches!(self.operation, Operation::Unseal | Operation::TryUnseal)
+    }
+
+    /// What to do with values that do not open.
+    fn forged(&self) -> Forged {
+        if self.operation == Operation::TryUnseal { Forged::Null } else { Forged::Raise }
     }
 
     /// How often DuckDB may reuse a result. Functions whose results are the same within a query may be computed before
@@ -217,7 +222,9 @@ impl Call {
         let sql = SqlType::of(&arguments.logical_type(CONTEXT)?)?;
         let value = arguments.constant(CONTEXT)?;
         if value.is_null()? {
-            return Err("the context is NULL; pass text or bytes, or '' to bind the value to no column".to_owned().into());
+            return Err("the context is NULL; pass text or bytes, or '' to bind the value to no column"
+                .to_owned()
+                .into());
         }
         match sql {
             SqlType::Text => Ok(value.text()?.into_bytes()),
@@ -254,14 +261,17 @@ impl Call {
         if self.value == SqlType::Null {
             return batch.result()?.set_null(context.factory()?, rows);
         }
-        let values = read::array(&self.value, batch.argument(VALUE)?, &Rows::First(rows))?;
+        let forged = self.function.forged();
+        let values = read::array(&self.value, batch.argument(VALUE)?, &Rows::First(rows), forged)?;
         let ids = self.row_ids.as_ref();
-        let ids = ids.map(|sql| read::array(sql, batch.argument(ROW_ID)?, &Rows::First(rows))).transpose()?;
-        if let Some(row) = ids.as_ref().and_then(|ids| (0..rows).find(|row| ids.is_null(*row))) {
+        let ids = ids.map(|sql| read::array(sql, batch.argument(ROW_ID)?, &Rows::First(rows), forged));
+        let ids = ids.transpose()?;
+        let without = ids.as_ref().and_then(|ids| (0..rows).find(|row| ids.is_null(*row)));
+        if let (Some(row), Forged::Raise) = (without, forged) {
             return Err(format!("row {row} of this batch: row_id is NULL; every row needs an id").into());
         }
         let result = self.run(values, ids.as_slice()).map_err(|error| Self::explain(error, ids.as_ref()))?;
-        write::array(&self.result, &result, batch.result()?, &|row| place(row, "", ids.as_ref()))
+        write::array(&self.result, &result, batch.result()?, forged, &|row| place(row, "", ids.as_ref()))
     }
 
     fn run(&self, values: ArrayRef, ids: &[ArrayRef]) -> std::result::Result<ArrayRef, Error> {
@@ -270,7 +280,7 @@ impl Call {
         let binding = Binding { context: &self.context, row_ids };
         // DuckDB calls from several threads.
         let threads = Threads::new(NonZero::<usize>::MIN);
-        let open = |forged| {
+        let unseal = |forged| {
             let unsealing = Unsealing { forged, as_type: None, plain: self.plain.clone() };
             sealcomb_columns::unseal(&column, &self.keyset, binding, unsealing, threads)
                 .map(|opened| opened.column)
@@ -281,8 +291,7 @@ impl Call {
                 let is_value = |path: &str| !path.ends_with(TAG);
                 sealcomb_columns::seal_leaves(&column, &self.keyset, binding, &is_value, threads)?
             }
-            Operation::Unseal => open(Forged::Raise)?,
-            Operation::TryUnseal => open(Forged::Null)?,
+            Operation::Unseal | Operation::TryUnseal => unseal(self.function.forged())?,
             Operation::Reseal => {
                 let bindings = [binding, binding];
                 let resealing = Resealing { forged: Forged::Raise, plain: self.plain.clone() };

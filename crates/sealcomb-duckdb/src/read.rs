@@ -15,6 +15,7 @@ use arrow_buffer::{
     BooleanBuffer, Buffer, IntervalMonthDayNano, NullBuffer, OffsetBuffer, OffsetBufferBuilder, ScalarBuffer,
 };
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
+use sealcomb_columns::Forged;
 
 use crate::ffi::{Failure, Result, size};
 use crate::types::{SqlType, TimeTz};
@@ -70,6 +71,7 @@ struct Source<'a> {
     view: View<Vector<'a>>,
     rows: &'a Rows<'a>,
     nulls: Option<NullBuffer>,
+    forged: Forged,
 }
 
 impl<'a> Source<'a> {
@@ -85,7 +87,7 @@ impl<'a> Source<'a> {
             }
         };
         let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
-        Ok(Self { view, rows, nulls })
+        Ok(Self { view, rows, nulls, forged: Forged::Raise })
     }
 
     fn index(&self, position: usize) -> usize {
@@ -137,36 +139,41 @@ impl<'a> Source<'a> {
         Ok((offsets.finish(), Buffer::from_vec(bytes), self.nulls))
     }
 
-    /// Returns the values of rows that are not null, converted, and zeros for nulls.
+    /// Returns the values, converted. With [`Forged::Null`], those that cannot be converted are null.
     ///
     /// # Safety
     /// The vector's values have the type `T`.
-    unsafe fn converted<T: Plain, U: Default>(
+    unsafe fn converted<T: Plain, U>(
         &self,
         convert: impl Fn(T) -> std::result::Result<U, String>,
-    ) -> Result<Vec<U>> {
+    ) -> Result<Vec<Option<U>>> {
         let value = |position| {
             let index = self.index(position);
             if !self.view.is_valid(index) {
-                return Ok(U::default());
+                return Ok(None);
             }
             // SAFETY: the caller guarantees the type.
-            convert(unsafe { self.view.value(index) })
-                .map_err(|error| Failure::from(format!("row {position} of this batch: {error}")))
+            match (convert(unsafe { self.view.value(index) }), self.forged) {
+                (Ok(value), _) => Ok(Some(value)),
+                (Err(_), Forged::Null) => Ok(None),
+                (Err(error), Forged::Raise) => {
+                    Err(Failure::from(format!("row {position} of this batch: {error}")))
+                }
+            }
         };
         (0..self.rows.len()).map(value).collect()
     }
 }
 
-/// Converts rows of a vector of this type.
+/// Converts rows of a vector of this type. With [`Forged::Null`], a value that Arrow does not have is null.
 ///
 /// # Errors
 /// An interval does not fit Arrow's.
-pub(crate) fn array(sql: &SqlType, vector: Vector<'_>, rows: &Rows<'_>) -> Result<ArrayRef> {
+pub(crate) fn array(sql: &SqlType, vector: Vector<'_>, rows: &Rows<'_>, forged: Forged) -> Result<ArrayRef> {
     if !sql.is_leaf() {
         vector.flatten()?;
     }
-    let source = Source::new(vector, rows)?;
+    let source = Source { forged, ..Source::new(vector, rows)? };
     // SAFETY: DuckDB's documentation fixes how the values of each type lie in a vector, and `sql` is the type that the
     // call was bound with.
     Ok(unsafe {
@@ -208,7 +215,7 @@ pub(crate) fn array(sql: &SqlType, vector: Vector<'_>, rows: &Rows<'_>) -> Resul
             SqlType::TimestampTz(unit) => timestamps(*unit, source, Some("UTC")),
             SqlType::Interval => {
                 let values = source.converted(interval)?;
-                Arc::new(IntervalMonthDayNanoArray::new(ScalarBuffer::from(values), source.nulls))
+                Arc::new(values.into_iter().collect::<IntervalMonthDayNanoArray>())
             }
             SqlType::Text => {
                 let (offsets, bytes, nulls) = source.bytes()?;
@@ -240,7 +247,7 @@ unsafe fn nested(sql: &SqlType, vector: Vector<'_>, source: Source<'_>) -> Resul
                 let width = usize::try_from(*size).expect("a size is not negative");
                 let mut at = Vec::new();
                 let rows = rows.elements(width, &mut at)?;
-                let values = array(element, vector.child(0)?, &rows)?;
+                let values = array(element, vector.child(0)?, &rows, source.forged)?;
                 let field = element.field("element");
                 Arc::new(FixedSizeListArray::new(field, *size, values, source.nulls))
             }
@@ -248,8 +255,9 @@ unsafe fn nested(sql: &SqlType, vector: Vector<'_>, source: Source<'_>) -> Resul
                 return nested(&SqlType::Struct(SqlType::with_tag(members)), vector, source);
             }
             SqlType::Struct(fields) => {
-                let child =
-                    |(index, (_, child)): (u64, &(String, SqlType))| array(child, vector.child(index)?, rows);
+                let child = |(index, (_, child)): (u64, &(String, SqlType))| {
+                    array(child, vector.child(index)?, rows, source.forged)
+                };
                 let children = (0..).zip(fields).map(child).collect::<Result<Vec<_>>>()?;
                 let (fields, count) = (SqlType::fields(fields), rows.len());
                 let array = StructArray::try_new_with_length(fields, children, source.nulls, count);
@@ -373,7 +381,7 @@ unsafe fn list(
             offsets.push_length(0);
         }
     }
-    Ok((offsets.finish(), array(element, vector.child(0)?, &Rows::At(&at))?))
+    Ok((offsets.finish(), array(element, vector.child(0)?, &Rows::At(&at), source.forged)?))
 }
 
 /// # Safety

@@ -1,8 +1,8 @@
 //! Converts Arrow arrays to DuckDB's vectors.
 //!
 //! Every value is checked against its type first: DuckDB relies on the ranges of its types, so that a value outside of them
-//! fails later as an internal error, which shuts down the database. Nulls of structs and arrays are also nulls of what is
-//! in them, as DuckDB requires.
+//! fails later as an internal error, which shuts down the database. Such a value is an error, or NULL. Nulls of structs
+//! and arrays are also nulls of what is in them, as DuckDB requires.
 
 use std::sync::Arc;
 
@@ -13,16 +13,18 @@ use arrow_array::types::{
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, GenericByteArray, MapArray, OffsetSizeTrait};
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, GenericByteArray, OffsetSizeTrait};
 use arrow_buffer::{ArrowNativeType, IntervalMonthDayNano, NullBuffer, OffsetBuffer};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, SortOptions, TimeUnit};
+use sealcomb_columns::Forged;
 
-use crate::ffi::{Failure, Result};
+use crate::ffi::Result;
 use crate::types::{SqlType, TimeTz};
 use crate::vector::{Plain, Vector};
 
-/// Writes an array to a flat vector of this type. `place` describes a value by its index, for errors.
+/// Writes an array to a flat vector of this type. `place` describes a value by its index, for errors. With
+/// [`Forged::Null`], a value that does not fit the type is NULL.
 ///
 /// # Errors
 /// A value does not fit the type, such as an opened time of more than 24 hours.
@@ -30,9 +32,10 @@ pub(crate) fn array(
     sql: &SqlType,
     array: &ArrayRef,
     vector: Vector<'_>,
+    forged: Forged,
     place: &dyn Fn(usize) -> String,
 ) -> Result<()> {
-    Source { array, nulls: array.logical_nulls(), vector, place }.write(sql)
+    Source { array, nulls: array.logical_nulls(), vector, forged, place }.write(sql)
 }
 
 /// Describes an element of lists by its index among those of all rows.
@@ -46,11 +49,13 @@ struct Source<'a> {
     /// The rows that are null, or belong to a struct or an array that is.
     nulls: Option<NullBuffer>,
     vector: Vector<'a>,
+    forged: Forged,
     place: &'a dyn Fn(usize) -> String,
 }
 
 impl Source<'_> {
-    fn write(&self, sql: &SqlType) -> Result<()> {
+    fn write(mut self, sql: &SqlType) -> Result<()> {
+        self.check(sql)?;
         let (array, vector) = (self.array, self.vector);
         vector.set_rows(array.len())?;
         self.write_nulls()?;
@@ -72,23 +77,19 @@ impl Source<'_> {
                 // DuckDB inverts the first bit, so that UUIDs sort like their text.
                 (i128::from_be_bytes(bytes) ^ i128::MIN).to_ne_bytes()
             }),
-            SqlType::Date => {
-                // The smallest and the largest date are infinities.
-                let what = || "is not a date of DuckDB's range".to_owned();
-                self.checked::<Date32Type>(|days| days >= -i32::MAX, what)
-            }
-            SqlType::Time(unit) => self.times(*unit),
+            SqlType::Date => self.primitive::<Date32Type>(),
+            SqlType::Time(_) => self.primitive::<Int64Type>(),
             SqlType::TimeTz => self.times_with_offset(),
             SqlType::Tag => self.primitive::<UInt8Type>(),
             SqlType::Timestamp(unit) | SqlType::TimestampTz(unit) => self.timestamps(*unit),
             SqlType::Interval => self.intervals(),
-            SqlType::Text | SqlType::Enum(_) | SqlType::Blob => self.bytes(),
-            SqlType::Bit => self.bits(),
+            SqlType::Text | SqlType::Enum(_) | SqlType::Blob | SqlType::Bit => self.bytes(),
             SqlType::List(element) => {
                 let list = array.as_list::<i64>();
                 self.entries(list.offsets())?;
                 let (start, length) = span(list.offsets());
-                self::array(element, &list.values().slice(start, length), vector.child(0)?, &element_place)
+                let values = list.values().slice(start, length);
+                self::array(element, &values, vector.child(0)?, self.forged, &element_place)
             }
             SqlType::Array(element, size) => {
                 let width = usize::try_from(*size).expect("a size is not negative");
@@ -103,12 +104,12 @@ impl Source<'_> {
             SqlType::Map(types) => {
                 let map = array.as_map();
                 self.entries(map.offsets())?;
-                self.check_keys(map)?;
                 let (start, length) = span(map.offsets());
                 let array: ArrayRef = Arc::new(map.entries().slice(start, length));
                 let (nulls, vector) = (None, vector.child(0)?);
                 vector.set_rows(length)?;
-                Source { array: &array, nulls, vector, place: &element_place }.children(types.iter())
+                let forged = self.forged;
+                Source { array: &array, nulls, vector, forged, place: &element_place }.children(types.iter())
             }
         }
     }
@@ -131,7 +132,7 @@ impl Source<'_> {
         place: &dyn Fn(usize) -> String,
     ) -> Result<()> {
         let nulls = NullBuffer::union(array.logical_nulls().as_ref(), above);
-        Source { array, nulls, vector: self.vector.child(index)?, place }.write(sql)
+        Source { array, nulls, vector: self.vector.child(index)?, forged: self.forged, place }.write(sql)
     }
 
     fn children<'a>(&self, types: impl Iterator<Item = &'a SqlType>) -> Result<()> {
@@ -141,63 +142,44 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// Writes the offset and the length of each list.
+    /// Writes the offset and the length of each list. That of a null is empty.
     fn entries<O: OffsetSizeTrait>(&self, offsets: &OffsetBuffer<O>) -> Result<()> {
         let (first, word) = (offsets[0].as_usize(), |size: usize| size as u64);
-        let entry = |ends: &[O]| {
+        let entry = |(row, ends): (usize, &[O])| {
             let [start, end] = [ends[0], ends[1]].map(O::as_usize);
-            [word(start - first), word(end - start)]
+            [word(start - first), if self.is_valid(row) { word(end - start) } else { 0 }]
         };
-        self.vector.write(offsets.windows(2).map(entry))
+        self.vector.write(offsets.windows(2).enumerate().map(entry))
     }
 
-    /// Returns an error for the first value that is not null and does not fit.
-    fn check<T: Copy>(
-        &self,
-        values: &[T],
-        fits: impl Fn(T) -> bool,
-        what: impl Fn() -> String,
-    ) -> Result<()> {
-        let is_valid = |index| self.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(index));
-        match values.iter().enumerate().position(|(index, value)| !fits(*value) && is_valid(index)) {
-            None => Ok(()),
-            Some(index) => Err(self.unfit(index, &what())),
+    fn is_valid(&self, row: usize) -> bool {
+        self.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row))
+    }
+
+    /// Makes the values null that do not fit the type.
+    ///
+    /// # Errors
+    /// The first such value, unless they may be null.
+    fn check(&mut self, sql: &SqlType) -> Result<()> {
+        let Some((fits, what)) = fitting(sql, self.array) else { return Ok(()) };
+        let bad = |row: &usize| self.is_valid(*row) && !fits(*row);
+        if self.forged == Forged::Raise {
+            return match (0..self.array.len()).find(bad) {
+                None => Ok(()),
+                Some(row) => {
+                    let place = (self.place)(row);
+                    let advice = "pass the type that was sealed as as_type, or use try_unseal for NULL";
+                    Err(format!("{place}: the opened value {what}; {advice}").into())
+                }
+            };
         }
-    }
-
-    fn unfit(&self, index: usize, what: &str) -> Failure {
-        let place = (self.place)(index);
-        format!("{place}: the opened value {what}; pass the type that was sealed as as_type").into()
-    }
-
-    /// Maps have no key twice. (Keys that are null have not been put together.)
-    fn check_keys(&self, map: &MapArray) -> Result<()> {
-        let keys = map.keys();
-        let compare =
-            make_comparator(keys, keys, SortOptions::default()).map_err(|error| error.to_string())?;
-        for row in 0..map.len() {
-            let [start, end] = [row, row + 1].map(|row| map.offsets()[row].as_usize());
-            let mut order: Vec<usize> = (start..end).collect();
-            order.sort_unstable_by(|a, b| compare(*a, *b));
-            if order.windows(2).any(|pair| compare(pair[0], pair[1]).is_eq()) {
-                return Err(self.unfit(row, "is not a map, because it has a key twice"));
-            }
-        }
+        let fitting = (0..self.array.len()).map(&fits).collect::<NullBuffer>();
+        self.nulls = NullBuffer::union(self.nulls.as_ref(), Some(&fitting));
         Ok(())
     }
 
     fn primitive<T: ArrowPrimitiveType<Native: Plain>>(&self) -> Result<()> {
         self.vector.write(self.array.as_primitive::<T>().values().iter().copied())
-    }
-
-    /// Writes numbers, all of which must fit.
-    fn checked<T: ArrowPrimitiveType<Native: Plain>>(
-        &self,
-        fits: impl Fn(T::Native) -> bool,
-        what: impl Fn() -> String,
-    ) -> Result<()> {
-        self.check(self.array.as_primitive::<T>().values(), fits, what)?;
-        self.primitive::<T>()
     }
 
     fn numbers(&self, number: &DataType) -> Result<()> {
@@ -223,57 +205,24 @@ impl Source<'_> {
         self.vector.write(values.map(|value| T::try_from(*value).unwrap_or_default()))
     }
 
-    /// DuckDB's times are at most 24 hours.
-    fn times(&self, unit: TimeUnit) -> Result<()> {
-        const DAY: i64 = 24 * 60 * 60;
-        let day = DAY * if unit == TimeUnit::Nanosecond { 1_000_000_000 } else { 1_000_000 };
-        let what = || "is not a time of a day".to_owned();
-        self.checked::<Int64Type>(|time| (0..=day).contains(&time), what)
-    }
-
     fn times_with_offset(&self) -> Result<()> {
         let values = self.array.as_fixed_size_binary();
-        let time = |row| TimeTz::from_bytes(values.value(row).try_into().expect("12 bytes"));
-        let times: Vec<TimeTz> = (0..values.len()).map(time).collect();
-        let what = || "is not a time of a day with an offset of less than 16 hours".to_owned();
-        self.check(&times, TimeTz::is_valid, what)?;
-        self.vector.write(times.into_iter().map(TimeTz::to_duckdb))
+        let time = |row| if self.is_valid(row) { time_tz(values, row).to_duckdb() } else { 0 };
+        self.vector.write((0..values.len()).map(time))
     }
 
     fn timestamps(&self, unit: TimeUnit) -> Result<()> {
-        let what = || "is not a timestamp of DuckDB's range".to_owned();
-        let fits = |time| is_timestamp(unit, time);
         match unit {
-            TimeUnit::Second => self.checked::<TimestampSecondType>(fits, what),
-            TimeUnit::Millisecond => self.checked::<TimestampMillisecondType>(fits, what),
-            TimeUnit::Microsecond => self.checked::<TimestampMicrosecondType>(fits, what),
-            TimeUnit::Nanosecond => self.checked::<TimestampNanosecondType>(fits, what),
+            TimeUnit::Second => self.primitive::<TimestampSecondType>(),
+            TimeUnit::Millisecond => self.primitive::<TimestampMillisecondType>(),
+            TimeUnit::Microsecond => self.primitive::<TimestampMicrosecondType>(),
+            TimeUnit::Nanosecond => self.primitive::<TimestampNanosecondType>(),
         }
-    }
-
-    /// DuckDB's bits are the number of padding bits in a byte, and the bits, after that many ones.
-    fn bits(&self) -> Result<()> {
-        let is_valid = |value: &[u8]| {
-            let [padding @ 0..8, first, ..] = *value else { return false };
-            first.leading_ones() >= u32::from(padding)
-        };
-        let values: Vec<&[u8]> = match self.array.data_type() {
-            DataType::LargeBinary => {
-                self.array.as_binary::<i64>().iter().map(Option::unwrap_or_default).collect()
-            }
-            DataType::Binary => self.array.as_binary::<i32>().iter().map(Option::unwrap_or_default).collect(),
-            _ => Vec::new(),
-        };
-        self.check(&values, is_valid, || "is not a bit string".to_owned())?;
-        self.bytes()
     }
 
     /// DuckDB's interval has two 32-bit numbers, months and days, and a 64-bit number of microseconds.
     fn intervals(&self) -> Result<()> {
         let values = self.array.as_primitive::<IntervalMonthDayNanoType>().values();
-        let whole = |interval: IntervalMonthDayNano| interval.nanoseconds % 1000 == 0;
-        let what = || "is not an interval of whole microseconds, as DuckDB's are".to_owned();
-        self.check(values, whole, what)?;
         let value = |interval: &IntervalMonthDayNano| {
             let (months, days) = (interval.months.cast_unsigned(), interval.days.cast_unsigned());
             let microseconds = (interval.nanoseconds / 1000).cast_unsigned();
@@ -309,6 +258,83 @@ impl Source<'_> {
 fn span<O: OffsetSizeTrait>(offsets: &OffsetBuffer<O>) -> (usize, usize) {
     let [start, end] = [offsets[0], offsets[offsets.len() - 1]].map(O::as_usize);
     (start, end - start)
+}
+
+/// Whether the value at an index fits its type. Those of nulls are arbitrary.
+type Fits<'a> = Box<dyn Fn(usize) -> bool + 'a>;
+
+/// Returns which values of an array DuckDB's type has, and what the others are not; `None` if it has all of them.
+fn fitting<'a>(sql: &'a SqlType, array: &'a ArrayRef) -> Option<(Fits<'a>, &'static str)> {
+    Some(match sql {
+        SqlType::Date => {
+            let days = array.as_primitive::<Date32Type>().values();
+            // The smallest and the largest date are infinities.
+            (Box::new(move |row| days[row] >= -i32::MAX), "is not a date of DuckDB's range")
+        }
+        SqlType::Time(unit) => {
+            // DuckDB's times are at most 24 hours.
+            let second = if *unit == TimeUnit::Nanosecond { 1_000_000_000 } else { 1_000_000 };
+            let times = array.as_primitive::<Int64Type>().values();
+            let day = 24 * 60 * 60 * second;
+            (Box::new(move |row| (0..=day).contains(&times[row])), "is not a time of a day")
+        }
+        SqlType::TimeTz => {
+            let values = array.as_fixed_size_binary();
+            let what = "is not a time of a day with an offset of less than 16 hours";
+            (Box::new(move |row| time_tz(values, row).is_valid()), what)
+        }
+        SqlType::Timestamp(unit) | SqlType::TimestampTz(unit) => {
+            let times = match unit {
+                TimeUnit::Second => array.as_primitive::<TimestampSecondType>().values(),
+                TimeUnit::Millisecond => array.as_primitive::<TimestampMillisecondType>().values(),
+                TimeUnit::Microsecond => array.as_primitive::<TimestampMicrosecondType>().values(),
+                TimeUnit::Nanosecond => array.as_primitive::<TimestampNanosecondType>().values(),
+            };
+            (Box::new(move |row| is_timestamp(*unit, times[row])), "is not a timestamp of DuckDB's range")
+        }
+        SqlType::Interval => {
+            let values = array.as_primitive::<IntervalMonthDayNanoType>().values();
+            let what = "is not an interval of whole microseconds, as DuckDB's are";
+            (Box::new(move |row| values[row].nanoseconds % 1000 == 0), what)
+        }
+        SqlType::Bit => {
+            let value = move |row: usize| -> &'a [u8] {
+                match array.data_type() {
+                    DataType::LargeBinary => array.as_binary::<i64>().value(row),
+                    DataType::Binary => array.as_binary::<i32>().value(row),
+                    _ => &[],
+                }
+            };
+            (Box::new(move |row| is_bits(value(row))), "is not a bit string")
+        }
+        SqlType::Map(types) => {
+            let map = array.as_map();
+            let keys = map.keys();
+            let fits = fitting(&types[0], keys).map(|(fits, _)| fits);
+            let compare = make_comparator(keys, keys, SortOptions::default()).ok();
+            let is_map = move |row: usize| {
+                let [start, end] = [row, row + 1].map(|row| map.offsets()[row].as_usize());
+                let mut order: Vec<usize> = (start..end).collect();
+                let Some(compare) = &compare else { return false };
+                order.sort_unstable_by(|a, b| compare(*a, *b));
+                // Maps have no key twice. (Keys that are null have not been put together.)
+                let is_set = order.windows(2).all(|pair| compare(pair[0], pair[1]).is_ne());
+                is_set && fits.as_ref().is_none_or(|fits| (start..end).all(fits))
+            };
+            (Box::new(is_map), "is not a map, because it has a key twice, or one outside of its type")
+        }
+        _ => return None,
+    })
+}
+
+fn time_tz(values: &FixedSizeBinaryArray, row: usize) -> TimeTz {
+    TimeTz::from_bytes(values.value(row).try_into().expect("12 bytes"))
+}
+
+/// DuckDB's bits are the number of padding bits in a byte, and the bits, after that many ones.
+fn is_bits(value: &[u8]) -> bool {
+    let [padding @ 0..8, first, ..] = *value else { return false };
+    first.leading_ones() >= u32::from(padding)
 }
 
 /// Whether DuckDB has this timestamp. Timestamps must be representable in microseconds, and begin at the first midnight
