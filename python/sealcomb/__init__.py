@@ -2,25 +2,23 @@
 
 * `AESGCM`, `AESCCM`, `AESOCB3`, `AESGCMSIV`, `AESSIV` and `CMAC` are drop-in replacements for the classes of
   pyca's `cryptography`. The AEADs add `encrypt_many` and `decrypt_many`.
-* `XAES256GCM`, `AEGIS128L` and `AEGIS256` are AEADs with the same methods. `AESXTS` encrypts disk sectors
-  and `AESHCTR2` messages of a fixed size, one by one or many at once.
+* `XAES256GCM`, `AEGIS128L` and `AEGIS256` are AEADs with the same methods. `sealcomb.hazmat` has ciphers that
+  do not authenticate.
 * `seal_column`, `unseal_column`, `unseal_column_counted` and `reseal_column` process Arrow columns under a
   `Keyset`. `inspect_column` counts the values of a sealed column by key.
 * `keys_from_env`, `keys_from_file` and `keys_from_wrapped` are key providers: they fetch keysets where the
   data is, such as on the workers of a cluster.
 """
 
-from sealcomb import algorithms
+from sealcomb import algorithms, hazmat
 from sealcomb._sealcomb import (
     AEGIS128L,
     AEGIS256,
     AESCCM,
     AESGCM,
     AESGCMSIV,
-    AESHCTR2,
     AESOCB3,
     AESSIV,
-    AESXTS,
     CMAC,
     XAES256GCM,
     Keyset,
@@ -50,10 +48,8 @@ __all__ = [
     "AESCCM",
     "AESGCM",
     "AESGCMSIV",
-    "AESHCTR2",
     "AESOCB3",
     "AESSIV",
-    "AESXTS",
     "CMAC",
     "XAES256GCM",
     "AlreadyFinalized",
@@ -69,6 +65,7 @@ __all__ = [
     "UnknownKey",
     "WrongType",
     "algorithms",
+    "hazmat",
     "inspect_column",
     "keys_from_env",
     "keys_from_file",

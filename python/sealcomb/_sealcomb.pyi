@@ -1,4 +1,4 @@
-"""The native extension module. Import its public names from `sealcomb`.
+"""The native extension module. Import its public names from `sealcomb` and `sealcomb.hazmat`.
 
 A bytes-like argument is `bytes`, `bytearray`, `memoryview`, a numpy array of uint8, or any other object with
 the buffer protocol whose items are unsigned bytes, C-contiguous. Other items raise `TypeError`, other layouts
@@ -10,7 +10,7 @@ in a numpy array are copied and processed at most about 4 MB at a time.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NoReturn, Protocol, TypeAlias, final, overload
+from typing import Any, ClassVar, Literal, NoReturn, Protocol, TypeAlias, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,9 @@ _ArrowType: TypeAlias = Any
 
 class _Aead:
     """The common methods of the AEADs with nonces. Keys are zeroized on drop."""
+
+    nonce_length: ClassVar[int]
+    """The standard length of a nonce in bytes."""
 
     @staticmethod
     def generate_key(bit_length: int) -> bytes:
@@ -109,7 +112,7 @@ class _Aead:
 
         Args:
             nonces: One nonce per message: a list, a two-dimensional uint8 array or buffer with one row per
-                message, or a flat buffer of concatenated nonces of equal length.
+                message, or a flat buffer of concatenated nonces of `nonce_length` bytes.
             data: A list of messages, or a uint8 array with one row per message.
             associated_data: A list with one item per message (`None` means empty), a two-dimensional array or
                 buffer with one row per message, or one bytes-like object for all messages. Arrays may have
@@ -578,25 +581,32 @@ class AESSIV:
         data: list[Any] | tuple[Any, ...],
         associated_data: list[Any] | None = None,
         *,
+        associated_data_each: list[Any] | None = None,
         threads: int | None = None,
     ) -> list[bytes]:
         """Seals many messages in one call.
 
         Args:
             data: A list of messages, or a uint8 array with one row per message.
-            associated_data: A list of strings for all messages, or a list with one such list (or `None`) per
-                message.
+            associated_data: A list of strings for all messages. `None` means no strings.
+            associated_data_each: Instead, a list with one such list (or `None`) per message.
             threads: Number of threads. `None` uses all processors.
 
         Returns:
             A list with the result of `encrypt` for each message, or an array if `data` is an array.
 
         Raises:
-            ValueError: `encrypt` would raise it for a message. Nothing is returned then.
+            ValueError: `encrypt` would raise it for a message, `associated_data_each` has another number of
+                lists than there are messages, or `associated_data` is given, too. Nothing is returned then.
         """
     @overload
     def encrypt_many(
-        self, data: _Bytes2D, associated_data: list[Any] | None = None, *, threads: int | None = None
+        self,
+        data: _Bytes2D,
+        associated_data: list[Any] | None = None,
+        *,
+        associated_data_each: list[Any] | None = None,
+        threads: int | None = None,
     ) -> _Bytes2D: ...
     @overload
     def decrypt_many(
@@ -604,6 +614,7 @@ class AESSIV:
         data: list[Any] | tuple[Any, ...],
         associated_data: list[Any] | None = None,
         *,
+        associated_data_each: list[Any] | None = None,
         forged: Literal["raise"] = "raise",
         threads: int | None = None,
     ) -> list[bytes]:
@@ -611,7 +622,8 @@ class AESSIV:
 
         Args:
             data: The sealed messages: a list, or a uint8 array with one row per message.
-            associated_data: The associated strings, as in `encrypt_many`.
+            associated_data: The strings for all messages, as in `encrypt_many`.
+            associated_data_each: Instead, those of each message.
             forged: `"raise"` raises if any message does not verify. `"none"` returns a list, even if `data`
                 is an array, with `None` for each message that does not verify.
             threads: Number of threads. `None` uses all processors.
@@ -625,6 +637,7 @@ class AESSIV:
         data: _Bytes2D,
         associated_data: list[Any] | None = None,
         *,
+        associated_data_each: list[Any] | None = None,
         forged: Literal["raise"] = "raise",
         threads: int | None = None,
     ) -> _Bytes2D: ...
@@ -634,6 +647,7 @@ class AESSIV:
         data: list[Any] | tuple[Any, ...] | _Bytes2D,
         associated_data: list[Any] | None = None,
         *,
+        associated_data_each: list[Any] | None = None,
         forged: Literal["none"],
         threads: int | None = None,
     ) -> list[bytes | None]: ...

@@ -21,6 +21,8 @@ pub(crate) struct NonceRule {
     pub(crate) name: &'static str,
     /// The lengths in bytes.
     pub(crate) lengths: RangeInclusive<usize>,
+    /// The standard length in bytes, which nonces in a flat buffer have.
+    pub(crate) standard: usize,
     /// The message for other lengths.
     pub(crate) text: &'static str,
     /// Whether several messages may have the same nonce.

@@ -120,22 +120,24 @@ impl Many {
         }
     }
 
-    /// Takes nonces, which may also be a flat buffer of concatenated nonces of equal length.
-    /// `name` is that of the argument.
-    fn nonces(name: &str, object: &Bound<'_, PyAny>, messages: usize) -> PyResult<Self> {
+    /// Takes nonces, which may also be a flat buffer of concatenated nonces of the standard length.
+    fn nonces(rule: &NonceRule, object: &Bound<'_, PyAny>, messages: usize) -> PyResult<Self> {
         if let Some(many) = Self::new(object, |item| item.extract())? {
             return Ok(many);
         }
-        let bytes: Item = object.extract()?;
-        // Without messages, there are no nonces.
-        if !bytes.len().is_multiple_of(messages) {
+        let (bytes, NonceRule { name, standard, .. }) = (object.extract::<Item>()?, rule);
+        if Some(bytes.len()) != messages.checked_mul(*standard) {
+            let others = if rule.lengths.start() == rule.lengths.end() {
+                ""
+            } else {
+                "; pass nonces of another length as a list, or as a two-dimensional array"
+            };
             return Err(PyValueError::new_err(format!(
-                "{} bytes of {name} cannot be divided among {messages} messages",
+                "{} bytes of {name} for {messages} messages; expected {standard} bytes per message{others}",
                 bytes.len()
             )));
         }
-        let width = bytes.len().checked_div(messages).unwrap_or_default();
-        Ok(Self::Even { bytes, width, rows: messages })
+        Ok(Self::Even { bytes, width: *standard, rows: messages })
     }
 
     fn rows(&self) -> Rows<'_> {
@@ -308,17 +310,20 @@ impl Associated {
         }
     }
 
-    fn strings(object: Option<&Bound<'_, PyAny>>, messages: usize) -> PyResult<Self> {
-        let Some(object) = object else { return Ok(Self::SameStrings(Vec::new())) };
-        let list = object.cast::<PyList>()?;
-        // Copied, because extracting an item can run Python code that changes the list.
-        let each: Vec<Bound<'_, PyAny>> = list.iter().collect();
-        if each.is_empty() || !each.iter().all(|item| item.is_none() || item.is_instance_of::<PyList>()) {
-            return Ok(Self::SameStrings(each.iter().map(PyAnyMethods::extract).collect::<PyResult<_>>()?));
+    /// Takes strings for all messages, or a list of them for each.
+    fn strings(
+        same: Option<&Bound<'_, PyList>>,
+        each: Option<&Bound<'_, PyList>>,
+        messages: usize,
+    ) -> PyResult<Self> {
+        let Some(each) = each else { return Ok(Self::SameStrings(aead::strings(same)?)) };
+        if same.is_some() {
+            return Err(PyValueError::new_err("associated_data and associated_data_each exclude each other"));
         }
-        same_number("associated_data", each.len(), messages)?;
-        // Every item that is not a list is `None`.
-        let each = each.iter().map(|item| aead::strings(item.cast().ok()));
+        // Copied, because extracting an item can run Python code that changes the list.
+        let each: Vec<Option<Bound<'_, PyList>>> = each.extract()?;
+        same_number("associated_data_each", each.len(), messages)?;
+        let each = each.iter().map(|strings| aead::strings(strings.as_ref()));
         Ok(Self::EachStrings(each.collect::<PyResult<_>>()?))
     }
 }
@@ -544,8 +549,8 @@ pub(crate) enum Nonces<'a, 'py> {
     Each(&'a NonceRule, &'a Bound<'py, PyAny>),
     /// None, and the associated data of a message is its tweak.
     NoneButTweaks,
-    /// None, and the associated data of a message is a list of strings.
-    NoneButStrings,
+    /// None, and the associated data of a message is a list of strings: the same for all messages, or one of `each`.
+    NoneButStrings { same: Option<&'a Bound<'py, PyList>>, each: Option<&'a Bound<'py, PyList>> },
 }
 
 /// The owned arguments that a call borrows from.
@@ -569,10 +574,10 @@ impl<'py> Arguments<'py> {
         let messages = Messages::new(data)?;
         let number = messages.len();
         let (nonces, associated) = match nonces {
-            Nonces::NoneButStrings => (None, Associated::strings(associated_data, number)?),
+            Nonces::NoneButStrings { same, each } => (None, Associated::strings(same, each, number)?),
             Nonces::NoneButTweaks => (None, Associated::new("tweaks", associated_data, number)?),
             Nonces::Each(rule, nonces) => {
-                let nonces = Many::nonces(rule.name, nonces, number)?;
+                let nonces = Many::nonces(rule, nonces, number)?;
                 same_number(rule.name, nonces.rows().len(), number)?;
                 check_nonces(py, rule, nonces.rows(), sealing && !rule.repeats)?;
                 (Some(nonces), Associated::new("associated_data", associated_data, number)?)

@@ -17,12 +17,12 @@ fn plain<'a>(associated_data: Option<&'a Bytes<'_>>) -> Aad<'a> {
     Aad::from(associated_data.map_or(&[][..], |bytes| bytes))
 }
 
-/// Declares an AEAD class with nonces: its name, nonce lengths, key sizes in bits (the default, if there is one size),
+/// Declares an AEAD class with nonces: its name, the standard and all nonce lengths, key sizes in bits (the default, if there is one size),
 /// and constructor.
 macro_rules! nonce_class {
     (
         $(#[$doc:meta])* $Class:ident = $name:literal,
-        nonce $lengths:expr, $nonce_text:literal,
+        nonce $standard:literal of $lengths:expr, $nonce_text:literal,
         keys $bits:expr $(=> $default:tt)?, $bits_text:literal,
         { $($new:tt)* }
     ) => {
@@ -31,13 +31,22 @@ macro_rules! nonce_class {
         pub(crate) struct $Class(Aead);
 
         impl $Class {
-            const NONCE: NonceRule =
-                NonceRule { name: "nonces", lengths: $lengths, text: $nonce_text, repeats: false };
+            const NONCE: NonceRule = NonceRule {
+                name: "nonces",
+                lengths: $lengths,
+                standard: $standard,
+                text: $nonce_text,
+                repeats: false,
+            };
         }
 
         #[pymethods]
         impl $Class {
             $($new)*
+
+            #[classattr]
+            #[pyo3(name = "nonce_length")]
+            const NONCE_LENGTH: usize = $standard;
 
             #[staticmethod]
             #[pyo3(signature = (bit_length $(= $default)?))]
@@ -126,7 +135,7 @@ const KEY_BITS: &[usize] = &[128, 192, 256];
 nonce_class! {
     /// AES-GCM.
     AesGcm = "AESGCM",
-    nonce 8..=128, "Nonce must be between 8 and 128 bytes",
+    nonce 12 of 8..=128, "Nonce must be between 8 and 128 bytes",
     keys KEY_BITS, "bit_length must be 128, 192, or 256",
     {
         #[new]
@@ -140,7 +149,7 @@ nonce_class! {
 nonce_class! {
     /// AES-CCM.
     AesCcm = "AESCCM",
-    nonce 7..=13, "Nonce must be between 7 and 13 bytes",
+    nonce 12 of 7..=13, "Nonce must be between 7 and 13 bytes",
     keys KEY_BITS, "bit_length must be 128, 192, or 256",
     {
         #[new]
@@ -158,7 +167,7 @@ nonce_class! {
 nonce_class! {
     /// AES-OCB3.
     AesOcb3 = "AESOCB3",
-    nonce 12..=15, "Nonce must be between 12 and 15 bytes",
+    nonce 12 of 12..=15, "Nonce must be between 12 and 15 bytes",
     keys KEY_BITS, "bit_length must be 128, 192, or 256",
     {
         #[new]
@@ -172,7 +181,7 @@ nonce_class! {
 nonce_class! {
     /// AES-GCM-SIV.
     AesGcmSiv = "AESGCMSIV",
-    nonce 12..=12, "Nonce must be 12 bytes long",
+    nonce 12 of 12..=12, "Nonce must be 12 bytes long",
     keys &[128, 256], "bit_length must be 128 or 256",
     {
         #[new]
@@ -186,7 +195,7 @@ nonce_class! {
 nonce_class! {
     /// XAES-256-GCM.
     Xaes256Gcm = "XAES256GCM",
-    nonce 24..=24, "Nonce must be 24 bytes long",
+    nonce 24 of 24..=24, "Nonce must be 24 bytes long",
     keys &[256] => 256, "bit_length must be 256",
     {
         #[new]
@@ -200,7 +209,7 @@ nonce_class! {
 nonce_class! {
     /// AEGIS-128L.
     Aegis128L = "AEGIS128L",
-    nonce 16..=16, "Nonce must be 16 bytes long",
+    nonce 16 of 16..=16, "Nonce must be 16 bytes long",
     keys &[128] => 128, "bit_length must be 128",
     {
         #[new]
@@ -214,7 +223,7 @@ nonce_class! {
 nonce_class! {
     /// AEGIS-256.
     Aegis256 = "AEGIS256",
-    nonce 32..=32, "Nonce must be 32 bytes long",
+    nonce 32 of 32..=32, "Nonce must be 32 bytes long",
     keys &[256] => 256, "bit_length must be 256",
     {
         #[new]
@@ -284,27 +293,31 @@ impl AesSiv {
         self.0.decrypt_into(py, &[], &data, Aad::strings(&slices(&strings)), &buf)
     }
 
-    #[pyo3(signature = (data, associated_data = None, *, threads = None))]
+    #[pyo3(signature = (data, associated_data = None, *, associated_data_each = None, threads = None))]
     fn encrypt_many<'py>(
         &self,
         py: Python<'py>,
         data: &Bound<'py, PyAny>,
-        associated_data: Option<&Bound<'py, PyAny>>,
+        associated_data: Option<&Bound<'py, PyList>>,
+        associated_data_each: Option<&Bound<'py, PyList>>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        many::encrypt(py, &self.0, Nonces::NoneButStrings, data, associated_data, threads)
+        let strings = Nonces::NoneButStrings { same: associated_data, each: associated_data_each };
+        many::encrypt(py, &self.0, strings, data, None, threads)
     }
 
-    #[pyo3(signature = (data, associated_data = None, *, forged = "raise", threads = None))]
+    #[pyo3(signature = (data, associated_data = None, *, associated_data_each = None, forged = "raise", threads = None))]
     fn decrypt_many<'py>(
         &self,
         py: Python<'py>,
         data: &Bound<'py, PyAny>,
-        associated_data: Option<&Bound<'py, PyAny>>,
+        associated_data: Option<&Bound<'py, PyList>>,
+        associated_data_each: Option<&Bound<'py, PyList>>,
         forged: &str,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        many::decrypt(py, &self.0, Nonces::NoneButStrings, data, associated_data, forged, threads)
+        let strings = Nonces::NoneButStrings { same: associated_data, each: associated_data_each };
+        many::decrypt(py, &self.0, strings, data, None, forged, threads)
     }
 }
 

@@ -19,7 +19,7 @@ macro_rules! tweak_class {
         { $($own:tt)* }
     ) => {
         $(#[$doc])*
-        #[pyclass(frozen, name = $name, module = "sealcomb")]
+        #[pyclass(frozen, name = $name, module = "sealcomb.hazmat")]
         pub(crate) struct $Class(Aead);
 
         #[pymethods]

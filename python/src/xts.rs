@@ -16,8 +16,13 @@ use crate::tweaked::{Split, SplitMany, tweak_class};
 /// Messages are those of pyca.
 const KEY_SIZES: &str =
     "The XTS specification requires a 256-bit key for AES-128-XTS and 512-bit key for AES-256-XTS";
-const TWEAK: NonceRule =
-    NonceRule { name: "tweaks", lengths: 16..=16, text: "tweak must be 128-bits (16 bytes)", repeats: true };
+const TWEAK: NonceRule = NonceRule {
+    name: "tweaks",
+    lengths: 16..=16,
+    standard: 16,
+    text: "tweak must be 128-bits (16 bytes)",
+    repeats: true,
+};
 
 /// The sizes in bytes of sectors.
 const SECTOR_SIZES: RangeInclusive<usize> = 16..=1 << 24;

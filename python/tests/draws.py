@@ -83,7 +83,7 @@ for _policy, _keyset in KEYSETS.items():
     DRAWS["Keyset.rotated", _policy] = keys(lambda keyset=_keyset: key_of(keyset.rotated()))
 for _name, _bits in CLASSES.items():
     DRAWS[f"{_name}.generate_key", ""] = keys(
-        lambda name=_name, bits=_bits: getattr(sealcomb, name).generate_key(bits)
+        lambda name=_name, bits=_bits: (getattr(sealcomb, name, None) or getattr(sealcomb.hazmat, name)).generate_key(bits)
     )
 for _policy in RANDOM:
     _keyset = KEYSETS[_policy]

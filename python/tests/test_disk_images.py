@@ -12,7 +12,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from sealcomb import AESXTS
+from sealcomb.hazmat import AESXTS
 
 PACKAGES = {
     "cryptsetup": "cryptsetup-bin",

@@ -299,7 +299,7 @@ CALLS = {
     "AESSIV.encrypt string": lambda string: SIV.encrypt(b"m", [string]),
     "AESSIV.encrypt_many data": lambda data: SIV.encrypt_many([data]),
     "AESSIV.encrypt_many string": lambda string: SIV.encrypt_many([b"m"], [string]),
-    "AESSIV.encrypt_many strings": lambda string: SIV.encrypt_many([b"m"], [[string]]),
+    "AESSIV.encrypt_many strings": lambda string: SIV.encrypt_many([b"m"], associated_data_each=[[string]]),
     "CMAC.update": cmac,
     "algorithms.AES": lambda key: sealcomb.CMAC(sealcomb.algorithms.AES(key)).finalize(),
     "Keyset.from_keys": lambda key: sealcomb.Keyset.from_keys({7: key}, 7).secret_tink_json(),

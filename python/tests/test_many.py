@@ -44,15 +44,68 @@ def test_many_messages_equal_a_loop(cipher, threads, messages):
 )
 def test_many_messages_of_siv_equal_a_loop(messages):
     data, strings = [message for message, _ in messages], [each for _, each in messages]
-    sealed = SIV.encrypt_many(data, strings)
+    sealed = SIV.encrypt_many(data, associated_data_each=strings)
     assert sealed == [SIV.encrypt(*each) for each in messages]
-    assert SIV.decrypt_many(sealed, strings) == data
+    assert SIV.decrypt_many(sealed, associated_data_each=strings) == data
 
 
 def test_siv_accepts_strings_for_all_messages():
     data = [b"one", b"two"]
     for strings in (None, [], [b"a"], [b"a", b"b"], [b"a", b"b", b"c"]):
         assert SIV.encrypt_many(data, strings) == [SIV.encrypt(message, strings) for message in data]
+
+
+def test_siv_never_guesses_which_associated_data_it_got():
+    for strings in ([[b"a"], [b"b"]], [None, None], [[]]):
+        with pytest.raises(TypeError):
+            SIV.encrypt_many([b"one", b"two"], strings)
+    assert SIV.encrypt_many([b"one", b"two"], associated_data_each=[None, []]) == SIV.encrypt_many([b"one", b"two"])
+    for strings in ([], [[b"a"]], [[b"a"]] * 3):
+        with pytest.raises(ValueError, match=f"{len(strings)} associated_data_each for 2 messages"):
+            SIV.encrypt_many([b"one", b"two"], associated_data_each=strings)
+        with pytest.raises(ValueError, match="associated_data_each for 2 messages"):
+            SIV.decrypt_many([bytes(20), bytes(20)], associated_data_each=strings)
+    with pytest.raises(ValueError, match="exclude each other"):
+        SIV.encrypt_many([b"one"], [b"a"], associated_data_each=[[b"a"]])
+    with pytest.raises(TypeError):
+        SIV.encrypt_many([b"one"], associated_data_each=[b"a"])
+
+
+@pytest.mark.parametrize(
+    ("name", "length"),
+    [
+        ("AESGCM", 12),
+        ("AESCCM", 12),
+        ("AESOCB3", 12),
+        ("AESGCMSIV", 12),
+        ("XAES256GCM", 24),
+        ("AEGIS128L", 16),
+        ("AEGIS256", 32),
+    ],
+)
+def test_flat_nonces_have_the_standard_length(name, length):
+    kind = getattr(sealcomb, name)
+    assert kind.nonce_length == length
+    cipher, data = kind(bytes(16 if name == "AEGIS128L" else 32)), [b"one", b"two"]
+    nonces = [bytes([at]) * length for at in (1, 2)]
+    sealed = cipher.encrypt_many(b"".join(nonces), data)
+    assert sealed == in_a_loop(cipher, nonces, data, [None] * 2)
+    assert cipher.decrypt_many(memoryview(b"".join(nonces)), sealed) == data
+    for size in (0, 1, length, 2 * length - 1, 2 * length + 1, 2 * length + 2, 3 * length, 4 * length):
+        for call in (cipher.encrypt_many, cipher.decrypt_many):
+            with pytest.raises(ValueError, match=f"{size} bytes of nonces for 2 messages; expected {length} bytes"):
+                call(bytes(size), data)
+
+
+def test_nonces_of_another_length_come_one_by_one_or_in_rows():
+    cipher, data = CIPHERS["AESGCM"], [b"one", b"two"]
+    nonces = [bytes([at]) * 24 for at in (1, 2)]
+    expected = in_a_loop(cipher, nonces, data, [None] * 2)
+    rows = np.frombuffer(b"".join(nonces), np.uint8).reshape(2, 24)
+    for each in (nonces, tuple(nonces), rows, memoryview(b"".join(nonces)).cast("B", (2, 24))):
+        assert cipher.encrypt_many(each, data) == expected
+    with pytest.raises(ValueError, match="pass nonces of another length as a list, or as a two-dim"):
+        cipher.encrypt_many(b"".join(nonces), data)
 
 
 @each_cipher
@@ -200,10 +253,10 @@ BAD_CALLS = {
         ValueError,
         "Nonce must be between 8 and 128 bytes",
     ),
-    "nonces that can't be divided": (
+    "flat nonces of another length": (
         lambda c: c.encrypt_many(bytes(23), [b"a", b"b"]),
         ValueError,
-        "23 bytes of nonces cannot be divided among 2 messages",
+        "23 bytes of nonces for 2 messages; expected 12 bytes per message",
     ),
     "one message": (
         lambda c: c.encrypt_many(nonces_for(1), b"message"),

@@ -40,14 +40,14 @@ DRAWS_NOTHING = {
 
 def public():
     """Yields every public function, and every method of a class that has keys."""
-    for name in sealcomb.__all__:
-        each = getattr(sealcomb, name)
+    for module, name in ((module, name) for module in (sealcomb, sealcomb.hazmat) for name in module.__all__):
+        each = getattr(module, name)
         if not isinstance(each, type):
             if callable(each):
                 yield name
         elif name.startswith("keys_from"):
             yield name
-        elif each.__module__ == "sealcomb":
+        elif each.__module__ == module.__name__:
             methods = (method for method in dir(each) if not method.startswith("_"))
             yield from (f"{name}.{method}" for method in methods if callable(getattr(each, method)))
     yield from (f"spark.{name}" for name in sealcomb.spark.__all__)
@@ -70,7 +70,10 @@ def test_every_policy_and_class_is_covered():
         assert {policy for name, policy in draws.DRAWS if name == function} == policies - set(
             draws.WITHOUT_NONCES
         )
-    generating = {name for name in sealcomb.__all__ if hasattr(getattr(sealcomb, name), "generate_key")}
+    modules = (sealcomb, sealcomb.hazmat)
+    generating = {
+        name for each in modules for name in each.__all__ if hasattr(getattr(each, name), "generate_key")
+    }
     assert generating == set(draws.CLASSES)
 
 

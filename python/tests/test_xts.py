@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sealcomb import AESXTS
+from sealcomb.hazmat import AESXTS
 
 KEYS = {bits: bytes(range(bits // 8)) for bits in (256, 512)}
 each_key = pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
@@ -213,5 +213,5 @@ def test_numbers_of_tweaks_are_those_of_tweaks():
     for call in (cipher.encrypt_many, cipher.decrypt_many):
         with pytest.raises(ValueError, match="1 tweaks for 2 messages"):
             call([bytes(16)], [bytes(16)] * 2)
-        with pytest.raises(ValueError, match="17 bytes of tweaks cannot be divided among 2 messages"):
+        with pytest.raises(ValueError, match="17 bytes of tweaks for 2 messages; expected 16 bytes per message"):
             call(bytes(17), [bytes(16)] * 2)
