@@ -30,7 +30,7 @@ import pyarrow as pa
 from cryptography.hazmat.primitives.ciphers import aead as pyca
 
 import sealcomb
-from sealcomb import Keyset, unseal_column, seal_column
+from sealcomb import Keyset, seal_column, unseal_column
 
 CONTEXT = b"people.note"
 KEY, LONG_KEY = bytes(range(32)), bytes(range(64))

@@ -22,7 +22,7 @@ import duckdb
 import page
 import pyarrow as pa
 
-from sealcomb import Keyset, unseal_column, seal_column
+from sealcomb import Keyset, seal_column, unseal_column
 
 CONTEXT = b"people.note"
 POLICIES = {"random": columns.KEY, "deterministic": columns.LONG_KEY}

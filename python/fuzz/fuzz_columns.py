@@ -26,15 +26,13 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from sealcomb import (
-    ForgedRow,
     Keyset,
-    NotSealed,
-    UnknownKey,
+    UnopenedRow,
     columns,
     inspect_column,
-    unseal_column,
     reseal_column,
     seal_column,
+    unseal_column,
 )
 
 SEED = int(os.environ.get("SEALCOMB_SEED", "1"))
@@ -332,7 +330,7 @@ def run_array(draw: random.Random, _form: str, _folder: Path) -> None:
         lambda: seal_column(array, KEYSET, context=b"", row_ids=pa.array(range(len(array)))),
     ]
     for call in calls:
-        with contextlib.suppress(ValueError, TypeError, ForgedRow, NotSealed, UnknownKey):
+        with contextlib.suppress(ValueError, TypeError, UnopenedRow):
             call()
 
 

@@ -214,7 +214,9 @@ def changer(  # noqa: PLR0913, PLR0917
         try:
             return wrap.wrap(result)
         except (pa.ArrowException, ValueError):
-            result = work.fitting(target, result, place, lambda some: not is_wrapped(some, wrap.kind), problem)
+            result = work.fitting(
+                target, result, place, lambda some: not is_wrapped(some, wrap.kind), problem
+            )
         try:
             return wrap.wrap(result)
         except (pa.ArrowException, ValueError):

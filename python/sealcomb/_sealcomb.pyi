@@ -32,10 +32,10 @@ __all__ = [
     "element_ids",
     "encrypted_keyset",
     "inspect_column",
-    "unseal_column",
-    "unseal_column_counted",
     "reseal_column",
     "seal_column",
+    "unseal_column",
+    "unseal_column_counted",
 ]
 
 _Bytes2D: TypeAlias = NDArray[np.uint8]
@@ -846,8 +846,8 @@ def unseal_column(
         context: The context that the column was sealed with.
         row_ids: The row ids that the column was sealed with.
         forged: How to handle values that do not open. `"raise"` raises for the first one. `"null"` replaces
-            them by nulls, whatever is wrong with them; `unseal_column_counted` also counts them. A row whose id
-            is null is null then, and so is a map with a key that does not open.
+            them by nulls, whatever is wrong with them; `unseal_column_counted` also counts them. A row
+            whose id is null is null then, and so is a map with a key that does not open.
         as_type: The type that was sealed, as pyarrow, Spark or SQL name it: `"int64"`, `"string"`,
             `"decimal(10, 2)"`, `"timestamp[us, tz=UTC]"`, .... `None` means the type in the field's metadata,
             or `"binary"` without metadata. In a nested column, it is the type of every leaf, or one that is
@@ -862,7 +862,7 @@ def unseal_column(
         plaintext.
 
     Raises:
-        ForgedRow: A value did not verify; `chunk` and `row` identify it. A subclass of `InvalidTag`.
+        Forged: A value did not verify; `chunk` and `row` identify it. A subclass of `InvalidTag`.
         UnknownKey: The keyset has no usable key with the id in a value. A subclass of `KeysetError`.
         NotSealed: A value was truncated or never sealed. A subclass of `ValueError`.
         WrongType: An opened value is not of the type. A subclass of `ValueError`.
@@ -925,7 +925,7 @@ def reseal_column(
         A sealed column like the result of `seal_column`.
 
     Raises:
-        ForgedRow: A value did not verify; `chunk` and `row` identify it. A subclass of `InvalidTag`.
+        Forged: A value did not verify; `chunk` and `row` identify it. A subclass of `InvalidTag`.
         UnknownKey: The keyset has no usable key with the id in a value. A subclass of `KeysetError`.
         NotSealed: A value was truncated or never sealed. A subclass of `ValueError`.
         LimitReached: The policy is `gcm`, and the key would seal more than 2^32 values in this process.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import binascii
 import re
-import sys
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -14,16 +13,13 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyarrow import compute as pc
 
 from sealcomb import (
-    ForgedRow,
     Keyset,
     LimitReached,
-    NotSealed,
-    UnknownKey,
-    WrongType,
-    unseal_column,
-    unseal_column_counted,
+    UnopenedRow,
     reseal_column,
     seal_column,
+    unseal_column,
+    unseal_column_counted,
 )
 from sealcomb._files import CommandError, Source
 from sealcomb._metadata import (
@@ -91,7 +87,7 @@ class Work:
         """
         try:
             result = self._transform(target, plain_values(array), ids, kind)
-        except (ForgedRow, NotSealed, UnknownKey, WrongType) as error:
+        except UnopenedRow as error:
             raise CommandError(
                 self.where(target, place, self.advised(error.reason), row(error.row))
             ) from None
@@ -138,7 +134,7 @@ class Work:
     def fitting(
         self, target: Target, array: pa.Array, place: Place, refuses: Callable[[pa.Array], bool], problem: str
     ) -> pa.Array:
-        """Returns opened values of which the output refuses none. With ``--forged null``, the others are null.
+        """Returns opened values that the output takes. With ``--forged null``, the others are null.
 
         Args:
             target: The leaf.

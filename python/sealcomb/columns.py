@@ -467,7 +467,7 @@ def progress_bar(verb: str) -> Iterator[Show]:
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="sealcomb-columns",
-        description="Seals and unseals columns of Parquet, Arrow and CSV files. VERB --help lists the options.",
+        description="Seals and unseals columns of Parquet, Arrow and CSV files. VERB --help lists options.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,19 +1,21 @@
 """The exceptions of sealcomb.
 
 `InvalidTag`, `InvalidSignature` and `AlreadyFinalized` are those of pyca's `cryptography` if it is installed,
-so programs that catch pyca's exceptions also catch these.
+so programs that catch pyca's exceptions also catch these. All others are `SealcombError`s.
 """
 
 __all__ = [
     "AlreadyFinalized",
+    "Forged",
     "ForgedMessages",
-    "ForgedRow",
     "InvalidSignature",
     "InvalidTag",
     "KeysetError",
     "LimitReached",
     "NotSealed",
+    "SealcombError",
     "UnknownKey",
+    "UnopenedRow",
     "WrongType",
 ]
 
@@ -31,7 +33,11 @@ except ImportError:
         """A message did not verify: the message, nonce, associated data or key differs."""
 
 
-class ForgedMessages(InvalidTag):
+class SealcombError(Exception):
+    """The base of the exceptions of this package that pyca does not have."""
+
+
+class ForgedMessages(SealcombError, InvalidTag):  # noqa: N818
     """Messages passed to `decrypt_many` did not verify. No message of the call is returned."""
 
     indices: tuple[int, ...]
@@ -52,49 +58,48 @@ class ForgedMessages(InvalidTag):
         return f'{len(self.indices)} messages did not verify: {shown}; forged="none" returns None for them'
 
 
-class KeysetError(ValueError):
+class KeysetError(SealcombError, ValueError):
     """A keyset cannot be used. The text says why, and what to do."""
 
 
-class LimitReached(RuntimeError):  # noqa: N818
+class LimitReached(SealcombError, RuntimeError):  # noqa: N818
     """A key of the policy `gcm` would seal more than 2^32 values in this process."""
 
 
-class _Row(Exception):  # noqa: N818
+class UnopenedRow(SealcombError):  # noqa: N818
     """A row of a column did not open."""
 
+    reason: str
+    """What is wrong with the value, and what to do."""
     chunk: int
     """The index of the chunk, counted from 0; 0 if the column is not chunked."""
     row: int
     """The index of the row in its chunk, counted from 0."""
+    path: str
+    """The path of the value in a nested column, such as `street`; empty if the column is not nested."""
+    key_id: int | None
+    """The id of the key in the value, for `Forged` and `UnknownKey`."""
 
-    def __init__(self, reason: str, chunk: int, row: int) -> None:
-        super().__init__(reason, chunk, row)
-        self.reason, self.chunk, self.row = reason, chunk, row
+    def __init__(self, reason: str, chunk: int, row: int, path: str = "", key_id: int | None = None) -> None:
+        super().__init__(reason, chunk, row, path, key_id)
+        self.reason, self.chunk, self.row, self.path, self.key_id = reason, chunk, row, path, key_id
 
     def __str__(self) -> str:
-        return f"chunk {self.chunk}, row {self.row}: {self.reason}"
+        path = f"{self.path}: " if self.path else ""
+        return f"chunk {self.chunk}, row {self.row}: {path}{self.reason}"
 
 
-class ForgedRow(_Row, InvalidTag):
+class Forged(UnopenedRow, InvalidTag):
     """A value of a column did not verify: it was changed, or sealed with another context or row id."""
 
 
-class NotSealed(_Row, ValueError):  # noqa: N818
+class NotSealed(UnopenedRow, ValueError):  # noqa: N818
     """A value of a column is not a sealed value: it was truncated, or never sealed."""
 
 
-class WrongType(_Row, ValueError):  # noqa: N818
+class WrongType(UnopenedRow, ValueError):  # noqa: N818
     """A value of a column opened, but is not of the type that was asked for."""
 
 
-class UnknownKey(_Row, KeysetError):  # noqa: N818
+class UnknownKey(UnopenedRow, KeysetError):  # noqa: N818
     """A value of a column was sealed under a key that the keyset does not have, or cannot use."""
-
-    key_id: int
-    """The id of the key."""
-
-    def __init__(self, reason: str, chunk: int, row: int, key_id: int) -> None:
-        super().__init__(reason, chunk, row)
-        self.args = (reason, chunk, row, key_id)
-        self.key_id = key_id

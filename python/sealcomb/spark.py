@@ -10,8 +10,8 @@ attempt draws new nonces, of 24 bytes) and ``deterministic`` (every attempt yiel
 under ``gcm`` is refused, because its limit is counted per process and cannot be enforced across workers.
 
 If the session has the jar sealcomb-spark and its extension, and the key provider is ``keys_from_file`` or
-``keys_from_env``, then ``seal``, ``unseal``, ``reseal`` and ``unseal_aes_encrypt`` run in the executors' JVMs,
-without Python workers. The results are the same.
+``keys_from_env``, then ``seal``, ``unseal``, ``reseal`` and ``unseal_aes_encrypt`` run in the executors'
+JVMs, without Python workers. The results are the same.
 
 >>> import sealcomb.spark
 >>> from sealcomb import keys_from_file
@@ -48,16 +48,13 @@ from pyspark.sql.types import (
 from pyspark.sql.udf import UserDefinedFunction
 
 from sealcomb import (
-    ForgedRow,
     KeyProvider,
     Keyset,
     KeysetError,
-    NotSealed,
-    UnknownKey,
-    WrongType,
-    unseal_column,
+    UnopenedRow,
     reseal_column,
     seal_column,
+    unseal_column,
 )
 from sealcomb._spark_jar import Jar
 
@@ -156,8 +153,9 @@ def unseal(  # noqa: PLR0913
     error names the column, the partition and the row. A job also fails if a leaf that ``plain`` names is
     sealed.
 
-    >>> opened = unseal(sealed, {"ssn": "ids"}, keys, context="people.{column}", row_id="id")  # doctest: +SKIP
-    >>> half = unseal(sealed, {"addr": "ids"}, keys, context="people.addr", plain={"addr": ["zip"]})  # doctest: +SKIP
+    >>> columns, context = {"addr": "ids"}, "people.{column}"
+    >>> opened = unseal(sealed, columns, keys, context=context, row_id="id")  # doctest: +SKIP
+    >>> half = unseal(sealed, columns, keys, context=context, plain={"addr": ["zip"]})  # doctest: +SKIP
     """
     work = SealcombColumns("unseal", tuple(columns.items()), _pickled(keys), context, row_id, forged=forged)
     jar = Jar.of(df, keys)
@@ -180,8 +178,8 @@ def reseal(  # noqa: PLR0913
 ) -> DataFrame:
     """Opens sealed columns, and seals them again under the primary keys of their keysets.
 
-    The arguments and exceptions are those of ``seal`` and ``unseal``. Leaves that ``plain`` names stay as they
-    are.
+    The arguments and exceptions are those of ``seal`` and ``unseal``. Leaves that ``plain`` names stay as
+    they are.
     """
     work = SealcombColumns("reseal", tuple(columns.items()), _pickled(keys), context, row_id)
     jar = Jar.of(df, keys)
@@ -266,7 +264,9 @@ def unseal_aes_encrypt(
     >>> keys = lambda name: Keyset.from_keys({1: fetch(name)}, primary=1, policy="gcm")
     >>> opened = unseal_aes_encrypt(old, {"ssn": "legacy"}, keys)  # doctest: +SKIP
     """
-    work = _checked(SealcombColumns("unseal_aes_encrypt", tuple(columns.items()), _pickled(keys), aad=aad), df)
+    work = _checked(
+        SealcombColumns("unseal_aes_encrypt", tuple(columns.items()), _pickled(keys), aad=aad), df
+    )
     if jar := Jar.of(df, keys):
         return jar.unseal_aes_encrypt(df, columns, aad)
     return df.mapInArrow(work, _schema(df, columns, _binary_field))
@@ -298,7 +298,7 @@ def _checked(work: SealcombColumns, df: DataFrame, *, any_type: bool = False) ->
     if not work.columns:
         raise ValueError("columns is empty; name at least one column")
     if not work.verb.endswith("aes_encrypt") and not isinstance(work.context, str):
-        raise TypeError(f"context must be text, not {work.context!r}; \"\" binds values to no column")
+        raise TypeError(f'context must be text, not {work.context!r}; "" binds values to no column')
     names = [name for name, _ in work.columns]
     kinds = (BinaryType, StringType) if work.verb.startswith("seal") else (BinaryType,)
     for name in names:
@@ -488,7 +488,7 @@ class SealcombColumns:
             for name, keyset in self.columns:
                 try:
                     array = self.transform(batch, name, keyset)
-                except (ForgedRow, NotSealed, UnknownKey, WrongType) as error:
+                except UnopenedRow as error:
                     error.add_note(f"column {name!r}, partition {_partition()}, row {first_row + error.row}")
                     raise
                 changed = changed.set_column(changed.schema.get_field_index(name), name, array)

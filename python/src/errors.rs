@@ -5,8 +5,8 @@ use pyo3::{PyErr, import_exception};
 use sealcomb_columns::{Error, Reason, UnopenedRow};
 
 import_exception!(sealcomb.exceptions, AlreadyFinalized);
+import_exception!(sealcomb.exceptions, Forged);
 import_exception!(sealcomb.exceptions, ForgedMessages);
-import_exception!(sealcomb.exceptions, ForgedRow);
 import_exception!(sealcomb.exceptions, InvalidSignature);
 import_exception!(sealcomb.exceptions, InvalidTag);
 import_exception!(sealcomb.exceptions, KeysetError);
@@ -24,18 +24,18 @@ pub(crate) fn misuse(error: impl std::fmt::Display) -> PyErr {
 pub(crate) fn raise(error: Error) -> PyErr {
     match error {
         Error::Type(text) => PyTypeError::new_err(text),
-        Error::Keyset(text) => KeysetError::new_err(text),
+        Error::KeysetError(text) => KeysetError::new_err(text),
         Error::LimitReached(text) => LimitReached::new_err(text),
         Error::Memory(text) => PyMemoryError::new_err(text),
         Error::Random(text) => PyOSError::new_err(text),
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
         Error::Unopened(UnopenedRow { chunk, row, path, reason, message }) => {
-            let message = if path.is_empty() { message } else { format!("{path}: {message}") };
+            let arguments = (message, chunk, row, path, reason.key_id());
             match reason {
-                Reason::Forged(_) => ForgedRow::new_err((message, chunk, row)),
-                Reason::UnknownKey(id) => UnknownKey::new_err((message, chunk, row, id)),
-                Reason::NotSealed(_) => NotSealed::new_err((message, chunk, row)),
-                Reason::Mistyped(_) | Reason::Malformed(_) => WrongType::new_err((message, chunk, row)),
+                Reason::Forged(_) => Forged::new_err(arguments),
+                Reason::UnknownKey(_) => UnknownKey::new_err(arguments),
+                Reason::NotSealed(_) => NotSealed::new_err(arguments),
+                Reason::WrongType(_) => WrongType::new_err(arguments),
             }
         }
         other => PyValueError::new_err(other.to_string()),

@@ -83,11 +83,15 @@ for _policy, _keyset in KEYSETS.items():
     DRAWS["Keyset.rotated", _policy] = keys(lambda keyset=_keyset: key_of(keyset.rotated()))
 for _name, _bits in CLASSES.items():
     DRAWS[f"{_name}.generate_key", ""] = keys(
-        lambda name=_name, bits=_bits: (getattr(sealcomb, name, None) or getattr(sealcomb.hazmat, name)).generate_key(bits)
+        lambda name=_name, bits=_bits: (
+            getattr(sealcomb, name, None) or getattr(sealcomb.hazmat, name)
+        ).generate_key(bits)
     )
 for _policy in RANDOM:
     _keyset = KEYSETS[_policy]
-    DRAWS["seal_column", _policy] = lambda rows, k=_keyset: nonces(sealcomb.seal_column(column(rows), k, context=b""))
+    DRAWS["seal_column", _policy] = lambda rows, k=_keyset: nonces(
+        sealcomb.seal_column(column(rows), k, context=b"")
+    )
     DRAWS["seal_column, one thread", _policy] = lambda rows, k=_keyset: nonces(
         sealcomb.seal_column(column(rows), k, context=b"", threads=1)
     )

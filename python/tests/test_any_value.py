@@ -25,7 +25,13 @@ TYPES = [
     *("time32[s]", "time32[ms]", "time64[us]", "time64[ns]"),
     *(f"timestamp[{unit}]" for unit in ("s", "ms", "us", "ns")),
     *(f"duration[{unit}]" for unit in ("s", "ms", "us", "ns")),
-    *("timestamp[us, tz=UTC]", "decimal128(4, 2)", "decimal128(38, 0)", "decimal256(76, 3)", "month_day_nano_interval"),
+    *(
+        "timestamp[us, tz=UTC]",
+        "decimal128(4, 2)",
+        "decimal128(38, 0)",
+        "decimal256(76, 3)",
+        "month_day_nano_interval",
+    ),
     *("fixed_size_binary[16]", "dictionary<values=string, indices=int8, ordered=0>"),
 ]
 # Types that Polars lacks, and turns into others or refuses.

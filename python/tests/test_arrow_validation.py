@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sealcomb import Keyset, _interface, inspect_column, unseal_column, reseal_column, seal_column
+from sealcomb import Keyset, _interface, inspect_column, reseal_column, seal_column, unseal_column
 
 KEYSET = Keyset.generate("random")
 VALUES = [b"first value of some length", None, b"", b"third value, longer than a view holds", b"x"]
@@ -147,7 +147,10 @@ def test_views_of_other_libraries_are_checked(kind: pa.DataType, corrupt: Corrup
 def test_only_the_rows_of_a_slice_must_be_valid(kind: pa.DataType) -> None:
     values = [b"%d" % row for row in range(20)]
     array = with_index(kind, lambda index: index.__setitem__(slice(15, 21), 1 << 30), values)
-    assert unseal_column(seal_column(array.slice(3, 11), KEYSET, context=b""), KEYSET, context=b"").to_pylist() == values[3:14]
+    assert (
+        unseal_column(seal_column(array.slice(3, 11), KEYSET, context=b""), KEYSET, context=b"").to_pylist()
+        == values[3:14]
+    )
     with pytest.raises(ValueError, match="not valid Arrow"):
         seal_column(array.slice(3, 13), KEYSET, context=b"")
     with pytest.raises(ValueError, match="not valid Arrow"):
@@ -249,7 +252,10 @@ def test_offsets_that_change_during_the_call_are_harmless() -> None:
 
 def test_polars_and_invalid_dictionaries_and_structs() -> None:
     column = pl.Series("x", ["a", None, "c" * 40])
-    assert unseal_column(seal_column(column, KEYSET, context=b""), KEYSET, context=b"", as_type="utf8").to_list() == column.to_list()
+    assert (
+        unseal_column(seal_column(column, KEYSET, context=b""), KEYSET, context=b"", as_type="utf8").to_list()
+        == column.to_list()
+    )
     keys = np.array([0, 1, 5], np.int8)
     bad = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1], pa.int8()), pa.array(["a", "b"]))
     buffers = [None, pa.py_buffer(keys)]

@@ -131,7 +131,9 @@ def test_python_threads_can_seal_concurrently():
     expected = sealcomb.seal_column(column, keyset, context=b"")
     results = []
     threads = [
-        threading.Thread(target=lambda: results.append(sealcomb.seal_column(column, keyset, context=b"") == expected))
+        threading.Thread(
+            target=lambda: results.append(sealcomb.seal_column(column, keyset, context=b"") == expected)
+        )
         for _ in range(6)
     ]
     for thread in threads:

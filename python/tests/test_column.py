@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from functools import partial
 
 import arro3.core
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sealcomb
-from sealcomb import Keyset, inspect_column, unseal_column, unseal_column_counted, reseal_column, seal_column
+from sealcomb import Keyset, inspect_column, reseal_column, seal_column, unseal_column, unseal_column_counted
 
 KEYSETS = {
     "random": Keyset.from_keys({11: bytes(range(32))}, 11),
@@ -170,7 +171,9 @@ def test_which_policies_show_equal_values(policy):
 
 def test_later_calls_draw_different_nonces():
     column = pa.array([b""] * 3000)
-    nonces = {value[5:17] for _ in range(20) for value in seal_column(column, RANDOM, context=b"").to_pylist()}
+    nonces = {
+        value[5:17] for _ in range(20) for value in seal_column(column, RANDOM, context=b"").to_pylist()
+    }
     assert len(nonces) == 60_000
 
 
@@ -198,11 +201,13 @@ def test_row_ids_bind_values_to_rows(row_ids):
     ids = pa.array([row_ids.to_pylist()[row] for row in order.to_pylist()], row_ids.type)
     moved = unseal_column(sealed.take(order), RANDOM, context=b"c", row_ids=ids)
     assert moved == column.take(order)
-    with pytest.raises(sealcomb.ForgedRow):
+    with pytest.raises(sealcomb.Forged):
         unseal_column(sealed, RANDOM, context=b"c")
     chunked = pa.chunked_array([column.slice(0, 1), column.slice(1, 6), column.slice(7)])
     again = seal_column(chunked, KEYSETS["deterministic"], context=b"", row_ids=row_ids)
-    assert again.combine_chunks() == seal_column(column, KEYSETS["deterministic"], context=b"", row_ids=row_ids)
+    assert again.combine_chunks() == seal_column(
+        column, KEYSETS["deterministic"], context=b"", row_ids=row_ids
+    )
 
 
 def test_integer_ids_of_any_width_are_equal():
@@ -227,7 +232,7 @@ def test_context_and_row_ids_are_separated():
     column = pa.array([b"value"])
     sealed = seal_column(column, RANDOM, context=b"ab", row_ids=pa.array([b"c"]))
     for context, row_id in ((b"a", b"bc"), (b"abc", b""), (b"", b"abc")):
-        with pytest.raises(sealcomb.ForgedRow):
+        with pytest.raises(sealcomb.Forged):
             unseal_column(sealed, RANDOM, context=context, row_ids=pa.array([row_id]))
 
 
@@ -376,13 +381,13 @@ def test_a_forged_row_is_reported(policy):
     bad = flip(flip(sealed, row), 50_001 if LONG[50_001].is_valid else 50_002)
     for threads in (1, 2, 5):
         with pytest.raises(
-            sealcomb.ForgedRow, match=f"chunk 0, row {row}: the value did not verify under key"
+            sealcomb.Forged, match=f"chunk 0, row {row}: the value did not verify under key"
         ) as caught:
             unseal_column(bad, KEYSETS[policy], context=b"", threads=threads)
         assert (caught.value.chunk, caught.value.row) == (0, row)
         assert isinstance(caught.value, sealcomb.InvalidTag)
         chunked = pa.chunked_array([bad.slice(0, 10), bad.slice(10)])
-        with pytest.raises(sealcomb.ForgedRow) as caught:
+        with pytest.raises(sealcomb.Forged) as caught:
             unseal_column(chunked, KEYSETS[policy], context=b"", threads=threads)
         assert (caught.value.chunk, caught.value.row) == (1, row - 10)
 
@@ -428,7 +433,7 @@ def test_cut_values_do_not_open(policy):
     keyset = KEYSETS[policy]
     sealed = seal_column(pa.array([b"value"]), keyset, context=b"")[0].as_py()
     for length in range(len(sealed)):
-        with pytest.raises((sealcomb.NotSealed, sealcomb.ForgedRow)) as caught:
+        with pytest.raises((sealcomb.NotSealed, sealcomb.Forged)) as caught:
             unseal_column(pa.array([None, sealed[:length]]), keyset, context=b"")
         assert (caught.value.chunk, caught.value.row) == (0, 1)
         if length < OVERHEAD[policy]:
@@ -436,9 +441,9 @@ def test_cut_values_do_not_open(policy):
             assert f"{length} bytes are not a sealed value: it was truncated, or never sealed" in str(
                 caught.value
             )
-    assert unseal_column_counted(pa.array([sealed[:length] for length in range(len(sealed))]), keyset, context=b"")[
-        1
-    ] == len(sealed)
+    assert unseal_column_counted(
+        pa.array([sealed[:length] for length in range(len(sealed))]), keyset, context=b""
+    )[1] == len(sealed)
 
 
 def test_an_unsealed_column_is_reported():
@@ -461,7 +466,7 @@ def test_an_unknown_key_is_reported():
 def test_another_context_does_not_open():
     sealed = seal_column(pa.array([b"value"]), RANDOM, context=b"people.ssn")
     for context in (b"", b"people.note", b"people.ssn "):
-        with pytest.raises(sealcomb.ForgedRow, match="sealed with another context or row id"):
+        with pytest.raises(sealcomb.Forged, match="sealed with another context or row id"):
             unseal_column(sealed, RANDOM, context=context)
 
 
@@ -600,7 +605,7 @@ def test_resealing_binds_values_to_rows():
 def test_resealing_does_not_authenticate_forged_rows(policy):
     keyset = KEYSETS[policy]
     sealed = flip(seal_column(pa.array([b"one", b"two", None, b"four"]), keyset, context=b""), 1)
-    with pytest.raises(sealcomb.ForgedRow) as caught:
+    with pytest.raises(sealcomb.Forged) as caught:
         reseal_column(sealed, keyset, context=b"")
     assert caught.value.row == 1
     resealed = reseal_column(sealed, keyset, context=b"", forged="null")
@@ -641,10 +646,12 @@ def test_gcm_keys_have_a_limit():
 @pytest.mark.parametrize(
     "error",
     [
-        sealcomb.ForgedRow("reason", 1, 2),
+        sealcomb.Forged("reason", 1, 2),
         sealcomb.NotSealed("reason", 1, 2),
         sealcomb.WrongType("reason", 1, 2),
-        sealcomb.UnknownKey("reason", 1, 2, 3),
+        sealcomb.UnknownKey("reason", 1, 2, "street", 3),
+        sealcomb.KeysetError("reason"),
+        sealcomb.LimitReached("reason"),
         sealcomb.ForgedMessages([1, 2]),
     ],
     ids=repr,
@@ -654,3 +661,32 @@ def test_exceptions_can_be_pickled(error):
     assert type(again) is type(error)
     assert str(again) == str(error)
     assert vars(again) == vars(error)
+
+
+def test_failures_have_common_bases():
+    kinds = {"Forged", "NotSealed", "UnknownKey", "WrongType"}
+    for name in (*kinds, "ForgedMessages", "KeysetError", "LimitReached", "UnopenedRow"):
+        assert issubclass(getattr(sealcomb, name), sealcomb.SealcombError)
+    assert {kind.__name__ for kind in sealcomb.UnopenedRow.__subclasses__()} == kinds
+    assert issubclass(sealcomb.Forged, sealcomb.InvalidTag)
+    assert issubclass(sealcomb.UnknownKey, sealcomb.KeysetError)
+    assert issubclass(sealcomb.KeysetError, ValueError)
+
+
+def test_a_row_that_did_not_open_says_where_it_is_and_under_which_key():
+    keyset, other = Keyset.generate(), Keyset.generate()
+    column = pa.chunked_array([[{"street": "Elm"}], [{"street": "Oak"}]])
+    sealed = seal_column(column, keyset, context="a")
+    for call in (partial(unseal_column, sealed, keyset), partial(reseal_column, sealed, keyset)):
+        with pytest.raises(sealcomb.UnopenedRow) as caught:
+            call(context="b")
+        error = caught.value
+        assert type(error) is sealcomb.Forged
+        assert (error.chunk, error.row, error.path, error.key_id) == (0, 0, "street", keyset.primary)
+        assert str(error).startswith(f"chunk 0, row 0: street: {error.reason[:20]}")
+    with pytest.raises(sealcomb.UnknownKey) as unknown:
+        unseal_column(sealed, other, context="a")
+    assert unknown.value.key_id == keyset.primary
+    with pytest.raises(sealcomb.NotSealed) as caught_not_sealed:
+        unseal_column(pa.array([b"x"]), keyset, context="a")
+    assert (caught_not_sealed.value.path, caught_not_sealed.value.key_id) == ("", None)

@@ -19,7 +19,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from sealcomb import Keyset, _csv, _files, _work, columns, unseal_column, seal_column
+from sealcomb import Keyset, _csv, _files, _work, columns, seal_column, unseal_column
 
 ROWS = 50_000
 FORMATS = ("parquet", "arrow", "arrows", "csv")
@@ -276,7 +276,10 @@ def test_csv_with_any_bytes_and_sizes_round_trips(
         monkeypatch.setattr("sealcomb._csv.BLOCK", size)
         monkeypatch.setattr("sealcomb._csv.header", whole_header)
         assert run(capsys, "seal", tmp_path / "in.csv", tmp_path / "sealed.csv", *how, "--force") == (0, "")
-        assert run(capsys, "unseal", tmp_path / "sealed.csv", tmp_path / "out.csv", *how, "--force") == (0, "")
+        assert run(capsys, "unseal", tmp_path / "sealed.csv", tmp_path / "out.csv", *how, "--force") == (
+            0,
+            "",
+        )
         assert (tmp_path / "out.csv").read_bytes() == text
 
 

@@ -20,7 +20,7 @@ import tink
 from duckdb_sessions import EXTENSION, FOLDER, PLATFORM, POLICIES, column, connect, message
 from tink import aead, daead, secret_key_access
 
-from sealcomb import Keyset, keys_from_file, unseal_column, seal_column
+from sealcomb import Keyset, keys_from_file, seal_column, unseal_column
 
 PAGE = Path(__file__).parents[2] / "docs" / "columns-duckdb.md"
 folder, db = duckdb_sessions.folder, duckdb_sessions.db
@@ -259,7 +259,8 @@ def test_nulls_of_every_kind_stay_null(db: duckdb.DuckDBPyConnection) -> None:
         assert column(db, f"SELECT seal({value}, 'random', '') FROM range(3)") == [None] * 3
     for value in ("NULL", "NULL::BLOB"):
         assert (
-            column(db, f"SELECT unseal({value}, 'random', '', as_type := 'BIGINT') FROM range(3)") == [None] * 3
+            column(db, f"SELECT unseal({value}, 'random', '', as_type := 'BIGINT') FROM range(3)")
+            == [None] * 3
         )
         assert column(db, f"SELECT reseal({value}, 'random', '') FROM range(3)") == [None] * 3
 
@@ -328,10 +329,16 @@ def test_a_changed_value_is_an_error_that_names_its_row(db: duckdb.DuckDBPyConne
         ("unseal(seal('a', 'random', 'b', 1), 'random', 'b')", "did not verify"),
         ("unseal(seal('a', 'random', ''), 'gcm', '')", r"sealed under key \d+, which is not in this keyset"),
         ("unseal('abc'::BLOB, 'random', '')", "3 bytes are not a sealed value"),
-        ("unseal(seal(1::TINYINT, 'random', ''), 'random', '', as_type := 'BIGINT')", "holds 1 bytes.*as_type"),
+        (
+            "unseal(seal(1::TINYINT, 'random', ''), 'random', '', as_type := 'BIGINT')",
+            "holds 1 bytes.*as_type",
+        ),
         ("unseal(seal(2::TINYINT, 'random', ''), 'random', '', as_type := 'BOOLEAN')", "not a bool"),
         ("unseal(seal('\\xFF'::BLOB, 'random', ''), 'random', '', as_type := 'VARCHAR')", "not UTF-8"),
-        ("unseal(seal(12345::HUGEINT, 'random', ''), 'random', '', as_type := 'DECIMAL(4, 0)')", "not a decimal of"),
+        (
+            "unseal(seal(12345::HUGEINT, 'random', ''), 'random', '', as_type := 'DECIMAL(4, 0)')",
+            "not a decimal of",
+        ),
         ("unseal(seal(-1::BIGINT, 'random', ''), 'random', '', as_type := 'TIME')", "not a time of a day"),
         ("seal(1, 'random', 'c', NULL::BIGINT)", "row_id is NULL"),
         ("seal(1, 'random', 'c', 1.5)", "row_id has type DECIMAL"),
@@ -351,8 +358,14 @@ def test_a_changed_value_is_an_error_that_names_its_row(db: duckdb.DuckDBPyConne
         ("seal(1, 'random' || chr(0), '')", "invalid keyset name"),
         ("seal(1, '', '')", "invalid keyset name"),
         ("seal('1'::BIGNUM, 'random', '')", "BIGNUM cannot be sealed; cast it"),
-        ("unseal(seal('\\x08\\xFF'::BLOB, 'random', ''), 'random', '', as_type := 'BIT')", "is not a bit string"),
-        ("unseal(seal('\\x01\\x7F'::BLOB, 'random', ''), 'random', '', as_type := 'BIT')", "is not a bit string"),
+        (
+            "unseal(seal('\\x08\\xFF'::BLOB, 'random', ''), 'random', '', as_type := 'BIT')",
+            "is not a bit string",
+        ),
+        (
+            "unseal(seal('\\x01\\x7F'::BLOB, 'random', ''), 'random', '', as_type := 'BIT')",
+            "is not a bit string",
+        ),
         ("unseal(seal('\\x00'::BLOB, 'random', ''), 'random', '', as_type := 'BIT')", "is not a bit string"),
         (
             "unseal(seal(repeat('\\x7F', 12)::BLOB, 'random', ''), 'random', '', as_type := 'TIMETZ')",
@@ -384,7 +397,9 @@ def test_try_unseal_only_forgives_values(db: duckdb.DuckDBPyConnection) -> None:
     assert column(db, bound) == ["a", "a", None]
     assert "row_id is NULL" in message(db, bound.replace("try_unseal", "unseal"))
     span = "{'span': INTERVAL '300000000 hours', 'v': seal('a', 'random', 'c.v')}"
-    opened = f"unseal({span}, 'random', 'c', as_type := 'STRUCT(span INTERVAL, v VARCHAR)', plain := ['span'])"
+    opened = (
+        f"unseal({span}, 'random', 'c', as_type := 'STRUCT(span INTERVAL, v VARCHAR)', plain := ['span'])"
+    )
     assert column(db, f"SELECT try_{opened}") == [{"span": None, "v": "a"}]
     assert "2^63 nanoseconds" in message(db, f"SELECT {opened}")
 

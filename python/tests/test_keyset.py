@@ -54,7 +54,10 @@ def test_a_keyset_round_trips_through_json(policy):
     assert (again.primary, again.key_ids, again.policy) == (keyset.primary, keyset.key_ids, policy)
     assert again.secret_tink_json() == keyset.secret_tink_json()
     column = pa.array([b"one", None, b"three"])
-    assert sealcomb.unseal_column(sealcomb.seal_column(column, keyset, context=b""), again, context=b"") == column
+    assert (
+        sealcomb.unseal_column(sealcomb.seal_column(column, keyset, context=b""), again, context=b"")
+        == column
+    )
 
 
 def test_keysets_from_raw_keys():
@@ -275,7 +278,9 @@ def keyset():
 def is_same(found, keyset):
     """Returns whether two keysets seal identically."""
     column = pa.array([b"value"])
-    return sealcomb.seal_column(column, found, context=b"") == sealcomb.seal_column(column, keyset, context=b"")
+    return sealcomb.seal_column(column, found, context=b"") == sealcomb.seal_column(
+        column, keyset, context=b""
+    )
 
 
 def test_keys_from_the_environment(keyset, monkeypatch):

@@ -15,10 +15,10 @@ from sealcomb import (
     NotSealed,
     columns,
     inspect_column,
-    unseal_column,
-    unseal_column_counted,
     reseal_column,
     seal_column,
+    unseal_column,
+    unseal_column_counted,
 )
 
 KEYS = Keyset.from_keys({11: bytes(range(32))}, 11)
@@ -323,7 +323,9 @@ def test_all_requires_that_plain_columns_are_named(tmp_path: Path, run: Callable
     assert load(tmp_path / "out.parquet") == TABLE
     run("unseal", "sealed.parquet", "out.parquet", "--all", "--plain", "id", "--plain", "addr.name")
     run("unseal", "sealed.parquet", "out.parquet", "--column", "addr", "--plain", "addr.name")
-    run("unseal", "sealed.parquet", "out.parquet", "--row-id", "id", "--all", "--plain", "addr.name", status=1)
+    run(
+        "unseal", "sealed.parquet", "out.parquet", "--row-id", "id", "--all", "--plain", "addr.name", status=1
+    )
     for name, message in (
         ("nothing", "no columns are named 'nothing'"),
         ("*", "no columns are named '*'"),

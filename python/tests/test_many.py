@@ -59,7 +59,9 @@ def test_siv_never_guesses_which_associated_data_it_got():
     for strings in ([[b"a"], [b"b"]], [None, None], [[]]):
         with pytest.raises(TypeError):
             SIV.encrypt_many([b"one", b"two"], strings)
-    assert SIV.encrypt_many([b"one", b"two"], associated_data_each=[None, []]) == SIV.encrypt_many([b"one", b"two"])
+    assert SIV.encrypt_many([b"one", b"two"], associated_data_each=[None, []]) == SIV.encrypt_many(
+        [b"one", b"two"]
+    )
     for strings in ([], [[b"a"]], [[b"a"]] * 3):
         with pytest.raises(ValueError, match=f"{len(strings)} associated_data_each for 2 messages"):
             SIV.encrypt_many([b"one", b"two"], associated_data_each=strings)
@@ -93,7 +95,9 @@ def test_flat_nonces_have_the_standard_length(name, length):
     assert cipher.decrypt_many(memoryview(b"".join(nonces)), sealed) == data
     for size in (0, 1, length, 2 * length - 1, 2 * length + 1, 2 * length + 2, 3 * length, 4 * length):
         for call in (cipher.encrypt_many, cipher.decrypt_many):
-            with pytest.raises(ValueError, match=f"{size} bytes of nonces for 2 messages; expected {length} bytes"):
+            with pytest.raises(
+                ValueError, match=f"{size} bytes of nonces for 2 messages; expected {length} bytes"
+            ):
                 call(bytes(size), data)
 
 

@@ -532,7 +532,9 @@ def test_notes_of_other_tools_are_changed_and_restored(
     pq.write_table(table, tmp_path / "in.parquet")
     check_parquet(tmp_path, change)
     sealed = dict(footer(tmp_path / "sealed.parquet").notes)
-    assert b"string" not in sealed.get(key, b"").replace(b"string", b"", sealed.get(key, b"").count(b"sealcomb.type"))
+    assert b"string" not in sealed.get(key, b"").replace(
+        b"string", b"", sealed.get(key, b"").count(b"sealcomb.type")
+    )
     assert sealed.get(key) != note.encode()
     if key == b"geo":
         assert key not in sealed

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from sealcomb import Keyset, unseal_column, seal_column
+from sealcomb import Keyset, seal_column, unseal_column
 
 ROWS = 3_000
 # Seconds, against hangs only.

@@ -40,7 +40,7 @@ DRAWS_NOTHING = {
 
 def public():
     """Yields every public function, and every method of a class that has keys."""
-    for module, name in ((module, name) for module in (sealcomb, sealcomb.hazmat) for name in module.__all__):
+    for module, name in ((each, name) for each in (sealcomb, sealcomb.hazmat) for name in each.__all__):
         each = getattr(module, name)
         if not isinstance(each, type):
             if callable(each):
@@ -79,7 +79,9 @@ def test_every_policy_and_class_is_covered():
 
 def test_a_policy_without_nonces_draws_nothing():
     for policy in draws.WITHOUT_NONCES:
-        first, second = (sealcomb.seal_column(draws.column(3), draws.KEYSETS[policy], context=b"") for _ in range(2))
+        first, second = (
+            sealcomb.seal_column(draws.column(3), draws.KEYSETS[policy], context=b"") for _ in range(2)
+        )
         assert first == second
         assert len(set(first.to_pylist())) == 1
 

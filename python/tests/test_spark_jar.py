@@ -26,7 +26,7 @@ from test_spark import (  # noqa: F401
 )
 
 import sealcomb.spark
-from sealcomb import KeyProvider, Keyset, keys_from_env, keys_from_file, unseal_column, seal_column
+from sealcomb import KeyProvider, Keyset, keys_from_env, keys_from_file, seal_column, unseal_column
 from sealcomb._spark_jar import EXTENSION, Jar, source_of
 
 
@@ -194,7 +194,11 @@ def test_leaves_that_plain_names_stay_as_they_are(
         ({"addr": [*PLAIN["addr"], ""]}, ValueError, "'', which is no leaf"),
         ({"addr": [*PLAIN["addr"], "addr.zip"]}, ValueError, "'addr.zip', which is no leaf"),
         ({"addr": [*PLAIN["addr"], "name"]}, TypeError, "plain names every leaf of the column 'addr'"),
-        ({**PLAIN, "id": [""]}, ValueError, "the column 'id', which is not one of the columns to unseal: addr"),
+        (
+            {**PLAIN, "id": [""]},
+            ValueError,
+            "the column 'id', which is not one of the columns to unseal: addr",
+        ),
         (["addr.zip"], TypeError, "plain maps columns to paths.*not list"),
         ("zip", TypeError, "plain maps columns to paths.*not str"),
         ({"addr": "zip"}, TypeError, "plain maps columns to paths.*the paths of 'addr' are str"),

@@ -406,7 +406,7 @@ def test_two_keys_with_the_same_id_both_open():
     read = Keyset.from_tink_json(json.dumps(keyset))
     assert sealcomb.unseal_column(pa.array(sealed), read, context=b"").to_pylist() == values
     sealed[5] = sealed[5][:-1] + bytes([sealed[5][-1] ^ 1])
-    with pytest.raises(sealcomb.ForgedRow) as caught:
+    with pytest.raises(sealcomb.Forged) as caught:
         sealcomb.unseal_column(pa.array(sealed), read, context=b"")
     assert caught.value.row == 5
     opened, count = sealcomb.unseal_column_counted(pa.array(sealed), read, context=b"")

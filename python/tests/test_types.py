@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sealcomb import ForgedRow, Keyset, NotSealed, inspect_column, unseal_column, reseal_column, seal_column
+from sealcomb import Forged, Keyset, NotSealed, inspect_column, reseal_column, seal_column, unseal_column
 
 KEYSETS = {
     "random": Keyset.from_keys({11: bytes(range(32))}, 11),
@@ -119,7 +119,7 @@ def test_a_leaf_is_bound_to_its_path():
     street = seal_column(column.flatten()[0], EQUAL, context="people.addr.street")
     assert sealed.field("street").to_pylist() == street.to_pylist()
     swapped = pa.StructArray.from_arrays([sealed.field("zip"), sealed.field("street")], ["street", "zip"])
-    with pytest.raises(ForgedRow, match=r"street: .*did not verify"):
+    with pytest.raises(Forged, match=r"street: .*did not verify"):
         unseal_column(swapped, EQUAL, context="people.addr", as_type="binary")
 
 

@@ -213,5 +213,7 @@ def test_numbers_of_tweaks_are_those_of_tweaks():
     for call in (cipher.encrypt_many, cipher.decrypt_many):
         with pytest.raises(ValueError, match="1 tweaks for 2 messages"):
             call([bytes(16)], [bytes(16)] * 2)
-        with pytest.raises(ValueError, match="17 bytes of tweaks for 2 messages; expected 16 bytes per message"):
+        with pytest.raises(
+            ValueError, match="17 bytes of tweaks for 2 messages; expected 16 bytes per message"
+        ):
             call(bytes(17), [bytes(16)] * 2)

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use arrow_array::builder::BooleanBufferBuilder;
 use arrow_array::{Array, ArrayRef, OffsetSizeTrait};
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{MutableBuffer, NullBuffer};
 use arrow_schema::{DataType, Field, FieldRef};
 use sealcomb::BatchError;
 use zeroize::Zeroizing;
@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 use crate::binding::{Binding, Context, Ids, check_ids, nulls_of_ids};
 use crate::domain::{Outside, first_outside};
 use crate::envelope::{self, SealError};
-use crate::error::{Error, Reason, UnopenedRow, place};
+use crate::error::{Error, Mismatch, Reason, UnopenedRow, place};
 use crate::keyset::{Keyset, NamedKey};
 use crate::leaves::{self, sealed_leaves};
 use crate::nested;
@@ -500,7 +500,7 @@ impl OpenedLeaf<'_> {
             }
         };
         array.map_err(|Outside { rows, what }| {
-            self.leaf.unopened(chunk, rows[0], self.keyset, Reason::Malformed(what))
+            self.leaf.unopened(chunk, rows[0], self.keyset, Reason::WrongType(Mismatch::Value(what)))
         })
     }
 
@@ -525,12 +525,16 @@ impl OpenedLeaf<'_> {
                 let nulls = if rows.is_empty() { nulls } else { without(&rows) };
                 (slots.text(nulls).expect("zeros are UTF-8"), rows.len())
             }
-            Storage::Fixed(_, stored) => {
+            Storage::Fixed(width, stored) => {
                 let (_, bytes) = slots.buffers();
                 match types::fixed(stored, bytes.clone(), length, nulls.clone(), usize::MAX) {
                     Ok(array) => (array, 0),
                     Err(Outside { rows, .. }) => {
-                        let array = types::fixed(stored, bytes, length, without(&rows), 1);
+                        // Conversions expect values of the type in the places of nulls, too.
+                        let mut zeroed = MutableBuffer::from_len_zeroed(bytes.len());
+                        zeroed.copy_from_slice(&bytes);
+                        rows.iter().for_each(|row| zeroed[row * width..][..*width].fill(0));
+                        let array = types::fixed(stored, zeroed.into(), length, without(&rows), 1);
                         (array.expect("all values that are none of the type are null"), rows.len())
                     }
                 }
@@ -597,11 +601,11 @@ fn message(keyset: &Keyset, reason: Reason) -> String {
         Reason::NotSealed(bytes) => format!(
             "{bytes} bytes are not a sealed value: it was truncated, or never sealed; check the column with inspect_column"
         ),
-        Reason::Mistyped(bytes) => format!(
+        Reason::WrongType(Mismatch::Size(bytes)) => format!(
             "the value holds {bytes} bytes, which values of the type never have; pass the type that was sealed as as_type, \
              or \"binary\""
         ),
-        Reason::Malformed(what) => {
+        Reason::WrongType(Mismatch::Value(what)) => {
             format!("the value is not {what}; use as_type=\"binary\" to get its bytes")
         }
     }

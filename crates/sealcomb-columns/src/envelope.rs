@@ -9,7 +9,7 @@ use std::ops::Range;
 use sealcomb::{BatchError, OpenJob, SealJob, Verdict, open_batch, seal_batch};
 use sealcomb_random::Generator;
 
-use crate::error::Reason;
+use crate::error::{Mismatch, Reason};
 use crate::keyset::{Keyset, NamedKey};
 use crate::kind::{Kind, PREFIX, TAG};
 
@@ -213,7 +213,7 @@ pub(crate) fn open<'v>(
         match parse(keyset, envelope) {
             Err(reason) => unopened.push((row, reason)),
             Ok(sealed) if sealed.ciphertext.len() != value.len() => {
-                unopened.push((row, Reason::Mistyped(sealed.ciphertext.len())));
+                unopened.push((row, Reason::WrongType(Mismatch::Size(sealed.ciphertext.len()))));
             }
             Ok(sealed) => {
                 jobs.push(

@@ -16,7 +16,7 @@ pub enum Error {
     /// Another argument is wrong, or a value is too long for the algorithm.
     Invalid(String),
     /// A keyset is malformed, or cannot seal.
-    Keyset(String),
+    KeysetError(String),
     /// The key would seal more values than its algorithm permits.
     LimitReached(String),
     /// A value did not open.
@@ -53,10 +53,27 @@ pub enum Reason {
     UnknownKey(u32),
     /// A value of this size in bytes that is not a sealed value.
     NotSealed(usize),
-    /// It holds this number of bytes, and a value of the requested type has another number.
-    Mistyped(usize),
-    /// It opened, but is no value of the requested type: it is not this, such as `UTF-8` or `a bool`.
-    Malformed(&'static str),
+    /// It is no value of the requested type.
+    WrongType(Mismatch),
+}
+
+/// Why a value is none of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mismatch {
+    /// It holds this number of bytes, and a value of the type has another number.
+    Size(usize),
+    /// It opened, but is not this, such as `UTF-8` or `a bool`.
+    Value(&'static str),
+}
+
+impl Reason {
+    /// The id of the key in the value, if the value has one and it matters.
+    pub fn key_id(self) -> Option<u32> {
+        match self {
+            Self::Forged(id) | Self::UnknownKey(id) => Some(id),
+            Self::NotSealed(_) | Self::WrongType(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for Error {
@@ -64,7 +81,7 @@ impl fmt::Display for Error {
         match self {
             Self::Type(text)
             | Self::Invalid(text)
-            | Self::Keyset(text)
+            | Self::KeysetError(text)
             | Self::LimitReached(text)
             | Self::Memory(text)
             | Self::Random(text) => f.write_str(text),

@@ -24,7 +24,7 @@ pub(crate) struct NamedKey {
 impl NamedKey {
     fn new(RawKey { id, kind, bytes }: RawKey) -> Result<Self, Error> {
         let Some(algorithm) = kind.algorithm(bytes.len()) else {
-            return Err(Error::Keyset(format!(
+            return Err(Error::KeysetError(format!(
                 "key {id} has {} bytes; the policy {} takes keys of {}",
                 bytes.len(),
                 kind.policy(),
@@ -91,7 +91,7 @@ impl Keyset {
     /// Reads a Tink keyset in JSON, in every variant that Tink accepts.
     ///
     /// # Errors
-    /// [`Error::Keyset`] if it is malformed or encrypted, or columns cannot use its primary key. The error never quotes
+    /// [`Error::KeysetError`] if it is malformed or encrypted, or columns cannot use its primary key. The error never quotes
     /// the text.
     pub fn from_tink_json(text: &str) -> Result<Self, Error> {
         Self::new(TinkKeyset::from_json(text)?)
@@ -108,7 +108,7 @@ impl Keyset {
     /// Creates a keyset from the ids and bytes of keys, all with one policy.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the policy is unknown; [`Error::Keyset`] if a key has a size other than the policy's, two
+    /// [`Error::Invalid`] if the policy is unknown; [`Error::KeysetError`] if a key has a size other than the policy's, two
     /// keys have the same id, or no key has the id `primary`.
     pub fn from_keys(
         keys: impl IntoIterator<Item = (u32, Zeroizing<Vec<u8>>)>,

@@ -53,7 +53,7 @@ pub use column::{
     Column, Forged, Resealing, Unsealed, Unsealing, inspect, reseal, seal, seal_leaves, unseal,
 };
 pub use domain::first_outside;
-pub use error::{Error, Reason, UnopenedRow};
+pub use error::{Error, Mismatch, Reason, UnopenedRow};
 pub use keyset::Keyset;
 pub use leaves::sealed_leaves;
 pub use names::{parse_nested_type, parse_type, type_name};

@@ -427,7 +427,7 @@ fn enumeration(value: &RawValue, names: &[&str], place: &str) -> Result<i32, Err
 /// Returns the encrypted keyset in a Tink JSON file, or `None` if the file does not contain one.
 ///
 /// # Errors
-/// [`Error::Keyset`] if the encrypted keyset is not base64.
+/// [`Error::KeysetError`] if the encrypted keyset is not base64.
 pub fn encrypted_keyset(text: &str) -> Result<Option<Vec<u8>>, Error> {
     let Ok(object) = protojson::object(text) else { return Ok(None) };
     let encrypted =
@@ -569,5 +569,5 @@ fn is_encrypted() -> Error {
 }
 
 pub(crate) fn wrong(text: impl Into<String>) -> Error {
-    Error::Keyset(text.into())
+    Error::KeysetError(text.into())
 }

@@ -152,7 +152,12 @@ fn values_at_the_borders_of_their_type_open_and_those_beyond_do_not() {
             values.push(Some(bad.clone()));
             for wrapped in wrapped(&data_type) {
                 let error = opened(&values, &wrapped, Forged::Raise).expect_err(&wrapped.to_string());
-                let Error::Unopened(UnopenedRow { row, reason: Reason::Malformed(what), .. }) = &error else {
+                let Error::Unopened(UnopenedRow {
+                    row,
+                    reason: Reason::WrongType(Mismatch::Value(what)),
+                    ..
+                }) = &error
+                else {
                     panic!("{wrapped}: {error}");
                 };
                 assert_eq!(*row, values.len() - 1, "{wrapped} {bad:?}");
@@ -236,7 +241,7 @@ fn a_value_of_another_size_is_none_of_the_type() {
         for size in [inside[0].len() - 1, inside[0].len() + 1] {
             let error = opened(&[Some(vec![0; size])], &data_type, Forged::Raise).unwrap_err();
             assert!(
-                matches!(&error, Error::Unopened(row) if row.reason == Reason::Mistyped(size)),
+                matches!(&error, Error::Unopened(row) if row.reason == Reason::WrongType(Mismatch::Size(size))),
                 "{data_type}: {error}"
             );
         }

@@ -300,7 +300,10 @@ fn a_value_of_another_width_is_an_error_or_a_null() {
     let sealed = column(sealed(&column(array), &keyset).chunks[0].clone());
     let error = opened(&sealed, &keyset, Some(DataType::Int64)).unwrap_err();
     assert!(
-        matches!(error, Error::Unopened(UnopenedRow { row: 2, reason: Reason::Mistyped(3), .. })),
+        matches!(
+            error,
+            Error::Unopened(UnopenedRow { row: 2, reason: Reason::WrongType(Mismatch::Size(3)), .. })
+        ),
         "{error}"
     );
     let unsealing =
@@ -328,7 +331,10 @@ fn a_byte_that_is_no_boolean_is_an_error() {
     let sealed = column(sealed(&column(array), &keyset).chunks[0].clone());
     let error = opened(&sealed, &keyset, Some(DataType::Boolean)).unwrap_err();
     assert!(
-        matches!(error, Error::Unopened(UnopenedRow { row: 2, reason: Reason::Malformed("a bool"), .. })),
+        matches!(
+            error,
+            Error::Unopened(UnopenedRow { row: 2, reason: Reason::WrongType(Mismatch::Value("a bool")), .. })
+        ),
         "{error}"
     );
     assert!(error.to_string().starts_with("chunk 0, row 2: the value is not a bool"), "{error}");
@@ -349,7 +355,14 @@ fn a_decimal_of_too_many_digits_is_an_error_without_the_value() {
             assert!(opened(&first, &keyset, Some(data_type.clone())).is_ok());
             let error = opened(&sealed, &keyset, Some(data_type)).unwrap_err();
             assert!(
-                matches!(error, Error::Unopened(UnopenedRow { row: 2, reason: Reason::Malformed(_), .. })),
+                matches!(
+                    error,
+                    Error::Unopened(UnopenedRow {
+                        row: 2,
+                        reason: Reason::WrongType(Mismatch::Value(_)),
+                        ..
+                    })
+                ),
                 "{error}"
             );
             assert!(!error.to_string().contains("000"), "{error}");

@@ -19,7 +19,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, FieldRef};
 use libduckdb_sys::v2 as duckdb;
 use sealcomb_columns::{
-    Binding, Column, Error, Forged, Keyset, Reason, Resealing, Threads, UnopenedRow, Unsealing,
+    Binding, Column, Error, Forged, Keyset, Mismatch, Reason, Resealing, Threads, UnopenedRow, Unsealing,
 };
 
 use crate::ffi::{Arguments, Context, Failure, Result, Slot, call, size};
@@ -313,11 +313,11 @@ impl Call {
                         "{bytes} bytes are not a sealed value: it was truncated, or never sealed; use try_unseal to \
                          find such values"
                     ),
-                    Reason::Mistyped(bytes) => format!(
+                    Reason::WrongType(Mismatch::Size(bytes)) => format!(
                         "the value holds {bytes} bytes, which values of the type never have; pass the type that was \
                          sealed as as_type, or leave it out for the bytes"
                     ),
-                    Reason::Malformed(what) => format!(
+                    Reason::WrongType(Mismatch::Value(what)) => format!(
                         "the value is not {what}; pass the type that was sealed as as_type, or leave it out for the bytes"
                     ),
                     Reason::UnknownKey(_) => message,

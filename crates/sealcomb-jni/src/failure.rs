@@ -20,7 +20,7 @@ pub(crate) enum Failure {
 
 impl Failure {
     pub(crate) fn keyset(text: impl Into<String>) -> Self {
-        Self::Core(Error::Keyset(text.into()))
+        Self::Core(Error::KeysetError(text.into()))
     }
 
     pub(crate) fn argument(text: impl Into<String>) -> Self {
@@ -31,37 +31,29 @@ impl Failure {
         Self::Bug(text.into())
     }
 
-    /// The class of the exception, its message, and the row in the batch, or -1.
-    fn exception(&self) -> (&'static JNIStr, String, i64) {
-        let sealcomb = match self {
-            Self::Core(error) => error,
-            Self::Java(error) => {
-                return (jni_str!("io/sealcomb/spark/SealcombException"), error.to_string(), -1);
+    /// The class of the exception, and its message.
+    fn exception(&self) -> (&'static JNIStr, String) {
+        match self {
+            Self::Core(Error::KeysetError(text)) => {
+                (jni_str!("io/sealcomb/spark/SealcombException$KeysetError"), text.clone())
             }
-            Self::Bug(text) => return (jni_str!("io/sealcomb/spark/SealcombException"), text.clone(), -1),
-        };
-        match sealcomb {
-            Error::Unopened(unopened) => {
-                let class = match unopened.reason {
-                    Reason::Forged(_) => jni_str!("io/sealcomb/spark/SealcombException$Forged"),
-                    Reason::UnknownKey(_) => jni_str!("io/sealcomb/spark/SealcombException$UnknownKey"),
-                    Reason::NotSealed(_) => jni_str!("io/sealcomb/spark/SealcombException$NotSealed"),
-                    Reason::Mistyped(_) | Reason::Malformed(_) => {
-                        jni_str!("io/sealcomb/spark/SealcombException$Mistyped")
-                    }
-                };
-                let (path, message) = (&unopened.path, advised(unopened));
-                let message = if path.is_empty() { message } else { format!("{path}: {message}") };
-                (class, message, i64::try_from(unopened.row).unwrap_or(-1))
+            Self::Core(Error::LimitReached(text)) => {
+                (jni_str!("io/sealcomb/spark/SealcombException$LimitReached"), text.clone())
             }
-            Error::Keyset(text) => {
-                (jni_str!("io/sealcomb/spark/SealcombException$BadKeyset"), text.clone(), -1)
-            }
-            Error::LimitReached(text) => {
-                (jni_str!("io/sealcomb/spark/SealcombException$LimitReached"), text.clone(), -1)
-            }
-            other => (jni_str!("io/sealcomb/spark/SealcombException"), other.to_string(), -1),
+            Self::Core(error) => (jni_str!("io/sealcomb/spark/SealcombException"), error.to_string()),
+            Self::Java(error) => (jni_str!("io/sealcomb/spark/SealcombException"), error.to_string()),
+            Self::Bug(text) => (jni_str!("io/sealcomb/spark/SealcombException"), text.clone()),
         }
+    }
+}
+
+/// The class of the exception of a value that did not open.
+fn class_of(reason: Reason) -> &'static JNIStr {
+    match reason {
+        Reason::Forged(_) => jni_str!("io/sealcomb/spark/SealcombException$Forged"),
+        Reason::UnknownKey(_) => jni_str!("io/sealcomb/spark/SealcombException$UnknownKey"),
+        Reason::NotSealed(_) => jni_str!("io/sealcomb/spark/SealcombException$NotSealed"),
+        Reason::WrongType(_) => jni_str!("io/sealcomb/spark/SealcombException$WrongType"),
     }
 }
 
@@ -76,7 +68,7 @@ fn advised(unopened: &UnopenedRow) -> String {
             "{bytes} bytes are not a sealed value: it was truncated, or never sealed; use try_unseal to find such \
              values"
         ),
-        Reason::UnknownKey(_) | Reason::Mistyped(_) | Reason::Malformed(_) => unopened.message.clone(),
+        Reason::UnknownKey(_) | Reason::WrongType(_) => unopened.message.clone(),
     }
 }
 
@@ -106,8 +98,12 @@ impl<T: Default> ErrorPolicy<T, Failure> for Throw {
         if env.exception_check() {
             return Ok(T::default());
         }
-        let (class, message, row) = failure.exception();
-        throw(env, class, &message, row)?;
+        if let Failure::Core(Error::Unopened(unopened)) = &failure {
+            throw_unopened(env, unopened)?;
+        } else {
+            let (class, message) = failure.exception();
+            throw(env, class, &message)?;
+        }
         Ok(T::default())
     }
 
@@ -118,15 +114,31 @@ impl<T: Default> ErrorPolicy<T, Failure> for Throw {
         _payload: Box<dyn Any + Send + 'static>,
     ) -> Result<T, JniError> {
         let message = "sealcomb's native library failed; the executor's standard error says where";
-        throw(env, jni_str!("io/sealcomb/spark/SealcombException"), message, -1)?;
+        throw(env, jni_str!("io/sealcomb/spark/SealcombException"), message)?;
         Ok(T::default())
     }
 }
 
-fn throw(env: &mut Env<'_>, class: &JNIStr, message: &str, row: i64) -> Result<(), JniError> {
+fn throw(env: &mut Env<'_>, class: &JNIStr, message: &str) -> Result<(), JniError> {
     let text = JString::from_str(env, message)?;
-    let arguments = [JValue::Object(&text), JValue::Long(row)];
-    let object = env.new_object(class, jni_sig!("(Ljava/lang/String;J)V"), &arguments)?;
+    let object = env.new_object(class, jni_sig!("(Ljava/lang/String;)V"), &[JValue::Object(&text)])?;
+    let exception = env.cast_local::<JThrowable<'_>>(object)?;
+    // Reports that an exception is pending, as intended.
+    let _ = env.throw(exception);
+    Ok(())
+}
+
+fn throw_unopened(env: &mut Env<'_>, unopened: &UnopenedRow) -> Result<(), JniError> {
+    let text = JString::from_str(env, advised(unopened))?;
+    let path = JString::from_str(env, &unopened.path)?;
+    let arguments = [
+        JValue::Object(&text),
+        JValue::Long(i64::try_from(unopened.row).unwrap_or(-1)),
+        JValue::Object(&path),
+        JValue::Long(unopened.reason.key_id().map_or(-1, i64::from)),
+    ];
+    let signature = jni_sig!("(Ljava/lang/String;JLjava/lang/String;J)V");
+    let object = env.new_object(class_of(unopened.reason), signature, &arguments)?;
     let exception = env.cast_local::<JThrowable<'_>>(object)?;
     // Reports that an exception is pending, as intended.
     let _ = env.throw(exception);

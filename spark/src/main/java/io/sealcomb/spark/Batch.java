@@ -83,9 +83,12 @@ final class Batch {
     }
 
     private SealcombException located(SealcombException error, String column) {
-        String place = "column '" + column + "', partition " + TaskContext.getPartitionId();
-        return error.row() < 0
-                ? error.at(place, -1)
-                : error.at(place + ", row " + (firstRow + error.row()), firstRow + error.row());
+        int partition = TaskContext.getPartitionId();
+        String place = "column '" + column + "', partition " + partition;
+        if (error instanceof SealcombException.UnopenedRow unopened) {
+            long row = firstRow + unopened.row();
+            return unopened.located(column, partition, row).at(place + ", row " + row);
+        }
+        return error.at(place);
     }
 }

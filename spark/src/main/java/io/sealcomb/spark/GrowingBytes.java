@@ -25,7 +25,7 @@ final class GrowingBytes {
 
     private void grow(long needed) {
         if (needed > MAX) {
-            throw new SealcombException("a column of this batch exceeds 2 GiB; use smaller values", -1);
+            throw new SealcombException("a column of this batch exceeds 2 GiB; use smaller values");
         }
         bytes = Arrays.copyOf(bytes, (int) Math.min(MAX, Math.max(SMALLEST, Math.max(needed, 2L * bytes.length))));
     }

@@ -135,7 +135,7 @@ final class InputColumn {
         }
         if (hasOffsets()) {
             if (end > Integer.MAX_VALUE) {
-                throw new SealcombException("a column of this batch exceeds 2 GiB; use smaller values", -1);
+                throw new SealcombException("a column of this batch exceeds 2 GiB; use smaller values");
             }
             putOffset(rows + 1);
         }
@@ -168,7 +168,7 @@ final class InputColumn {
     private int appendAll(ArrayData array) {
         int count = array.numElements();
         if (count > Integer.MAX_VALUE - 1 - rows) {
-            throw new SealcombException("the arrays of a batch have more than 2^31 elements; use smaller ones", -1);
+            throw new SealcombException("the arrays of a batch have more than 2^31 elements; use smaller ones");
         }
         for (int index = 0; index < count; index++) {
             append(array, index);

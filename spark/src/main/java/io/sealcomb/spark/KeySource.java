@@ -39,7 +39,7 @@ record KeySource(String text) implements Serializable {
     /** Fetches a keyset. */
     Keyset fetch(String name) {
         if (!NAME.matcher(name).matches()) {
-            throw new SealcombException.BadKeyset("invalid keyset name \"" + name
+            throw new SealcombException.KeysetError("invalid keyset name \"" + name
                     + "\": use letters, digits, '.', '_', '-'; begin with a letter or digit");
         }
         String[] parts = text.split(":", 3);
@@ -69,7 +69,7 @@ record KeySource(String text) implements Serializable {
     }
 
     private static SealcombException unreadable(String name, Path path, String why) {
-        return new SealcombException.BadKeyset(
+        return new SealcombException.KeysetError(
                 "keyset '" + name + "': cannot read " + path + " (" + why + "); store its Tink JSON there");
     }
 
@@ -77,7 +77,7 @@ record KeySource(String text) implements Serializable {
         String variable = prefix + name.replaceAll("[-.]", "_").toUpperCase(Locale.ROOT);
         String json = System.getenv(variable);
         if (json == null) {
-            throw new SealcombException.BadKeyset("keyset '" + name + "': the environment variable " + variable
+            throw new SealcombException.KeysetError("keyset '" + name + "': the environment variable " + variable
                     + " is not set; set it to the Tink JSON");
         }
         return erasing(json.getBytes(StandardCharsets.UTF_8), name, Keyset::fromJson);
@@ -108,7 +108,7 @@ record KeySource(String text) implements Serializable {
     /** The message of the cause is up to the user's class, which must not put a key there. */
     private static SealcombException failed(String provider, String name, Exception error) {
         SealcombException failure =
-                new SealcombException.BadKeyset("keyset '" + name + "': " + provider + " failed: " + error);
+                new SealcombException.KeysetError("keyset '" + name + "': " + provider + " failed: " + error);
         failure.initCause(error);
         return failure;
     }
@@ -117,7 +117,7 @@ record KeySource(String text) implements Serializable {
         try {
             return reader.read(secret);
         } catch (SealcombException error) {
-            throw error.at("keyset '" + name + "'", -1);
+            throw error.at("keyset '" + name + "'");
         } finally {
             Arrays.fill(secret, (byte) 0);
         }

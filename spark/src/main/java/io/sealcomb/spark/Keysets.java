@@ -27,8 +27,7 @@ final class Keysets {
             throw new SealcombException(
                     "Spark evaluates this call of sealcomb on the driver, and only executors have keys; compute it in a"
                             + " query of its own, such as SET VAR x = (SELECT unseal(…)) or CREATE TABLE … AS SELECT"
-                            + " unseal(…), and use the result",
-                    -1);
+                            + " unseal(…), and use the result");
         }
         FETCHED.values().removeIf(fetched -> !fetched.isFresh());
         return FETCHED.computeIfAbsent(

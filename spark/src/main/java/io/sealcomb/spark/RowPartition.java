@@ -109,7 +109,7 @@ final class RowPartition extends AbstractFunction1<Iterator<InternalRow>, Iterat
             int begin = ends[rows];
             int size = unsafe.getSizeInBytes();
             if (size > Integer.MAX_VALUE - 8 - begin) {
-                throw new SealcombException("the rows of a batch exceed 2 GiB; use smaller values", rows);
+                throw new SealcombException("the rows of a batch exceed 2 GiB; use smaller values");
             }
             if (begin + size > bytes.length) {
                 long larger = Math.max(begin + size, 2L * bytes.length);

@@ -5,6 +5,7 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback;
@@ -122,7 +123,11 @@ public final class SealcombCall extends Expression implements CodegenFallback, S
             return work.run(work.keyset(), column, ids).copyOf(0);
         } catch (SealcombException error) {
             TaskContext task = TaskContext.get();
-            throw error.at(this + (task == null ? "" : ", partition " + task.partitionId()), -1);
+            if (error instanceof SealcombException.UnopenedRow unopened) {
+                String column = value() instanceof NamedExpression named ? named.name() : "";
+                unopened.located(column, task == null ? -1 : task.partitionId(), -1);
+            }
+            throw error.at(this + (task == null ? "" : ", partition " + task.partitionId()));
         }
     }
 

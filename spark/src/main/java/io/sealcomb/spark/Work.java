@@ -99,7 +99,7 @@ final class Work implements Serializable {
             expected = "deterministic, because " + Functions.DETERMINISTIC + " lists it";
         }
         if (expected != null) {
-            throw new SealcombException.BadKeyset(
+            throw new SealcombException.KeysetError(
                     "keyset '" + keyset + "' has the policy '" + policy + "'; expected " + expected);
         }
         return found;

@@ -39,7 +39,12 @@ final class ErrorTest {
                 SealcombException.Forged.class,
                 "column 'note', partition 1, row 2346: the value did not verify",
                 "SELECT id, unseal(note, 'notes', 'note') FROM damaged");
-        assertEquals(2346, ((SealcombException) error).row());
+        SealcombException.UnopenedRow unopened = (SealcombException.UnopenedRow) error;
+        assertEquals(2346, unopened.row());
+        assertEquals("note", unopened.column());
+        assertEquals("", unopened.path());
+        assertEquals(1, unopened.partition());
+        assertTrue(error.getMessage().contains("under key " + unopened.keyId().getAsLong()), error.getMessage());
         assertTrue(error.getMessage().contains("use try_unseal"), error.getMessage());
     }
 
@@ -77,15 +82,15 @@ final class ErrorTest {
     @Test
     void aValueOfAnotherTypeIsRefused() {
         assertFails(
-                SealcombException.Mistyped.class,
+                SealcombException.WrongType.class,
                 "holds 4 bytes",
                 "SELECT unseal(seal(1, 'ids', ''), 'ids', '', NULL, 'bigint')");
         assertFails(
-                SealcombException.class,
+                SealcombException.WrongType.class,
                 "is not UTF-8",
                 "SELECT unseal(seal(X'FF', 'ids', ''), 'ids', '', NULL, 'string')");
         assertFails(
-                SealcombException.class,
+                SealcombException.WrongType.class,
                 "is not a bool",
                 "SELECT unseal(seal(X'02', 'ids', ''), 'ids', '', NULL, 'boolean')");
     }
@@ -93,15 +98,15 @@ final class ErrorTest {
     @Test
     void policiesThatAFunctionDoesNotTakeAreRefused() {
         assertFails(
-                SealcombException.BadKeyset.class,
+                SealcombException.KeysetError.class,
                 "keyset 'fast' has the policy 'gcm'; expected random, xaes, or deterministic",
                 "SELECT seal('x', 'fast', '')");
         assertFails(
-                SealcombException.BadKeyset.class,
+                SealcombException.KeysetError.class,
                 "keyset 'notes' has the policy 'xaes'; expected gcm",
                 "SELECT unseal_aes_encrypt(X'00', 'notes')");
-        assertFails(SealcombException.BadKeyset.class, "missing.json (no such file)", "SELECT seal('x', 'missing', '')");
-        assertFails(SealcombException.BadKeyset.class, "invalid keyset name", "SELECT seal('x', '../ids', '')");
+        assertFails(SealcombException.KeysetError.class, "missing.json (no such file)", "SELECT seal('x', 'missing', '')");
+        assertFails(SealcombException.KeysetError.class, "invalid keyset name", "SELECT seal('x', '../ids', '')");
     }
 
     @Test
@@ -109,7 +114,7 @@ final class ErrorTest {
         TestSession.SPARK.conf().set(Functions.DETERMINISTIC, "notes");
         try {
             assertFails(
-                    SealcombException.BadKeyset.class,
+                    SealcombException.KeysetError.class,
                     "expected deterministic, because spark.sealcomb.deterministic lists it",
                     "SELECT seal('x', 'notes', '')");
         } finally {
@@ -123,6 +128,13 @@ final class ErrorTest {
                 SealcombException.class,
                 "row_ids contains nulls",
                 "SELECT seal(note, 'ids', '', nullif(id, 7)) FROM people");
+        String bound = "(SELECT id, seal(note, 'notes', 'note', id) AS note FROM people WHERE note IS NOT NULL)";
+        String tried = "SELECT id FROM %s WHERE try_unseal(note, 'notes', 'note', nullif(id, 7)) IS NULL";
+        assertEquals(List.of("[7]"), rows(sql(tried.formatted(bound))));
+        assertFails(
+                SealcombException.class,
+                "row_ids contains nulls",
+                tried.formatted(bound).replace("try_unseal", "unseal"));
     }
 
     /** Asserts that Spark refuses an expression before it runs. */
@@ -156,8 +168,10 @@ final class ErrorTest {
                 new String[] {"123.45BD", "decimal(4, 2)"},
                 new String[] {"bigint(1)", "int"},
                 new String[] {"1", "bigint"})) {
-            String sealed = "SELECT unseal(seal(" + value[0] + ", 'ids', ''), 'ids', '', NULL, '" + value[1] + "')";
-            assertFails(SealcombException.class, "", sealed);
+            String call = "unseal(seal(" + value[0] + ", 'ids', ''), 'ids', '', NULL, '" + value[1] + "')";
+            assertFails(SealcombException.WrongType.class, "", "SELECT " + call);
+            assertEquals(List.of("[null]"), rows(sql("SELECT try_" + call)));
+            assertEquals(List.of("[1]"), rows(sql("SELECT CASE WHEN try_" + call + " IS NULL THEN 1 END")));
         }
         assertEquals(
                 List.of("[23:59:59.999999,99.99]"),
@@ -206,6 +220,35 @@ final class ErrorTest {
             assertTrue(error.getMessage().contains("set it to folder:PATH"), error.getMessage());
         } finally {
             TestSession.SPARK.conf().set(KeySource.SETTING, "folder:" + TestSession.keyFolder());
+        }
+    }
+
+    @Test
+    void aMapWithAKeyThatDoesNotOpenIsNull() {
+        String key = "unhex(hex(seal('a', 'notes', '%s.key')))";
+        String map = "map(" + key + ", seal(1, 'notes', 'c.value'))";
+        String call = "unseal(" + map + ", 'notes', 'c', NULL, 'map<string, int>')";
+        assertEquals(List.of("[Map(a -> 1)]"), rows(sql("SELECT " + call.formatted("c"))));
+        assertFails(SealcombException.Forged.class, "did not verify", "SELECT " + call.formatted("other"));
+        assertEquals(List.of("[null]"), rows(sql("SELECT try_" + call.formatted("other"))));
+        assertEquals(
+                List.of("[true]"), rows(sql("SELECT array(try_" + call.formatted("other") + ")[0] IS NULL")));
+    }
+
+    @Test
+    void everyValueOpensOrIsNullUnderTryUnseal() {
+        List<String> types = List.of(
+                "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(4, 2)", "decimal(38, 9)",
+                "date", "timestamp", "timestamp_ntz", "time(6)", "interval day to second", "interval year to month",
+                "string", "binary");
+        SPARK.sql("CREATE OR REPLACE TEMP VIEW any_values AS SELECT seal(v, 'notes', '') AS v FROM ("
+                + "SELECT unhex(repeat(byte, int(size))) AS v FROM range(0, 33) AS sizes(size)"
+                + " CROSS JOIN (SELECT explode(array('00', '01', '7F', '80', 'C3', 'FF')) AS byte))");
+        long count = sql("SELECT * FROM any_values").count();
+        for (String type : types) {
+            Dataset<Row> opened = sql("SELECT try_unseal(v, 'notes', '', NULL, '" + type + "') AS v FROM any_values");
+            assertEquals(count, opened.collectAsList().size(), type);
+            assertEquals(count, opened.selectExpr("string(v)").collectAsList().size(), type);
         }
     }
 }

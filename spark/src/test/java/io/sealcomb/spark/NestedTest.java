@@ -113,7 +113,7 @@ final class NestedTest {
                 SealcombException.Forged.class,
                 "column 'tags', partition 1, row 2346: element: the value did not verify",
                 "SELECT unseal(tags, 'ids', 'people.tags', id, 'bigint') FROM changed");
-        assertEquals(2346, ((SealcombException) error).row());
+        assertEquals(2346, ((SealcombException.UnopenedRow) error).row());
         assertEquals(
                 List.of("[12346,2]"),
                 rows(sql("SELECT id, size(opened) FROM (SELECT id, tags, try_unseal(tags, 'ids', 'people.tags', id,"
