@@ -46,7 +46,7 @@ def make(path: Path, size: int) -> int:
 def run(*arguments: str | Path) -> tuple[float, float]:
     """Runs the command, and returns its time in seconds and its peak memory in MB."""
     start = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", "sealcomb.columns", *arguments])
+    process = subprocess.Popen([sys.executable, "-m", "sealcomb", *arguments])
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"sealcomb-columns exited with status {os.waitstatus_to_exitcode(status)}")

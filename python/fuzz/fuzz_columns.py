@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 from sealcomb import (
     Keyset,
     UnopenedRow,
-    columns,
+    _cli,
     inspect_column,
     reseal_column,
     seal_column,
@@ -151,7 +151,7 @@ def command(*arguments: str) -> int:
     """Runs the command and returns its status. Checks that it reports every failure, without a traceback."""
     output = io.StringIO()
     with contextlib.redirect_stderr(output), contextlib.redirect_stdout(io.StringIO()):
-        status = columns.main(list(arguments))
+        status = _cli.main(list(arguments))
     lines = [line for line in output.getvalue().splitlines() if not line.startswith("note: ")]
     if status not in STATUSES or bool(lines) != bool(status) or "Traceback" in output.getvalue():
         raise AssertionError(f"status {status}: {output.getvalue()!r}")

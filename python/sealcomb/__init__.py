@@ -5,12 +5,12 @@
 * `XAES256GCM`, `AEGIS128L` and `AEGIS256` are AEADs with the same methods. `sealcomb.hazmat` has ciphers that
   do not authenticate.
 * `seal_column`, `unseal_column`, `unseal_column_counted` and `reseal_column` process Arrow columns under a
-  `Keyset`. `inspect_column` counts the values of a sealed column by key.
+  `Keyset`. `inspect_column` counts the values of a sealed column by key. The module `columns` has them, too.
 * `keys_from_env`, `keys_from_file` and `keys_from_wrapped` are key providers: they fetch keysets where the
   data is, such as on the workers of a cluster.
 """
 
-from sealcomb import algorithms, hazmat
+from sealcomb import algorithms, columns, hazmat
 from sealcomb._sealcomb import (
     AEGIS128L,
     AEGIS256,
@@ -69,6 +69,7 @@ __all__ = [
     "UnopenedRow",
     "WrongType",
     "algorithms",
+    "columns",
     "hazmat",
     "inspect_column",
     "keys_from_env",

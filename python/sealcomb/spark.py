@@ -30,22 +30,26 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.compute as pc  # type: ignore[import-untyped]
-from pyspark import TaskContext, cloudpickle
-from pyspark.sql import DataFrame
-from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    DataType,
-    MapType,
-    NullType,
-    StringType,
-    StructField,
-    StructType,
-)
-from pyspark.sql.udf import UserDefinedFunction
+try:
+    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow.compute as pc  # type: ignore[import-untyped]
+    from pyspark import TaskContext, cloudpickle
+    from pyspark.sql import DataFrame
+    from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
+    from pyspark.sql.types import (
+        ArrayType,
+        BinaryType,
+        DataType,
+        MapType,
+        NullType,
+        StringType,
+        StructField,
+        StructType,
+    )
+    from pyspark.sql.udf import UserDefinedFunction
+except ModuleNotFoundError as error:
+    missing = f"sealcomb.spark requires the module {error.name}: run pip install 'sealcomb[spark]'"
+    raise ImportError(missing) from error
 
 from sealcomb import (
     KeyProvider,

@@ -12,7 +12,7 @@ use arrow_array::{Array, ArrayRef, GenericByteArray, GenericByteViewArray, make_
 use arrow_buffer::{ArrowNativeType, Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, FieldRef, IntervalUnit};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyImportError, PyModuleNotFoundError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyArray;
 use pyo3_arrow::{PyArray, PyChunkedArray};
@@ -80,23 +80,45 @@ impl Imported {
         let chunked = |chunks| PyChunkedArray::try_new(chunks, field.clone());
         match library.as_str() {
             "pandas" => {
-                let array = py.import("pyarrow")?.call_method1("chunked_array", (chunked(chunks)?,))?;
+                let array = required(py, "pyarrow")?.call_method1("chunked_array", (chunked(chunks)?,))?;
                 py.import("sealcomb._pandas")?.call_method1("series_like", (like, array))
             }
             "polars" => py.import("polars")?.call_method1("Series", (name, chunked(chunks)?)),
             "pyarrow" if self.chunked => {
                 py.import("pyarrow")?.call_method1("chunked_array", (chunked(chunks)?,))
             }
-            _ if self.chunked => Ok(chunked(chunks)?.into_arro3(py)?),
+            _ if self.chunked => {
+                required(py, "arro3.core")?;
+                Ok(chunked(chunks)?.into_arro3(py)?)
+            }
             library => {
                 let result = PyArray::new(chunks.pop().expect("an array is one chunk"), field);
                 match library {
                     "pyarrow" => py.import("pyarrow")?.call_method1("array", (result,)),
-                    _ => result.into_arro3(py),
+                    _ => {
+                        required(py, "arro3.core")?;
+                        result.into_arro3(py)
+                    }
                 }
             }
         }
     }
+}
+
+/// Imports a module of the extra `columns`.
+///
+/// # Errors
+/// `ImportError` that names the extra.
+fn required<'py>(py: Python<'py>, module: &str) -> PyResult<Bound<'py, PyModule>> {
+    py.import(module).map_err(|error| {
+        if !error.is_instance_of::<PyModuleNotFoundError>(py) {
+            return error;
+        }
+        let text = format!("columns require the module {module}: run pip install 'sealcomb[columns]'");
+        let missing = PyImportError::new_err(text);
+        missing.set_cause(py, Some(error));
+        missing
+    })
 }
 
 fn invalid(function: &str, problem: impl Display) -> PyErr {
@@ -116,7 +138,7 @@ pub(crate) fn library(object: &Bound<'_, PyAny>) -> PyResult<String> {
 fn sized<'py>(object: &Bound<'py, PyAny>, function: &str) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
     match library(object)?.as_str() {
-        "pandas" => py.import("pyarrow")?.call_method1("array", (object,)),
+        "pandas" => required(py, "pyarrow")?.call_method1("array", (object,)),
         "polars" => match &*object.getattr("dtype")?.str()?.to_cow()? {
             own @ ("Object" | "Int128" | "UInt128") => Err(PyTypeError::new_err(format!(
                 "{function}: Arrow has no type for Polars' {own}; cast the column first"

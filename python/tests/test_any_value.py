@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sealcomb import Keyset, columns, reseal_column, seal_column, unseal_column, unseal_column_counted
+from sealcomb import Keyset, _cli, reseal_column, seal_column, unseal_column, unseal_column_counted
 
 KEYSET = Keyset.generate()
 SOME_FORGED = 4
@@ -135,7 +135,7 @@ def test_the_command_fails_for_no_value(
     opened = 0
     for kind in TYPES:
         how = ["--keyset", str(keys), "--column", "x", "--context", "c", "--as-type", kind, "--force"]
-        status = columns.main(["unseal", str(source), str(tmp_path / f"out.{out}"), *how, "--forged", "null"])
+        status = _cli.main(["unseal", str(source), str(tmp_path / f"out.{out}"), *how, "--forged", "null"])
         error = capsys.readouterr().err
         if status == SOME_FORGED:
             opened += 1

@@ -19,7 +19,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from sealcomb import Keyset, _csv, _files, _work, columns, seal_column, unseal_column
+from sealcomb import Keyset, _cli, _csv, _files, _work, seal_column, unseal_column
 
 ROWS = 50_000
 FORMATS = ("parquet", "arrow", "arrows", "csv")
@@ -74,7 +74,7 @@ def work(tmp_path: Path, people: pa.Table) -> Path:
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
     """Runs the command, and returns its exit status and everything that it printed."""
     try:
-        status = columns.main([str(argument) for argument in arguments])
+        status = _cli.main([str(argument) for argument in arguments])
     except SystemExit as end:
         status = int(str(end.code))
     printed = capsys.readouterr()
@@ -738,7 +738,7 @@ def test_missing_files(work: Path, keysets: Path, capsys: pytest.CaptureFixture[
 
 # ---- in a separate process
 
-COMMAND = (sys.executable, "-m", "sealcomb.columns")
+COMMAND = (sys.executable, "-m", "sealcomb")
 
 
 def seal_command(work: Path, keysets: Path, out: Path, *before: str) -> list[str]:
@@ -793,14 +793,14 @@ def test_a_signal_leaves_nothing(sent: signal.Signals, status: int, work: Path, 
     """The signal arrives while a column is processed, at its seventh piece."""
     script = f"""
 import itertools, os, sys
-from sealcomb import _work, columns
+from sealcomb import _cli, _work
 seal, calls = _work.seal_column, itertools.count()
 def interrupted(*arguments, **more):
     if next(calls) == 6:
         os.kill(os.getpid(), {int(sent)})
     return seal(*arguments, **more)
 _work.seal_column = interrupted
-sys.exit(columns.main())
+sys.exit(_cli.main())
 """
     out = work / "out.parquet"
     command = seal_command(work, keysets, out, sys.executable, "-c", script)
@@ -816,14 +816,14 @@ def test_a_killed_process_leaves_nothing(work: Path, keysets: Path) -> None:
         pytest.skip("this file system does not support unnamed files")
     script = """
 import itertools, os, signal, sys
-from sealcomb import _work, columns
+from sealcomb import _cli, _work
 seal, calls = _work.seal_column, itertools.count()
 def killed(*arguments, **more):
     if next(calls) == 6:
         os.kill(os.getpid(), signal.SIGKILL)
     return seal(*arguments, **more)
 _work.seal_column = killed
-sys.exit(columns.main())
+sys.exit(_cli.main())
 """
     out = work / "out.parquet"
     ended = subprocess.run(seal_command(work, keysets, out, sys.executable, "-c", script), check=False)
@@ -847,7 +847,7 @@ def test_the_command_works_without_its_progress_bar(terminal: bool, work: Path, 
     program = (
         "import sys; sys.modules['rich'] = None; "
         f"sys.stderr.isatty = lambda: {terminal}; "
-        "from sealcomb.columns import main; sys.exit(main(sys.argv[1:]))"
+        "from sealcomb.__main__ import main; sys.exit(main(sys.argv[1:]))"
     )
     sealing = seal_command(work, keysets, work / "out.parquet", sys.executable, "-P", "-c", program)
     done = subprocess.run(sealing, capture_output=True, text=True, check=False)

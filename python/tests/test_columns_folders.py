@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sealcomb import Keyset, _work, columns
+from sealcomb import Keyset, _cli, _work
 
-COMMAND = (sys.executable, "-m", "sealcomb.columns")
+COMMAND = (sys.executable, "-m", "sealcomb")
 HOW = ("--column", "x", "--context", "people.{column}")
 BAD_INPUT, BAD_COMMAND, BAD_FILE = 1, 2, 3
 
@@ -26,7 +26,7 @@ BAD_INPUT, BAD_COMMAND, BAD_FILE = 1, 2, 3
 @pytest.fixture
 def keys(tmp_path: Path) -> Path:
     path = tmp_path / "keys.json"
-    assert columns.main(["keyset", "new", str(path)]) == 0
+    assert _cli.main(["keyset", "new", str(path)]) == 0
     return path
 
 
@@ -45,7 +45,7 @@ def sales(tmp_path: Path) -> Path:
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
     try:
-        status = columns.main([str(argument) for argument in arguments])
+        status = _cli.main([str(argument) for argument in arguments])
     except SystemExit as end:
         status = int(str(end.code))
     printed = capsys.readouterr()

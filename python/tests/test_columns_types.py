@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from arro3.core import Table
 
-from sealcomb import Keyset, _metadata, columns, seal_column, unseal_column
+from sealcomb import Keyset, _cli, _metadata, seal_column, unseal_column
 from sealcomb._sealcomb import element_ids
 
 CONTEXT = ("--context", "people.{column}")
@@ -72,7 +72,7 @@ def run(tmp_path: Path, keys: Path, capsys: pytest.CaptureFixture[str]) -> Calla
             "--force",
             *options,
         ]
-        got = columns.main(given)
+        got = _cli.main(given)
         error = capsys.readouterr().err
         assert got == status, error
         return error
@@ -636,7 +636,7 @@ def test_dictionaries_of_types_that_pyarrow_cannot_look_up_are_restored(
     indices = pa.array([0, 1, None, 2] * 5, pa.uint32())
     table = pa.table({"x": pa.DictionaryArray.from_arrays(indices, values), "y": range(20)})
     write(table, tmp_path / "in.arrow")
-    assert columns.main(["inspect", str(tmp_path / "in.arrow")]) == 0
+    assert _cli.main(["inspect", str(tmp_path / "in.arrow")]) == 0
     for name in ("x", "y"):
         run("seal", "in.arrow", "sealed.arrow", "--column", name, *CONTEXT)
         run("unseal", "sealed.arrow", "opened.arrow", "--column", name, *CONTEXT)
@@ -704,7 +704,7 @@ def test_lists_of_size_zero_round_trip(ids: tuple[str, ...], tmp_path: Path, run
     table = pa.table({"id": range(4), "lists": lists, "nested": nested}).slice(1)
     write(table, tmp_path / "in.arrow")
     run("seal", "in.arrow", "sealed.arrow", "--column", "lists", "--column", "nested.x", *ids, *CONTEXT)
-    assert columns.main(["inspect", str(tmp_path / "sealed.arrow")]) == 0
+    assert _cli.main(["inspect", str(tmp_path / "sealed.arrow")]) == 0
     run("unseal", "sealed.arrow", "opened.arrow", "--all", "--plain", "id", *ids, *CONTEXT)
     assert load(tmp_path / "opened.arrow").equals(load(tmp_path / "in.arrow"))
 

@@ -408,7 +408,9 @@ HOSTILE_CALLS = {
     "array": "len(seal(NULL::INTEGER[50000], 'random', ''))",
     "variant": "seal(7::VARIANT, 'random', '')",
     "lambda": "list_transform([1, 2], lambda x: octet_length(seal(x, 'random', '')))",
-    "nested calls": "unseal(unseal(seal(seal('a', K, ''), K, ''), K, ''), K, '')::VARCHAR".replace("K", "'random'"),
+    "nested calls": "unseal(unseal(seal(seal('a', K, ''), K, ''), K, ''), K, '')::VARCHAR".replace(
+        "K", "'random'"
+    ),
 }
 
 

@@ -13,7 +13,7 @@ import pytest
 from sealcomb import (
     Keyset,
     NotSealed,
-    columns,
+    _cli,
     inspect_column,
     reseal_column,
     seal_column,
@@ -262,7 +262,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str
 
     def call(verb: str, source: str, out: str, *options: str, status: int = 0) -> str:
         given = [verb, str(tmp_path / source), str(tmp_path / out), "--keyset", str(keys), "--force"]
-        got = columns.main([*given, "--context", "people.{column}", *options])
+        got = _cli.main([*given, "--context", "people.{column}", *options])
         error = capsys.readouterr().err
         assert got == status, error
         return error

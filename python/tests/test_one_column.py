@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sealcomb import Keyset, _ipc, _metadata, _parquet, _thrift, columns, unseal_column
+from sealcomb import Keyset, _cli, _ipc, _metadata, _parquet, _thrift, unseal_column
 
 SEED = int(os.environ.get("SEALCOMB_SEED", "1"))
 DRAWS = [SEED * 1000 + number for number in range(8)]
@@ -204,7 +204,7 @@ def change(tmp_path: Path, keyset: Keyset, capsys: pytest.CaptureFixture[str]) -
     def run(verb: str, source: str, out: str, *names: str) -> str:
         flags = [flag for name in names or ("target",) for flag in ("--column", name)]
         before = sorted(path.name for path in tmp_path.iterdir())
-        status = columns.main(
+        status = _cli.main(
             [
                 verb,
                 str(tmp_path / source),

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sealcomb import Keyset, _parquet, columns
+from sealcomb import Keyset, _cli, _parquet
 from sealcomb._thrift import BINARY, I64, LIST, STRUCT, TRUE, List, Struct, parse
 
 REPLACEMENTS: list[tuple[int, Any] | None] = [
@@ -113,7 +113,7 @@ def test_a_struct_of_another_shape_is_damage(
     def seal() -> int:
         out.unlink(missing_ok=True)
         options = ["--keyset", str(keys), "--column", "x", "--context", "people.x"]
-        return columns.main(["seal", str(path), str(out), *options])
+        return _cli.main(["seal", str(path), str(out), *options])
 
     monkeypatch.setattr(_parquet, "parse", changing)
     assert seal() == 0

@@ -27,7 +27,7 @@ from pyspark.sql.types import BinaryType, StringType, StructField
 from test_engines import run_examples
 
 import sealcomb.spark
-from sealcomb import KeyProvider, Keyset, columns, keys_from_file, unseal_column
+from sealcomb import KeyProvider, Keyset, _cli, keys_from_file, unseal_column
 
 WORKERS = ("127.0.0.2", "127.0.0.3")
 QUICK_START = "-XX:TieredStopAtLevel=1"
@@ -255,8 +255,8 @@ def test_the_command_preserves_other_columns_of_sparks_files(
     spark.conf.unset("spark.sql.parquet.outputTimestampType")
     sealed, opened = tmp_path / "sealed.parquet", tmp_path / "opened.parquet"
     how = ["--keyset", str(folder / "notes.json"), "--column", "note", "--context", "people.{column}"]
-    assert columns.main(["seal", str(source), str(sealed), *how]) == 0
-    assert columns.main(["unseal", str(sealed), str(opened), *how]) == 0
+    assert _cli.main(["seal", str(source), str(sealed), *how]) == 0
+    assert _cli.main(["unseal", str(sealed), str(opened), *how]) == 0
     before = spark.read.parquet(str(source))
     between, after = spark.read.parquet(str(sealed)), spark.read.parquet(str(opened))
     assert after.schema == before.schema
@@ -272,7 +272,7 @@ def test_the_command_preserves_other_columns_of_sparks_files(
     assert sorted_rows(again, "id", "note") == sorted_rows(before, "id", "note")
     # After Spark rewrites the file, the command still opens the column as a string.
     rewritten = one_file(between, tmp_path / "rewritten")
-    assert columns.main(["unseal", str(rewritten), str(opened), *how, "--force"]) == 0
+    assert _cli.main(["unseal", str(rewritten), str(opened), *how, "--force"]) == 0
     assert sorted_rows(spark.read.parquet(str(opened))) == sorted_rows(before)
 
 
@@ -282,7 +282,7 @@ def test_the_command_opens_what_spark_sealed(
     sealed = sealcomb.spark.seal(people, BOTH, keys, context="people.{column}")
     source, opened = one_file(sealed, tmp_path / "sealed"), tmp_path / "opened.parquet"
     how = ["--keyset", str(folder / "notes.json"), "--column", "note", "--context", "people.{column}"]
-    assert columns.main(["unseal", str(source), str(opened), *how]) == 0
+    assert _cli.main(["unseal", str(source), str(opened), *how]) == 0
     back = spark.read.parquet(str(opened))
     assert isinstance(back.schema["note"].dataType, StringType)
     assert back.schema["note"].metadata == {}
