@@ -39,6 +39,7 @@ from sealcomb._files import (
     atomic_file,
     check_suffix,
     output_permissions,
+    print_json,
     print_lines,
     read,
     read_stream,
@@ -81,9 +82,8 @@ examples:
 
 exit status:
   0  done
-  1  IN or the keyset is invalid: damaged, forged, unknown key, missing column, or a column that
-     cannot be preserved
-  2  the command line is invalid
+  1  failed: IN or the keyset is damaged, a value did not open, a column is missing or cannot be preserved
+  2  the command line is invalid, or a package is not installed
   3  a file cannot be read or written: permission denied, disk full, OUT exists
   4  done with --forged null, but some values did not open
   129, 130, 143  ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM; OUT is unchanged
@@ -144,7 +144,7 @@ def change(options: argparse.Namespace) -> int:
         ),
         keyset=keyset,
         threads=options.threads,
-        forged=getattr(options, "forged", "raise"),
+        forged=getattr(options, "forged", "fail"),
     )
     with progress_bar(options.verb) as show:
         if options.output == STREAM:
@@ -369,6 +369,9 @@ def inspect(options: argparse.Namespace) -> int:
                         f"{source.path}: no column is named {name!r}; the file has {', '.join(names)}"
                     )
             show(count_values(source, options.columns, counts), 1 / len(paths))
+    if options.json:
+        print_json({"schema": "sealcomb-inspect/1", "columns": report_of(counts, keyset)})
+        return 0
     header = ["column", "type", "values", "nulls", "sealed", "keys"]
     lines = [header] + [describe(name, count, keyset) for (name, _), count in counts.items()]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -414,6 +417,30 @@ def describe(name: str, count: Count, keyset: Keyset | None) -> list[str]:
     notes = [f"{key}{key_note(key, keyset)}: {times}" for key, times in count.keys.most_common()]
     values = count.rows - count.nulls
     return [name, str(count.kind), str(values), str(count.nulls), count.sealed(), ", ".join(notes)]
+
+
+def about_key(key: int, keyset: Keyset | None) -> dict[str, bool]:
+    if keyset is None:
+        return {}
+    return {"primary": key == keyset.primary, "known": key in keyset.key_ids}
+
+
+def report_of(counts: Counts, keyset: Keyset | None) -> list[dict[str, object]]:
+    """Returns what ``--json`` prints of each leaf."""
+    return [
+        {
+            "column": name,
+            "type": str(count.kind),
+            "values": count.rows - count.nulls,
+            "nulls": count.nulls,
+            "sealed": count.sealed(),
+            "keys": [
+                {"id": key, "values": values, **about_key(key, keyset)}
+                for key, values in count.keys.most_common()
+            ],
+        }
+        for (name, _), count in counts.items()
+    ]
 
 
 def key_note(key: int, keyset: Keyset | None) -> str:
@@ -555,9 +582,9 @@ def add_change_options(one: argparse.ArgumentParser, verb: str) -> None:
     if verb == "unseal":
         one.add_argument(
             "--forged",
-            choices=("raise", "null"),
-            default="raise",
-            help="if a value does not open, fail (raise, the default) or replace it by null (null)",
+            choices=("fail", "null"),
+            default="fail",
+            help="if a value does not open, fail (the default) or replace it by null",
         )
 
 
@@ -581,6 +608,11 @@ def add_inspect(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         action="append",
         help="a column to inspect; can be repeated (default: all columns)",
     )
+    add_json(inspector)
+
+
+def add_json(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--json", action="store_true", help="print JSON")
 
 
 def add_keyset(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -609,6 +641,8 @@ def add_keyset(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
             one.add_argument(
                 "--force", action="store_true", help="replace OUT if it exists; OUT may be KEYSET"
             )
+        if name == "show":
+            add_json(one)
         if name == "new":
             one.add_argument(
                 "--policy",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import stat
 import sys
@@ -79,6 +80,11 @@ def print_lines(lines: Iterable[str]) -> None:
         for line in lines:
             print(line)
         sys.stdout.flush()
+
+
+def print_json(value: object) -> None:
+    """Writes a value to standard output, as JSON."""
+    print_lines([json.dumps(value, indent=2, ensure_ascii=False)])
 
 
 # A binary file that is written once, from beginning to end.

@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from sealcomb import Keyset, KeysetError
-from sealcomb._files import BAD_COMMAND, BAD_FILE, CommandError, atomic_file, print_lines, standard_file
+from sealcomb._files import (
+    BAD_COMMAND,
+    BAD_FILE,
+    CommandError,
+    atomic_file,
+    print_json,
+    print_lines,
+    standard_file,
+)
 
 
 def read_text(path: str) -> str:
@@ -100,6 +108,10 @@ def show(options: Namespace) -> int:
     """Prints the ids, types and status of the keys, but no key."""
     keyset = read_keyset(options.keyset)
     keys = content_of(keyset, options.keyset)["key"]
+    if options.json:
+        about = [dict(json_of(key), primary=key["keyId"] == keyset.primary) for key in keys]
+        print_json({"schema": "sealcomb-keyset/1", "policy": keyset.policy, "keys": about})
+        return 0
     print_lines([f"policy: {keyset.policy}", *(about_key(key, keyset.primary) for key in keys)])
     return 0
 
@@ -112,7 +124,20 @@ def content_of(keyset: Keyset, path: str) -> dict[str, Any]:
 
 
 def about_key(key: dict[str, Any], primary: int) -> str:
-    # A destroyed key need not have key data.
-    kind = key.get("keyData", {"typeUrl": "no key data"})["typeUrl"].rpartition(".")[2]
-    notes = [kind, str(key["status"]).lower(), f"prefix {key['outputPrefixType']}"]
+    notes = [type_of(key) or "no key data", str(key["status"]).lower(), f"prefix {key['outputPrefixType']}"]
     return f"{key['keyId']}: " + ", ".join(notes) + (", primary" if key["keyId"] == primary else "")
+
+
+def json_of(key: dict[str, Any]) -> dict[str, Any]:
+    """Returns what is known about a key, without the key."""
+    return {
+        "id": key["keyId"],
+        "type": type_of(key),
+        "status": str(key["status"]).lower(),
+        "prefix": key["outputPrefixType"],
+    }
+
+
+def type_of(key: dict[str, Any]) -> str | None:
+    """Returns the type of a key; ``None`` if it has no key data, as a destroyed key need not."""
+    return str(key["keyData"]["typeUrl"]).rpartition(".")[2] if "keyData" in key else None

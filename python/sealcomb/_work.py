@@ -101,7 +101,7 @@ class Work:
             raise CommandError(self.where(target, place, *where)) from None
         if self.forged == "null" and self.is_key(target) and result.null_count:
             at = next(at for at, value in enumerate(result) if not value.is_valid)
-            problem = "the key of a map did not open, and cannot be null: use --forged raise"
+            problem = "the key of a map did not open, and cannot be null: use --forged fail"
             raise CommandError(self.where(target, place, problem, row(at)))
         return filled(result) if required and not self.adds_nulls(target) else result
 
@@ -114,7 +114,7 @@ class Work:
         if self.verb == "reseal":
             return reseal_column(array, self.keyset, context=context, row_ids=ids, threads=self.threads)
         as_type = str(plain_type(kind or pa.binary()))
-        if self.forged == "raise":
+        if self.forged == "fail":
             return unseal_column(
                 array, self.keyset, context=context, row_ids=ids, as_type=as_type, threads=self.threads
             )

@@ -1,7 +1,7 @@
 """Arrow columns: seals, unseals, reseals and inspects them under a `Keyset`.
 
-The functions are those of the top level of the package: `columns.seal` is `sealcomb.seal_column`, for example.
-Columns of pandas and pyarrow, and of libraries other than Polars, require `pip install 'sealcomb[columns]'`.
+The functions are those of the top level of the package: `columns.seal` is `sealcomb.seal_column`, for
+example. Columns of libraries other than Polars require `pip install 'sealcomb[columns]'`.
 
 >>> from sealcomb import Keyset, columns
 >>> keyset = Keyset.generate()

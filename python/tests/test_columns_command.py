@@ -852,3 +852,38 @@ def test_the_command_works_without_its_progress_bar(terminal: bool, work: Path, 
     sealing = seal_command(work, keysets, work / "out.parquet", sys.executable, "-P", "-c", program)
     done = subprocess.run(sealing, capture_output=True, text=True, check=False)
     assert (done.returncode, (work / "out.parquet").exists()) == (0, True), done.stderr
+
+
+def test_json_is_printed_to_standard_output(
+    work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sealed = work / "sealed.parquet"
+    keys = keysets / "keys.json"
+    assert run(capsys, "seal", work / "people.parquet", sealed, "--keyset", keys, *BOTH)[0] == 0
+    assert _cli.main(["inspect", str(sealed), "--keyset", str(keys), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["schema"] == "sealcomb-inspect/1"
+    by_name = {column["column"]: column for column in report["columns"]}
+    primary = Keyset.from_tink_json(keys.read_text()).primary
+    ((key,), plain) = by_name["note"]["keys"], by_name["id"]
+    assert (key["id"], key["primary"], key["known"]) == (primary, True, True)
+    assert key["values"] == by_name["note"]["values"]
+    assert (by_name["note"]["sealed"], plain["sealed"], plain["keys"]) == ("yes", "no", [])
+    assert _cli.main(["inspect", str(sealed), "--json", "--column", "note"]) == 0
+    (column,) = json.loads(capsys.readouterr().out)["columns"]
+    assert column["keys"] == [{"id": primary, "values": column["values"]}]
+    assert _cli.main(["keyset", "show", str(keys), "--json"]) == 0
+    text = capsys.readouterr().out
+    shown = json.loads(text)
+    assert (shown["schema"], shown["policy"]) == ("sealcomb-keyset/1", "random")
+    assert [(each["id"], each["status"], each["primary"]) for each in shown["keys"]] == [
+        (primary, "enabled", True)
+    ]
+    assert set(shown["keys"][0]) == {"id", "type", "status", "prefix", "primary"}
+
+
+def test_forged_takes_fail_or_null(work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    how = ("--keyset", keysets / "keys.json", *BOTH, "--forged")
+    status, shown = run(capsys, "unseal", work / "people.parquet", work / "out.parquet", *how, "raise")
+    assert status == BAD_COMMAND
+    assert "'fail', 'null'" in shown
