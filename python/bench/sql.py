@@ -118,7 +118,7 @@ def main() -> None:
             keyset = Keyset.from_keys({1: key}, primary=1, policy=policy)
             Path(folder, f"{policy}.json").write_text(keyset.secret_tink_json(), "utf-8")
         db.load_extension(str(Path(extension).resolve()))
-        db.execute(f"SET sealcomb_keys = '{folder}'; SET threads = 1")
+        db.execute(f"SET sealcomb_keys = 'folder:{folder}'; SET threads = 1")
         lines = table(options, db) + stored(options, db)
     machine = f"{columns.processor()}, {os.cpu_count()} processors"
     lines += ["", f"{options.count / 1e6:g} million values; {machine}; duckdb {version('duckdb')}."]

@@ -26,7 +26,7 @@ POLICIES = ("random", "xaes", "gcm", "deterministic")
 def connect(folder: Path, database: str = ":memory:") -> duckdb.DuckDBPyConnection:
     db = duckdb.connect(database, config={"allow_unsigned_extensions": "true"})
     db.load_extension(str(EXTENSION))
-    db.execute(f"SET sealcomb_keys = '{folder}'")
+    db.execute(f"SET sealcomb_keys = 'folder:{folder}'")
     return db
 
 

@@ -36,7 +36,7 @@ def test_ctrl_c_ends_a_long_call(threads):
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
         start = time.monotonic()
         try:
-            sealcomb.seal_column(column, keyset, threads={threads})
+            sealcomb.seal_column(column, keyset, context=b'', threads={threads})
         except KeyboardInterrupt:
             print(time.monotonic() - start)
     """)
@@ -49,17 +49,17 @@ def test_forked_processes_draw_different_nonces():
         import os, pyarrow as pa, sealcomb
         column = pa.array([b"value"] * 50_000)
         keyset = sealcomb.Keyset.generate()
-        sealcomb.seal_column(column, keyset, threads=2)
+        sealcomb.seal_column(column, keyset, context=b'', threads=2)
         children = []
         for _ in range(3):
             end, out = os.pipe()
             if os.fork() == 0:
-                sealed = sealcomb.seal_column(column, keyset, threads=2)
+                sealed = sealcomb.seal_column(column, keyset, context=b'', threads=2)
                 os.write(out, sealed[0].as_py()[5:17] + sealed[49_999].as_py()[5:17])
                 os._exit(0)
             children.append(end)
         nonces = [os.read(end, 24) for end in children]
-        sealed = sealcomb.seal_column(column, keyset, threads=2)
+        sealed = sealcomb.seal_column(column, keyset, context=b'', threads=2)
         nonces.append(b"".join(sealed[row].as_py()[5:17] for row in (0, 49_999)))
         print(len({nonce for both in nonces for nonce in (both[:12], both[12:])}))
     """
@@ -78,7 +78,7 @@ def test_a_signal_handler_may_fork_during_a_call(threads):
         views = np.tile(np.frombuffer(view, np.uint8)[:16], rows)
         column = pa.Array.from_buffers(pa.binary_view(), rows, [None, pa.py_buffer(views), data])
         keyset = sealcomb.Keyset.generate()
-        sealcomb.seal_column(column.slice(0, 10), keyset)
+        sealcomb.seal_column(column.slice(0, 10), keyset, context=b'')
         end, out = os.pipe()
         child = None
         def fork(*_):
@@ -87,7 +87,7 @@ def test_a_signal_handler_may_fork_during_a_call(threads):
                 child = os.fork()
         signal.signal(signal.SIGALRM, fork)
         signal.setitimer(signal.ITIMER_REAL, 0.08)
-        sealed = sealcomb.seal_column(column, keyset, threads={threads})
+        sealed = sealcomb.seal_column(column, keyset, context=b'', threads={threads})
         signal.setitimer(signal.ITIMER_REAL, 0)
         last = sealed[rows - 1].as_py()[5:17]
         if child == 0:
@@ -111,7 +111,7 @@ def test_other_python_threads_run_during_a_call():
         thread = threading.Thread(target=tick)
         thread.start()
         start = time.monotonic()
-        sealcomb.seal_column(column.slice(0, 1500), keyset, threads=1)
+        sealcomb.seal_column(column.slice(0, 1500), keyset, context=b'', threads=1)
         took = time.monotonic() - start
         done = True
         thread.join()
@@ -150,13 +150,13 @@ PEAK = """
     data = np.ones(rows * 64, np.uint8)
     column = pa.Array.from_buffers(pa.binary(), rows, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
     keyset = sealcomb.Keyset.generate("random")
-    sealed = sealcomb.seal_column(column.slice(0, 10), keyset)
+    sealed = sealcomb.seal_column(column.slice(0, 10), keyset, context=b'')
     peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     before = peak()
-    sealed = sealcomb.seal_column(column, keyset)
+    sealed = sealcomb.seal_column(column, keyset, context=b'')
     print(peak() - before - sum(buffer.size for buffer in sealed.buffers() if buffer))
     before = peak()
-    opened = sealcomb.unseal_column(sealed, keyset)
+    opened = sealcomb.unseal_column(sealed, keyset, context=b'')
     print(peak() - before - sum(buffer.size for buffer in opened.buffers() if buffer))
 """
 
@@ -187,6 +187,7 @@ def test_works_without_cryptography_and_pyarrow():
             pass
         column = arro3.core.Array([b"value", None], arro3.core.DataType.binary())
         keyset = sealcomb.Keyset.generate()
-        print(sealcomb.unseal_column(sealcomb.seal_column(column, keyset), keyset) == column)
+        sealed = sealcomb.seal_column(column, keyset, context="c")
+        print(sealcomb.unseal_column(sealed, keyset, context="c") == column)
     """
     assert run(code) == "True"

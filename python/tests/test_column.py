@@ -475,9 +475,9 @@ def test_another_context_does_not_open():
     "column", [[b"value"], np.zeros(4, np.uint8), None], ids=lambda value: type(value).__name__
 )
 def test_objects_that_are_not_arrow_are_refused(column, function):
-    arguments = () if function is inspect_column else (RANDOM,)
+    call = function if function is inspect_column else partial(function, keyset=RANDOM, context=b"")
     with pytest.raises(TypeError, match=f"{function.__name__} takes an Arrow array .* not <class"):
-        function(column, *arguments)
+        call(column)
 
 
 @pytest.mark.parametrize("function", [seal_column, unseal_column, reseal_column, inspect_column])
@@ -491,11 +491,11 @@ def test_tables_are_refused(library, function):
         "pandas": table.to_pandas(),
         "arro3": arro3.core.Table.from_arrow(table),
     }
-    arguments = () if function is inspect_column else (RANDOM,)
+    call = function if function is inspect_column else partial(function, keyset=RANDOM, context=b"")
     with pytest.raises(
         TypeError, match=f"{function.__name__} takes a column, not <.*: give one column of the table"
     ):
-        function(tables[library], *arguments)
+        call(tables[library])
 
 
 @pytest.mark.parametrize("function", [unseal_column, reseal_column])
@@ -516,7 +516,7 @@ def test_tables_are_refused(library, function):
 )
 def test_columns_that_are_not_binary_cannot_be_opened(column, text, function):
     with pytest.raises(TypeError, match=f"{function.__name__}: {text}"):
-        function(column, RANDOM)
+        function(column, RANDOM, context=b"")
     assert inspect_column(column) is None
 
 
@@ -532,7 +532,7 @@ def test_columns_that_are_not_binary_cannot_be_opened(column, text, function):
 )
 def test_invalid_options(options, error, text):
     with pytest.raises(error, match=text):
-        unseal_column(pa.array([], pa.binary()), RANDOM, **options)
+        unseal_column(pa.array([], pa.binary()), RANDOM, **{"context": b"", **options})
 
 
 def test_views_can_expand_beyond_32_bit_offsets():

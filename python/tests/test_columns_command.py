@@ -476,6 +476,7 @@ def test_csv_that_is_not_base64_is_reported_by_row(
         keysets / "keys.json",
         "--column",
         "ssn",
+        *NAMED,
     )
     assert status == BAD_INPUT
     # The empty line is a null.
@@ -535,11 +536,11 @@ def test_columns_that_cannot_be_sealed_are_refused(
 ) -> None:
     source, out = work / "people.parquet", work / "out.parquet"
     keys = ("--keyset", keysets / "keys.json")
-    status, shown = run(capsys, "seal", source, out, *keys, "--column", "absent")
+    status, shown = run(capsys, "seal", source, out, *keys, "--column", "absent", *NAMED)
     assert (status, "'absent'" in shown, "id, ssn, note" in shown) == (BAD_INPUT, True, True)
-    status, shown = run(capsys, "seal", source, out, *keys, "--column", "ssn", "--row-id", "absent")
+    status, shown = run(capsys, "seal", source, out, *keys, "--column", "ssn", "--row-id", "absent", *NAMED)
     assert (status, "'absent'" in shown) == (BAD_INPUT, True)
-    status, shown = run(capsys, "seal", source, out, *keys, "--column", "ssn", "--row-id", "ssn")
+    status, shown = run(capsys, "seal", source, out, *keys, "--column", "ssn", "--row-id", "ssn", *NAMED)
     assert status == BAD_COMMAND
     status, shown = run(capsys, "seal", source, out, *keys, *BOTH, "--context", "people")
     assert (status, "{column}" in shown) == (BAD_COMMAND, True)

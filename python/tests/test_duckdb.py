@@ -341,6 +341,10 @@ def test_a_changed_value_is_an_error_that_names_its_row(db: duckdb.DuckDBPyConne
         ),
         ("unseal(seal(-1::BIGINT, 'random', ''), 'random', '', as_type := 'TIME')", "not a time of a day"),
         ("seal(1, 'random', 'c', NULL::BIGINT)", "row_id is NULL"),
+        ("seal(1, 'random', 'c', NULL)", "row_id is NULL; pass a column of ids, or leave it out"),
+        ("unseal('a'::BLOB, 'random', 'c', NULL, 'VARCHAR')", "row_id is NULL; pass a column of ids"),
+        ("try_unseal('a'::BLOB, 'random', 'c', row_id => NULL)", "row_id is NULL; pass a column of ids"),
+        ("reseal('a'::BLOB, 'random', context => NULL)", "context is NULL"),
         ("seal(1, 'random', 'c', 1.5)", "row_id has type DECIMAL"),
         ("seal(1, 'random', 'c', 1::HUGEINT)", "row_id has type HUGEINT; cast it to BIGINT"),
         ("seal(1, 'random', NULL)", "context is NULL"),
@@ -462,7 +466,7 @@ def test_a_rotated_keyset_is_read_at_once_and_opens_old_values(
 ) -> None:
     file = tmp_path / "k.json"
     shutil.copy(folder / "random.json", file)
-    db.execute(f"SET sealcomb_keys = '{tmp_path}'")
+    db.execute(f"SET sealcomb_keys = 'folder:{tmp_path}'")
     db.execute("CREATE TABLE t AS SELECT seal('a', 'k', '') AS v")
     old = Keyset.from_tink_json(file.read_text())
     new = old.rotated()
@@ -476,7 +480,7 @@ def test_a_rotated_keyset_is_read_at_once_and_opens_old_values(
 def test_a_damaged_keyset_is_an_error_without_its_content(
     db: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:
-    db.execute(f"SET sealcomb_keys = '{tmp_path}'")
+    db.execute(f"SET sealcomb_keys = 'folder:{tmp_path}'")
     for name, content in (("text", b"c2VjcmV0 key"), ("bytes", b"\xff\xfesecret"), ("empty", b"")):
         (tmp_path / f"{name}.json").write_bytes(content)
         text = message(db, f"SELECT seal(1, '{name}', '')")
@@ -510,16 +514,18 @@ for name in ("random", "other"):
         print(db.sql(f"SELECT octet_length(seal('a', '{{name}}', ''))").fetchall())
     except duckdb.Error as error:
         print(error)
-    db.sql("SET sealcomb_keys = {str(tmp_path)!r}")
+    db.sql("SET sealcomb_keys = {f"folder:{tmp_path}"!r}")
 """
     shutil.copy(folder / "random.json", tmp_path / "other.json")
     run = [sys.executable, "-c", code]
     environment = {name: value for name, value in os.environ.items() if name != "SEALCOMB_KEYS"}
-    with_variable = environment | {"SEALCOMB_KEYS": str(folder)}
+    with_variable = environment | {"SEALCOMB_KEYS": f"folder:{folder}"}
     printed = subprocess.run(run, env=with_variable, capture_output=True, text=True, check=True).stdout
     assert printed == "[(34,)]\n[(34,)]\n"
     printed = subprocess.run(run, env=environment, capture_output=True, text=True, check=True).stdout
-    assert "SET sealcomb_keys = 'folder', or set the environment variable SEALCOMB_KEYS" in printed
+    assert (
+        "SET sealcomb_keys = 'folder:PATH' or 'env', or set the environment variable SEALCOMB_KEYS" in printed
+    )
 
 
 def test_the_extension_loads_in_the_releases_of_its_folder_only(tmp_path: Path) -> None:
@@ -562,3 +568,31 @@ def test_the_blocks_of_the_manual_run_as_printed(tmp_path: Path, monkeypatch: py
             (3, "078-05-1120", "", None),
         ]
         assert sorted(row for each in results if len(each) == 2 for row in each) == [(1,), (1,), (2,), (3,)]
+
+
+def test_keysets_of_environment_variables(db: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    program = """
+import duckdb, sys
+db = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+db.load_extension(sys.argv[1])
+for setting in ("env", "env:OTHER_"):
+    db.execute(f"SET sealcomb_keys = '{setting}'")
+    sealed = db.sql("SELECT seal('tea', 'my-keys.2', 'c')").fetchone()[0]
+    query = "SELECT unseal($1, 'my-keys.2', 'c', as_type => 'VARCHAR')"
+    assert db.execute(query, [sealed]).fetchone() == ("tea",)
+    try:
+        db.sql("SELECT seal('tea', 'ids', 'c')")
+    except duckdb.Error as error:
+        print(error)
+"""
+    text = Keyset.generate().secret_tink_json()
+    environment = {**os.environ, "SEALCOMB_KEYSET_MY_KEYS_2": text, "OTHER_MY_KEYS_2": text}
+    command = [sys.executable, "-P", "-c", program, str(duckdb_sessions.EXTENSION)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "the environment variable SEALCOMB_KEYSET_IDS is not set" in done.stdout
+    assert "the environment variable OTHER_IDS is not set" in done.stdout
+    for wrong in (str(folder), "folder:", "class:x"):
+        db.execute(f"SET SESSION sealcomb_keys = '{wrong}'")
+        assert "SET sealcomb_keys = 'folder:PATH' or 'env'" in message(db, "SELECT seal(1, 'random', 'c')")
+    db.execute("RESET SESSION sealcomb_keys")

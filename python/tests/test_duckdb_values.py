@@ -429,7 +429,7 @@ def test_no_argument_shuts_down_a_database(
 
 
 def test_special_files_are_no_keysets(db: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
-    db.execute(f"SET sealcomb_keys = '{tmp_path}'")
+    db.execute(f"SET sealcomb_keys = 'folder:{tmp_path}'")
     (tmp_path / "zeros.json").symlink_to("/dev/zero")
     (tmp_path / "folder.json").mkdir()
     with (tmp_path / "large.json").open("wb") as file:

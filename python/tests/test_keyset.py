@@ -335,7 +335,7 @@ def test_wrapped_keys(keyset, tmp_path):
     provider = sealcomb.keys_from_wrapped(tmp_path, unwrap)
     assert is_same(provider("ids"), keyset)
     with pytest.raises(KeysetError, match="is not encrypted; use keys_from_file"):
-        provider("unseal")
+        provider("open")
     with pytest.raises(KeysetError, match="check how it was decrypted"):
         sealcomb.keys_from_wrapped(tmp_path, lambda wrapped: b"\xff" + wrapped)("ids")
     with pytest.raises(KeysetError, match="use keys_from_wrapped"):

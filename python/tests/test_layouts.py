@@ -294,7 +294,7 @@ CALLS = {
         nonce, CIPHERS["AESGCM"].encrypt(CONTENT, b"m", None), None
     ),
     "AESGCM.encrypt_many nonce": lambda nonce: CIPHERS["AESGCM"].encrypt_many([nonce], [b"m"]),
-    "AESGCM.encrypt_many nonces": lambda nonces: CIPHERS["AESGCM"].encrypt_many(nonces, [b"m", b"n"]),
+    "AEGIS128L.encrypt_many nonces": lambda nonces: sealcomb.AEGIS128L(CONTENT).encrypt_many(nonces, [b"m"]),
     "AESSIV.encrypt data": lambda data: SIV.encrypt(data, None),
     "AESSIV.encrypt string": lambda string: SIV.encrypt(b"m", [string]),
     "AESSIV.encrypt_many data": lambda data: SIV.encrypt_many([data]),

@@ -38,7 +38,6 @@ def spark(cluster: Cluster, folder: Path) -> Iterator[SparkSession]:  # noqa: F8
         "spark.jars": os.environ["SEALCOMB_SPARK_JAR"],
         "spark.sql.extensions": EXTENSION,
         "spark.sealcomb.keys": source_of(keys_from_file(folder)),
-        "spark.sealcomb.deterministic": "ids",
         "spark.driver.extraJavaOptions": QUICK_START,
         "spark.executor.extraJavaOptions": QUICK_START,
         "spark.executor.memory": "512m",
@@ -226,5 +225,5 @@ def test_functions_of_python_can_be_registered(spark: SparkSession, keys: KeyPro
     spark.udf.register("seal_note", sealcomb.spark.seal_udf(keys, "notes", context="note"))
     expected = rows(spark.sql("SELECT id, note FROM people"))
     assert rows(spark.sql("SELECT id, unseal_note(note) FROM parquet_people")) == expected
-    sealed = "SELECT id, unseal(seal_note(note), 'notes', 'note', NULL, 'string') FROM people"
+    sealed = "SELECT id, unseal(seal_note(note), 'notes', 'note', as_type => 'string') FROM people"
     assert rows(spark.sql(sealed)) == expected

@@ -330,7 +330,7 @@ def test_a_forged_value_stops_a_stream_or_is_null(
     )
     write_files(damaged, tmp_path / "damaged", "id")
     people = stream(spark, tmp_path / "damaged")
-    call = "unseal(note, 'notes', 'note', NULL, 'string') AS note"
+    call = "unseal(note, 'notes', 'note', as_type => 'string') AS note"
     with pytest.raises(Exception, match=r"column 'note', partition \d+, row \d+: the value did not verify"):
         streamed(people.selectExpr("id", call), "append")
     expected = rows(spark.sql("SELECT id, if(id = 41, NULL, note) FROM people"))

@@ -231,7 +231,7 @@ def test_types_that_only_polars_has_are_refused():
     ):
         for work in (seal_column, unseal_column, reseal_column):
             with pytest.raises(TypeError, match=r"Arrow has no type for Polars' (Object|U?Int128)"):
-                work(series, RANDOM)
+                work(series, RANDOM, context=b"")
 
 
 DENSE = pa.UnionArray.from_dense(
@@ -344,7 +344,7 @@ def test_the_elements_of_nested_extension_types_are_sealed():
 def test_nested_values_in_dictionaries_and_runs_are_refused(column):
     for work in (seal_column, unseal_column, reseal_column):
         with pytest.raises(TypeError, match="nested values in a dictionary or in runs: decode them first"):
-            work(column, RANDOM)
+            work(column, RANDOM, context=b"")
     assert inspect_column(column) is None
 
 
@@ -353,6 +353,6 @@ def test_row_ids_of_no_chunks_fit_a_column_of_no_rows(chunks):
     ids = pa.chunked_array([], pa.int64())
     for column in (pa.chunked_array(chunks, pa.binary()), pa.array([], pa.binary()), pa.array([[b"a"]])[:0]):
         for work in (seal_column, unseal_column, reseal_column):
-            assert len(work(column, RANDOM, row_ids=ids)) == 0
+            assert len(work(column, RANDOM, context=b"", row_ids=ids)) == 0
     with pytest.raises(ValueError, match="0 row_ids for 1 rows"):
         seal_column(pa.array(["a"]), RANDOM, context=b"", row_ids=ids)

@@ -515,7 +515,9 @@ impl OpenedLeaf<'_> {
         let without = |rows: &[usize]| {
             let mut fits = BooleanBufferBuilder::new(length);
             fits.append_n(length, true);
-            rows.iter().for_each(|row| fits.set_bit(*row, false));
+            for row in rows {
+                fits.set_bit(*row, false);
+            }
             NullBuffer::union(nulls.as_ref(), Some(&NullBuffer::new(fits.finish())))
         };
         match &self.storage {
@@ -533,7 +535,9 @@ impl OpenedLeaf<'_> {
                         // Conversions expect values of the type in the places of nulls, too.
                         let mut zeroed = MutableBuffer::from_len_zeroed(bytes.len());
                         zeroed.copy_from_slice(&bytes);
-                        rows.iter().for_each(|row| zeroed[row * width..][..*width].fill(0));
+                        for row in &rows {
+                            zeroed[row * width..][..*width].fill(0);
+                        }
                         let array = types::fixed(stored, zeroed.into(), length, without(&rows), 1);
                         (array.expect("all values that are none of the type are null"), rows.len())
                     }

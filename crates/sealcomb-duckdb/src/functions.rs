@@ -84,6 +84,9 @@ pub(crate) static FUNCTIONS: [Function; 5] = [
     },
 ];
 
+/// The only text of the enum whose NULL is the default of `row_id`, which differs from every NULL of a caller.
+pub(crate) const ABSENT: &str = "no row_id";
+
 const VALUE: u64 = 0;
 const KEYSET: u64 = 1;
 const CONTEXT: u64 = 2;
@@ -193,8 +196,8 @@ impl Call {
         if name.is_null()? {
             return Err("the name of the keyset is NULL".to_owned().into());
         }
-        let folder = keys::folder(&context.setting(keys::SETTING)?.text()?)?;
-        let keyset = keys::keyset(&folder, &name.text()?)?;
+        let source = keys::Source::of(&context.setting(keys::SETTING)?.text()?)?;
+        let keyset = source.keyset(&name.text()?)?;
         if function.operation == Operation::SealDeterministic && keyset.policy() != "deterministic" {
             return Err(format!(
                 "keyset {:?} has the policy {:?}; use a deterministic one, or seal",
@@ -236,7 +239,12 @@ impl Call {
     fn row_ids(arguments: Arguments) -> Result<Option<SqlType>> {
         let sql = SqlType::of(&arguments.logical_type(ROW_ID)?)?;
         match &sql {
-            SqlType::Null => Ok(None),
+            SqlType::Enum(texts) if **texts == [ABSENT] => Ok(None),
+            SqlType::Null => {
+                Err("row_id is NULL; pass a column of ids, or leave it out to bind values to no row"
+                    .to_owned()
+                    .into())
+            }
             SqlType::Number(number) if number.is_integer() => Ok(Some(sql)),
             SqlType::Text | SqlType::Blob | SqlType::Uuid => Ok(Some(sql)),
             other => {

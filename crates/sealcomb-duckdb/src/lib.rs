@@ -85,7 +85,8 @@ fn register_setting(context: Context, extension: duckdb::duckdb_v2_extension_han
         let name = duckdb::duckdb_v2_str::from(keys::SETTING);
         call!(slot, duckdb_v2_custom_option_set_name(option, &raw const name))?;
         let text = duckdb::duckdb_v2_str::from(
-            "The folder of sealcomb's keysets: keyset ids is the file ids.json. If empty, SEALCOMB_KEYS names it.",
+            "Where sealcomb finds keysets: 'folder:PATH', with keyset ids in the file ids.json, or 'env', with the variable \
+             SEALCOMB_KEYSET_IDS. If empty, the variable SEALCOMB_KEYS says it.",
         );
         call!(slot, duckdb_v2_custom_option_set_description(option, &raw const text))?;
         let empty = context.text("")?;
@@ -155,11 +156,14 @@ fn fill_signature(
     call!(slot, duckdb_v2_scalar_function_get_signature(raw, &raw mut signature))?;
     let any = context.type_of_id(Id::DUCKDB_V2_LOGICAL_TYPE_ID_ANY)?;
     let text = context.type_of_id(Id::DUCKDB_V2_LOGICAL_TYPE_ID_VARCHAR)?;
-    let null = untyped_null(context)?;
+    // The type that SQL's literal has.
+    let null = null_of(context, "\"NULL\"")?;
+    let absent = null_of(context, &format!("ENUM('{}')", functions::ABSENT))?;
     for parameter in function.parameters() {
         let (logical, default) = match *parameter {
             "value" | "context" => (&any, null_mut()),
             "keyset" => (&text, null_mut()),
+            "row_id" => (&any, absent.raw),
             _ => (&any, null.raw),
         };
         let name = duckdb::duckdb_v2_str::from(*parameter);
@@ -178,10 +182,10 @@ fn fill_signature(
     call!(slot, duckdb_v2_function_signature_set_return_type(signature, any.raw))
 }
 
-/// Returns NULL of the type that SQL's literal has.
-fn untyped_null(context: Context) -> Result<Value> {
+/// Returns NULL of a type of SQL.
+fn null_of(context: Context, name: &str) -> Result<Value> {
     let (factory, mut raw) = (context.factory()?, null_mut());
-    let logical = context.parse_type("\"NULL\"")?;
+    let logical = context.parse_type(name)?;
     call!(context.slot, duckdb_v2_value_create_null(factory, logical.raw, &raw mut raw))?;
     Ok(Value { raw, slot: context.slot })
 }

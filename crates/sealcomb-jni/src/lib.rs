@@ -115,7 +115,7 @@ pub fn run<'local>(
         let ids = if ids.is_null() { Vec::new() } else { memory::nodes(env, &ids, &id_buffers, None)? };
         let column = memory::nodes(env, &column, &buffers, Some(&fields))?;
         let mut call = Call::new(&column, env.convert_byte_array(&context)?, &ids)?;
-        if verb == Verb::UnsealAesEncrypt {
+        if matches!(verb, Verb::UnsealAesEncrypt | Verb::TryUnsealAesEncrypt) {
             call.prefix(keyset)?;
         }
         let (column, unopened) = call.run(verb, keyset)?;
@@ -130,15 +130,25 @@ pub fn run<'local>(
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verb {
     Seal,
+    SealDeterministic,
     Unseal,
     TryUnseal,
     Reseal,
     UnsealAesEncrypt,
+    TryUnsealAesEncrypt,
 }
 
 impl Verb {
     fn new(ordinal: jint) -> Result<Self, Failure> {
-        let verbs = [Self::Seal, Self::Unseal, Self::TryUnseal, Self::Reseal, Self::UnsealAesEncrypt];
+        let verbs = [
+            Self::Seal,
+            Self::SealDeterministic,
+            Self::Unseal,
+            Self::TryUnseal,
+            Self::Reseal,
+            Self::UnsealAesEncrypt,
+            Self::TryUnsealAesEncrypt,
+        ];
         let verb = usize::try_from(ordinal).ok().and_then(|ordinal| verbs.get(ordinal));
         verb.copied().ok_or_else(|| Failure::bug(format!("{ordinal} is not a function of SQL")))
     }
@@ -168,13 +178,16 @@ impl Call {
         let threads = Threads::new(NonZero::<usize>::MIN);
         let (column, binding, plain) = (&self.column, self.binding(), self.plain.clone());
         let opened = match verb {
-            Verb::Seal => return Ok((sealcomb_columns::seal(column, keyset, binding, threads)?, 0)),
+            Verb::Seal | Verb::SealDeterministic => {
+                return Ok((sealcomb_columns::seal(column, keyset, binding, threads)?, 0));
+            }
             Verb::Reseal => {
                 let resealing = Resealing { forged: Forged::Raise, plain };
                 sealcomb_columns::reseal(column, keyset, [binding; 2], resealing, threads)?
             }
-            Verb::Unseal | Verb::TryUnseal | Verb::UnsealAesEncrypt => {
-                let forged = if verb == Verb::TryUnseal { Forged::Null } else { Forged::Raise };
+            Verb::Unseal | Verb::TryUnseal | Verb::UnsealAesEncrypt | Verb::TryUnsealAesEncrypt => {
+                let tries = matches!(verb, Verb::TryUnseal | Verb::TryUnsealAesEncrypt);
+                let forged = if tries { Forged::Null } else { Forged::Raise };
                 let unsealing = Unsealing { forged, as_type: None, plain };
                 sealcomb_columns::unseal(column, keyset, binding, unsealing, threads)?
             }

@@ -2,13 +2,14 @@ package io.sealcomb.spark;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
-import java.util.Set;
+import java.util.Locale;
+import java.util.Map;
 import java.util.function.BinaryOperator;
-import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.ArrayType;
@@ -23,56 +24,88 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /** Builds the calls of the SQL functions from their arguments, and checks these. */
 final class Functions {
-    /** The setting of the session that lists the keysets with the policy {@code deterministic}, with commas. */
-    static final String DETERMINISTIC = "spark.sealcomb.deterministic";
-
     private Functions() {}
 
-    /** Builds a call from its arguments in SQL: value, keyset, context, row id, type, and plain leaves. */
-    static Expression build(Work.Verb verb, Seq<Expression> arguments) {
-        List<Expression> given = CollectionConverters.asJava(arguments);
-        boolean opens = verb == Work.Verb.UNSEAL || verb == Work.Verb.TRY_UNSEAL;
-        int most = switch (verb) {
-            case SEAL -> 4;
-            case RESEAL -> 5;
-            case UNSEAL, TRY_UNSEAL -> 6;
-            case UNSEAL_AES_ENCRYPT -> 3;
+    /** The parameters of a function of SQL, in order. */
+    private static List<String> parameters(Work.Verb verb) {
+        return switch (verb) {
+            case SEAL, SEAL_DETERMINISTIC -> List.of("value", "keyset", "context", "row_id");
+            case RESEAL -> List.of("value", "keyset", "context", "row_id", "plain");
+            case UNSEAL, TRY_UNSEAL -> List.of("value", "keyset", "context", "row_id", "as_type", "plain");
+            case UNSEAL_AES_ENCRYPT, TRY_UNSEAL_AES_ENCRYPT -> List.of("value", "keyset", "aad");
         };
-        int least = verb == Work.Verb.UNSEAL_AES_ENCRYPT ? 2 : 3;
-        if (given.size() < least || given.size() > most) {
-            String more = switch (verb) {
-                case SEAL -> ", context [, row_id]";
-                case RESEAL -> ", context [, row_id [, plain]]";
-                case UNSEAL, TRY_UNSEAL -> ", context [, row_id [, as_type [, plain]]]";
-                case UNSEAL_AES_ENCRYPT -> " [, aad]";
-            };
-            throw wrong(verb, given.size() + " arguments; expected (value, keyset" + more + ")");
+    }
+
+    /** Returns the parameters as a text, those that can be left out in brackets. */
+    static String signature(Work.Verb verb) {
+        List<String> names = parameters(verb);
+        int required = required(verb);
+        StringBuilder text = new StringBuilder("(").append(String.join(", ", names.subList(0, required)));
+        for (String name : names.subList(required, names.size())) {
+            text.append(" [, ").append(name).append(']');
         }
-        String keyset = text(verb, "keyset", given.get(1));
-        byte[] context = given.size() > 2 ? bytes(verb, given.get(2)) : new byte[0];
-        Expression rowId = given.size() > 3 && !(given.get(3).dataType() instanceof NullType) ? given.get(3) : null;
-        boolean typed = opens && given.size() > 4 && !(given.get(4).dataType() instanceof NullType);
-        DataType type = typed ? ValueType.parse(text(verb, "as_type", given.get(4))) : null;
-        int plainAt = opens ? 5 : 4;
-        List<String> plain = given.size() > plainAt ? paths(verb, given.get(plainAt)) : List.of();
-        Settings settings = Settings.of(SQLConf.get()::getConfString, null);
-        SealcombCall call = call(verb, given.get(0), keyset, context, rowId, plain, settings);
+        return text.append(')').toString();
+    }
+
+    private static int required(Work.Verb verb) {
+        return verb.isAesEncrypt() ? 2 : 3;
+    }
+
+    /** Returns the arguments by parameter: first those by position, then those by name. */
+    private static Map<String, Expression> arguments(Work.Verb verb, List<Expression> given) {
+        List<String> names = parameters(verb);
+        Map<String, Expression> found = new HashMap<>();
+        boolean named = false;
+        for (int index = 0; index < given.size(); index++) {
+            Expression argument = given.get(index);
+            String name;
+            if (argument instanceof NamedArgumentExpression one) {
+                named = true;
+                name = one.key().toLowerCase(Locale.ROOT);
+                argument = one.value();
+            } else if (named || index >= names.size()) {
+                throw wrong(verb, given.size() + " arguments; expected " + signature(verb));
+            } else {
+                name = names.get(index);
+            }
+            if (!names.contains(name)) {
+                throw wrong(verb, "no parameter is named " + name + "; expected " + signature(verb));
+            }
+            if (found.put(name, argument) != null) {
+                throw wrong(verb, "two arguments are for the parameter " + name);
+            }
+        }
+        for (String name : names.subList(0, required(verb))) {
+            if (!found.containsKey(name)) {
+                throw wrong(verb, "no " + name + "; expected " + signature(verb));
+            }
+        }
+        return found;
+    }
+
+    /** Builds a call from its arguments in SQL. */
+    static Expression build(Work.Verb verb, Seq<Expression> given) {
+        Map<String, Expression> arguments = arguments(verb, CollectionConverters.asJava(given));
+        String keyset = text(verb, "keyset", arguments.get("keyset"));
+        Expression bound = arguments.get(verb.isAesEncrypt() ? "aad" : "context");
+        byte[] context = bound == null ? new byte[0] : bytes(verb, bound);
+        Expression rowId = arguments.get("row_id");
+        if (rowId != null && rowId.dataType() instanceof NullType) {
+            throw wrong(verb, "row_id is NULL; pass a column of ids, or leave it out to bind values to no row");
+        }
+        Expression typed = arguments.get("as_type");
+        DataType type = typed == null || typed.dataType() instanceof NullType
+                ? null
+                : ValueType.parse(text(verb, "as_type", typed));
+        List<String> plain = arguments.containsKey("plain") ? paths(verb, arguments.get("plain")) : List.of();
+        KeySource source = source(SQLConf.get()::getConfString, null);
+        SealcombCall call = call(verb, arguments.get("value"), keyset, context, rowId, plain, source);
         return type == null ? call : call.decided(type);
     }
 
-    /**
-     * What the session says.
-     *
-     * @param deterministic the names of the keysets with the policy {@code deterministic}
-     */
-    record Settings(KeySource source, Set<String> deterministic) {
-        /** Reads the settings by a function of a name and a default. {@code keys} replaces the source, if given. */
-        static Settings of(BinaryOperator<String> setting, String keys) {
-            String listed = setting.apply(DETERMINISTIC, "");
-            return new Settings(
-                    new KeySource(keys == null ? setting.apply(KeySource.SETTING, "") : keys),
-                    Arrays.stream(listed.split(",")).map(String::strip).collect(Collectors.toSet()));
-        }
+    /** Returns where the session's executors find keysets. {@code keys} replaces the setting, if given. */
+    static KeySource source(BinaryOperator<String> setting, String keys) {
+        return new KeySource(keys == null ? setting.apply(KeySource.SETTING, "") : keys);
     }
 
     /** Builds a call whose type is not decided. The row id may be null. */
@@ -83,7 +116,7 @@ final class Functions {
             byte[] context,
             Expression rowId,
             List<String> plain,
-            Settings settings) {
+            KeySource source) {
         Expression checked = checked(verb, value, plain);
         if (rowId != null && !InputColumn.canBeRowIds(rowId.dataType())) {
             throw wrong(verb, "row_id is " + rowId.dataType().sql() + "; cast it to BIGINT, STRING or BINARY");
@@ -92,8 +125,7 @@ final class Functions {
         if (rowId != null) {
             children.add(rowId);
         }
-        boolean deterministic = !verb.seals() || settings.deterministic().contains(keyset);
-        Work work = new Work(verb, keyset, context, settings.source(), null, plain, deterministic);
+        Work work = new Work(verb, keyset, context, source, null, plain);
         return new SealcombCall(work, CollectionConverters.asScala(children).toList());
     }
 
@@ -102,17 +134,17 @@ final class Functions {
                 Leaves.changed(given.dataType(), leaf -> leaf instanceof NullType ? DataTypes.BinaryType : leaf);
         boolean hasNulls = Leaves.any(given.dataType(), leaf -> leaf instanceof NullType);
         Expression value = hasNulls ? new Cast(given, type, scala.Option.empty(), Cast.apply$default$4()) : given;
-        if (verb == Work.Verb.UNSEAL_AES_ENCRYPT && !(type instanceof BinaryType)) {
+        if (verb.isAesEncrypt() && !(type instanceof BinaryType)) {
             throw wrong(verb, "the value is " + type.sql() + ", and aes_encrypt returns BINARY");
         }
-        if (verb != Work.Verb.SEAL && Leaves.parts(type).isEmpty() && !(type instanceof BinaryType)) {
+        if (!verb.isSeal() && Leaves.parts(type).isEmpty() && !(type instanceof BinaryType)) {
             String what = "the value is " + type.sql() + ", and sealed values are BINARY";
             throw wrong(verb, what + "; decode it with unbase64 or unhex");
         }
         if (Leaves.any(type, leaf -> ValueType.of(leaf) == null)) {
             throw wrong(verb, type.sql() + " cannot be sealed; seal parts of it, or cast it to STRING");
         }
-        if (verb != Work.Verb.SEAL) {
+        if (!verb.isSeal()) {
             try {
                 Leaves.checkSealed(type, plain);
             } catch (IllegalArgumentException error) {
@@ -130,7 +162,7 @@ final class Functions {
      * @param plain the paths of leaves that were never sealed
      */
     static DataType resultType(Work.Verb verb, DataType before, DataType sealed, List<String> plain) {
-        if (verb == Work.Verb.SEAL) {
+        if (verb.isSeal()) {
             return Leaves.sealed(before);
         } else if (verb != Work.Verb.UNSEAL && verb != Work.Verb.TRY_UNSEAL) {
             return before;
@@ -171,7 +203,7 @@ final class Functions {
         } else if (value instanceof byte[] bytes) {
             return bytes;
         }
-        if (verb == Work.Verb.UNSEAL_AES_ENCRYPT) {
+        if (verb.isAesEncrypt()) {
             throw wrong(verb, "aad is not a constant string or binary");
         }
         throw wrong(verb, "the context is not a constant string; bind values to rows with row_id");

@@ -156,8 +156,7 @@ public final class Sealcomb {
             Map<String, List<String>> plain,
             Work.Verb verb) {
         if (context == null) {
-            throw new IllegalArgumentException(
-                    "the context is null; pass text, or \"\" to bind values to no column");
+            throw new IllegalArgumentException("the context is null; pass text, or \"\" to bind values to no column");
         }
         if (columns.size() > 1 && !context.contains(COLUMN)) {
             throw new IllegalArgumentException("the context must contain {column} if there are several columns");
@@ -196,17 +195,17 @@ public final class Sealcomb {
             String keys,
             List<String> plain,
             Work.Verb verb) {
-        Functions.Settings settings = Functions.Settings.of(df.sparkSession().conf()::get, keys);
+        KeySource source = Functions.source(df.sparkSession().conf()::get, keys);
         SealcombCall call;
         try {
-            call = Functions.call(verb, field, keyset, context, rowId, plain, settings)
+            call = Functions.call(verb, field, keyset, context, rowId, plain, source)
                     .decided(ValueType.sealedType(field.metadata()));
         } catch (IllegalArgumentException error) {
             throw new IllegalArgumentException("column '" + field.name() + "': " + error.getMessage(), error);
         }
         DataType type = field.dataType();
         Metadata metadata = switch (verb) {
-            case SEAL -> ValueType.sealedMetadata(field.metadata(), type);
+            case SEAL, SEAL_DETERMINISTIC -> ValueType.sealedMetadata(field.metadata(), type);
             case UNSEAL, TRY_UNSEAL -> ValueType.openedMetadata(field.metadata());
             default -> ValueType.binaryMetadata(field.metadata());
         };

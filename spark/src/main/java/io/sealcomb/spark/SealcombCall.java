@@ -86,7 +86,7 @@ public final class SealcombCall extends Expression implements CodegenFallback, S
 
     @Override
     public boolean deterministic() {
-        return work.deterministic && value().deterministic() && (rowId() == null || rowId().deterministic());
+        return work.verb.isDeterministic() && value().deterministic() && (rowId() == null || rowId().deterministic());
     }
 
     @Override
@@ -124,8 +124,8 @@ public final class SealcombCall extends Expression implements CodegenFallback, S
         } catch (SealcombException error) {
             TaskContext task = TaskContext.get();
             if (error instanceof SealcombException.UnopenedRow unopened) {
-                String column = value() instanceof NamedExpression named ? named.name() : "";
-                unopened.located(column, task == null ? -1 : task.partitionId(), -1);
+                String name = value() instanceof NamedExpression named ? named.name() : "";
+                unopened.located(name, task == null ? -1 : task.partitionId(), -1);
             }
             throw error.at(this + (task == null ? "" : ", partition " + task.partitionId()));
         }

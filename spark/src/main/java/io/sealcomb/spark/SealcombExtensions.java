@@ -19,8 +19,8 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * Adds the SQL functions {@code seal}, {@code unseal}, {@code try_unseal}, {@code reseal} and {@code unseal_aes_encrypt}
- * to a session.
+ * Adds the SQL functions {@code seal}, {@code seal_deterministic}, {@code unseal}, {@code try_unseal}, {@code reseal},
+ * {@code unseal_aes_encrypt} and {@code try_unseal_aes_encrypt} to a session.
  *
  * <p>Set {@code spark.sql.extensions} to {@code io.sealcomb.spark.SealcombExtensions}.
  */
@@ -76,15 +76,15 @@ public final class SealcombExtensions extends AbstractFunction1<SparkSessionExte
     }
 
     private static String usage(Work.Verb verb) {
-        return switch (verb) {
-            case SEAL -> "(value, keyset, context [, row_id]) - Seals a value under the keyset's primary key.";
-            case UNSEAL -> "(value, keyset, context [, row_id [, as_type [, plain]]]) - Opens a sealed value.";
-            case TRY_UNSEAL ->
-                "(value, keyset, context [, row_id [, as_type [, plain]]]) - Opens a sealed value; null if it does not"
-                        + " open.";
-            case RESEAL ->
-                "(value, keyset, context [, row_id [, plain]]) - Opens a value and seals it under the primary key.";
-            case UNSEAL_AES_ENCRYPT -> "(value, keyset [, aad]) - Opens a value of aes_encrypt in mode GCM.";
+        String does = switch (verb) {
+            case SEAL -> "Seals a value under the keyset's primary key.";
+            case SEAL_DETERMINISTIC -> "Seals a value under a deterministic keyset: equal values have equal results.";
+            case UNSEAL -> "Opens a sealed value.";
+            case TRY_UNSEAL -> "Opens a sealed value; null if it does not open.";
+            case RESEAL -> "Opens a value and seals it under the primary key.";
+            case UNSEAL_AES_ENCRYPT -> "Opens a value of aes_encrypt in mode GCM.";
+            case TRY_UNSEAL_AES_ENCRYPT -> "Opens a value of aes_encrypt in mode GCM; null if it does not open.";
         };
+        return Functions.signature(verb) + " - " + does;
     }
 }

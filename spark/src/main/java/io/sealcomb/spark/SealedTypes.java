@@ -271,7 +271,7 @@ final class SealedTypes {
 
         private Expression call(SealcombCall call) {
             DataType sealed = switch (call.work().verb) {
-                case SEAL -> call.value().dataType();
+                case SEAL, SEAL_DETERMINISTIC -> call.value().dataType();
                 case RESEAL -> type(call.value());
                 default -> null;
             };

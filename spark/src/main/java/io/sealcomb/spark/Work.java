@@ -17,18 +17,40 @@ final class Work implements Serializable {
     /** A SQL function. Native code knows it by its ordinal. */
     enum Verb {
         SEAL,
+        SEAL_DETERMINISTIC,
         UNSEAL,
         TRY_UNSEAL,
         RESEAL,
-        UNSEAL_AES_ENCRYPT;
+        UNSEAL_AES_ENCRYPT,
+        TRY_UNSEAL_AES_ENCRYPT;
 
         /** The name of the function in SQL. */
         String sqlName() {
             return name().toLowerCase(java.util.Locale.ROOT);
         }
 
+        /** Returns whether the function seals values that are not sealed. */
+        boolean isSeal() {
+            return this == SEAL || this == SEAL_DETERMINISTIC;
+        }
+
         boolean seals() {
-            return this == SEAL || this == RESEAL;
+            return isSeal() || this == RESEAL;
+        }
+
+        /** Returns whether the values have the format of {@code aes_encrypt}. */
+        boolean isAesEncrypt() {
+            return this == UNSEAL_AES_ENCRYPT || this == TRY_UNSEAL_AES_ENCRYPT;
+        }
+
+        /** Returns whether null is in the place of a value that does not open. */
+        boolean tries() {
+            return this == TRY_UNSEAL || this == TRY_UNSEAL_AES_ENCRYPT;
+        }
+
+        /** Returns whether equal arguments have equal results. */
+        boolean isDeterministic() {
+            return this == SEAL_DETERMINISTIC || !seals();
         }
     }
 
@@ -36,8 +58,6 @@ final class Work implements Serializable {
     final String keyset;
     /** The type of the results; null in a plan that Spark still analyzes. */
     final DataType result;
-
-    final boolean deterministic;
     /** The paths of the leaves of a sealed value that were never sealed. */
     final List<String> plain;
 
@@ -49,26 +69,17 @@ final class Work implements Serializable {
     /**
      * Creates a description.
      *
-     * @param context what every value is bound to; for {@code UNSEAL_AES_ENCRYPT} the additional data
+     * @param context what every value is bound to; for values of {@code aes_encrypt} the additional data
      * @param result the type of the results, or null
      * @param plain the paths of the leaves of a sealed value that were never sealed
-     * @param deterministic whether equal values have equal results
      */
-    Work(
-            Verb verb,
-            String keyset,
-            byte[] context,
-            KeySource source,
-            DataType result,
-            List<String> plain,
-            boolean deterministic) {
+    Work(Verb verb, String keyset, byte[] context, KeySource source, DataType result, List<String> plain) {
         this.verb = verb;
         this.keyset = keyset;
         this.context = context.clone();
         this.source = source;
         this.result = result;
         this.plain = List.copyOf(plain);
-        this.deterministic = deterministic;
     }
 
     private Work(Work work, DataType result) {
@@ -78,7 +89,6 @@ final class Work implements Serializable {
         this.source = work.source;
         this.result = result;
         this.plain = work.plain;
-        this.deterministic = work.deterministic;
     }
 
     /** Returns the same work with results of a type. */
@@ -91,12 +101,12 @@ final class Work implements Serializable {
         Keyset found = Keysets.get(source, keyset);
         String policy = found.policy();
         String expected = null;
-        if (verb == Verb.UNSEAL_AES_ENCRYPT) {
+        if (verb.isAesEncrypt()) {
             expected = policy.equals("gcm") ? null : "gcm";
         } else if (verb.seals() && policy.equals("gcm")) {
             expected = "random, xaes, or deterministic";
-        } else if (verb.seals() && deterministic && !policy.equals("deterministic")) {
-            expected = "deterministic, because " + Functions.DETERMINISTIC + " lists it";
+        } else if (verb == Verb.SEAL_DETERMINISTIC && !policy.equals("deterministic")) {
+            expected = "deterministic; use one of this policy, or seal";
         }
         if (expected != null) {
             throw new SealcombException.KeysetError(
@@ -136,7 +146,7 @@ final class Work implements Serializable {
     /** Appends the name of a part, and the type that its values open as, or null if they are not sealed. */
     private void addFields(String name, String path, DataType value, DataType opened, List<String> list) {
         list.add(name);
-        boolean sealed = verb != Verb.SEAL && value instanceof BinaryType && !plain.contains(path);
+        boolean sealed = !verb.isSeal() && value instanceof BinaryType && !plain.contains(path);
         list.add(sealed ? ValueType.name(opened) : null);
         List<StructField> parts = Leaves.parts(value);
         List<StructField> results = Leaves.parts(opened);
@@ -153,7 +163,7 @@ final class Work implements Serializable {
 
     /** Returns whether a result can be null although its value is not. */
     boolean addsNulls() {
-        return verb == Verb.TRY_UNSEAL;
+        return verb.tries();
     }
 
     @Override
@@ -164,13 +174,12 @@ final class Work implements Serializable {
                 && Arrays.equals(context, that.context)
                 && source.equals(that.source)
                 && Objects.equals(result, that.result)
-                && plain.equals(that.plain)
-                && deterministic == that.deterministic;
+                && plain.equals(that.plain);
     }
 
     @Override
     public int hashCode() {
-        return Objects.hash(verb, keyset, Arrays.hashCode(context), source, result, deterministic);
+        return Objects.hash(verb, keyset, Arrays.hashCode(context), source, result);
     }
 
     @Override

@@ -27,7 +27,9 @@ final class Bench {
         Map<String, String> jobs = new LinkedHashMap<>();
         jobs.put("no encryption", "SELECT id, note FROM people");
         jobs.put("`seal`, `random`", "SELECT id, seal(note, 'random', 'note') AS note FROM people");
-        jobs.put("`seal`, `deterministic`", "SELECT id, seal(note, 'deterministic', 'note') AS note FROM people");
+        jobs.put(
+                "`seal`, `deterministic`",
+                "SELECT id, seal_deterministic(note, 'deterministic', 'note') AS note FROM people");
         jobs.put("`seal`, `random`, row ids", "SELECT id, seal(note, 'random', 'note', id) AS note FROM people");
         jobs.put("`unseal`, `random`", "SELECT id, unseal(note, 'random', 'note') AS note FROM sealed");
         jobs.put(

@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -50,7 +52,7 @@ final class ErrorTest {
 
     @Test
     void aForgedValueIsNullWhereThatIsWanted() {
-        sql("SELECT id, try_unseal(note, 'notes', 'note', NULL, 'string') AS note FROM damaged")
+        sql("SELECT id, try_unseal(note, 'notes', 'note', as_type => 'string') AS note FROM damaged")
                 .createOrReplaceTempView("opened");
         assertEquals(List.of("[12346]"), rows(sql("SELECT id FROM opened WHERE note IS NULL AND id % 3 != 0")));
         assertEquals(
@@ -84,15 +86,15 @@ final class ErrorTest {
         assertFails(
                 SealcombException.WrongType.class,
                 "holds 4 bytes",
-                "SELECT unseal(seal(1, 'ids', ''), 'ids', '', NULL, 'bigint')");
+                "SELECT unseal(seal_deterministic(1, 'ids', ''), 'ids', '', as_type => 'bigint')");
         assertFails(
                 SealcombException.WrongType.class,
                 "is not UTF-8",
-                "SELECT unseal(seal(X'FF', 'ids', ''), 'ids', '', NULL, 'string')");
+                "SELECT unseal(seal_deterministic(X'FF', 'ids', ''), 'ids', '', as_type => 'string')");
         assertFails(
                 SealcombException.WrongType.class,
                 "is not a bool",
-                "SELECT unseal(seal(X'02', 'ids', ''), 'ids', '', NULL, 'boolean')");
+                "SELECT unseal(seal_deterministic(X'02', 'ids', ''), 'ids', '', as_type => 'boolean')");
     }
 
     @Test
@@ -105,20 +107,37 @@ final class ErrorTest {
                 SealcombException.KeysetError.class,
                 "keyset 'notes' has the policy 'xaes'; expected gcm",
                 "SELECT unseal_aes_encrypt(X'00', 'notes')");
-        assertFails(SealcombException.KeysetError.class, "missing.json (no such file)", "SELECT seal('x', 'missing', '')");
+        assertFails(
+                SealcombException.KeysetError.class, "missing.json (no such file)", "SELECT seal('x', 'missing', '')");
         assertFails(SealcombException.KeysetError.class, "invalid keyset name", "SELECT seal('x', '../ids', '')");
     }
 
     @Test
-    void aKeysetListedAsDeterministicMustBeDeterministic() {
-        TestSession.SPARK.conf().set(Functions.DETERMINISTIC, "notes");
-        try {
-            assertFails(
-                    SealcombException.KeysetError.class,
-                    "expected deterministic, because spark.sealcomb.deterministic lists it",
-                    "SELECT seal('x', 'notes', '')");
-        } finally {
-            TestSession.SPARK.conf().set(Functions.DETERMINISTIC, "ids, python");
+    void sealDeterministicRequiresADeterministicKeyset() {
+        assertFails(
+                SealcombException.KeysetError.class,
+                "'notes' has the policy 'xaes'; expected deterministic; use one of this policy, or seal",
+                "SELECT seal_deterministic('x', 'notes', '')");
+    }
+
+    @Test
+    void argumentsCanBeNamed() {
+        String sealed = "seal_deterministic(value => note, keyset => 'ids', row_id => id, context => 'note')";
+        String opened = "unseal(" + sealed + ", 'ids', 'note', as_type => 'string', row_id => id)";
+        assertEquals(
+                rows(sql("SELECT note FROM people WHERE id < 9")),
+                rows(sql("SELECT " + opened + " FROM people WHERE id < 9")));
+        for (String[] mistake : List.of(
+                new String[] {"seal(note, 'ids', '', NULL)", "row_id is NULL"},
+                new String[] {"seal(note, 'ids', '', row_id => NULL)", "row_id is NULL"},
+                new String[] {"unseal(binary(note), 'ids', '', NULL, 'int')", "row_id is NULL"},
+                new String[] {"seal(note, 'ids', context => NULL)", "the context is not a constant string"},
+                new String[] {"seal(note, 'ids', '', as_type => 'int')", "no parameter is named as_type"},
+                new String[] {"seal(note, 'ids', row_id => id)", "no context; expected (value, keyset, context"},
+                new String[] {"seal(note, 'ids', '', context => '')", "two arguments are for the parameter context"})) {
+            Exception error =
+                    assertThrows(Exception.class, () -> sql("SELECT " + mistake[0] + " FROM people"), mistake[0]);
+            assertTrue(error.getMessage().contains(mistake[1]), error.getMessage());
         }
     }
 
@@ -127,7 +146,7 @@ final class ErrorTest {
         assertFails(
                 SealcombException.class,
                 "row_ids contains nulls",
-                "SELECT seal(note, 'ids', '', nullif(id, 7)) FROM people");
+                "SELECT seal_deterministic(note, 'ids', '', nullif(id, 7)) FROM people");
         String bound = "(SELECT id, seal(note, 'notes', 'note', id) AS note FROM people WHERE note IS NOT NULL)";
         String tried = "SELECT id FROM %s WHERE try_unseal(note, 'notes', 'note', nullif(id, 7)) IS NULL";
         assertEquals(List.of("[7]"), rows(sql(tried.formatted(bound))));
@@ -168,44 +187,48 @@ final class ErrorTest {
                 new String[] {"123.45BD", "decimal(4, 2)"},
                 new String[] {"bigint(1)", "int"},
                 new String[] {"1", "bigint"})) {
-            String call = "unseal(seal(" + value[0] + ", 'ids', ''), 'ids', '', NULL, '" + value[1] + "')";
+            String call =
+                    "unseal(seal_deterministic(" + value[0] + ", 'ids', ''), 'ids', '', as_type => '" + value[1] + "')";
             assertFails(SealcombException.WrongType.class, "", "SELECT " + call);
             assertEquals(List.of("[null]"), rows(sql("SELECT try_" + call)));
             assertEquals(List.of("[1]"), rows(sql("SELECT CASE WHEN try_" + call + " IS NULL THEN 1 END")));
         }
         assertEquals(
                 List.of("[23:59:59.999999,99.99]"),
-                rows(sql("SELECT string(unseal(seal(bigint(86399999999000), 'ids', ''), 'ids', '', NULL, 'time(6)')),"
-                        + " unseal(seal(99.99BD, 'ids', ''), 'ids', '', NULL, 'decimal(4, 2)')")));
+                rows(
+                        sql(
+                                "SELECT string(unseal(seal_deterministic(bigint(86399999999000), 'ids', ''), 'ids', '', as_type => 'time(6)')),"
+                                        + " unseal(seal_deterministic(99.99BD, 'ids', ''), 'ids', '', as_type => 'decimal(4, 2)')")));
     }
 
     @Test
     void mistakesInAQueryAreFoundBeforeItRuns() {
         for (String[] mistake : List.of(
-                new String[] {"seal(note)", "expected (value, keyset"},
-                new String[] {"seal(note, 'ids')", "2 arguments; expected (value, keyset, context [, row_id])"},
-                new String[] {"unseal(binary(note), 'ids')", "2 arguments; expected (value, keyset, context"},
-                new String[] {"try_unseal(binary(note), 'ids')", "2 arguments; expected (value, keyset, context"},
-                new String[] {"reseal(binary(note), 'ids')", "2 arguments; expected (value, keyset, context"},
-                new String[] {"seal(note, 'ids', NULL)", "the context is not a constant string"},
+                new String[] {"seal(note)", "no keyset; expected (value, keyset"},
+                new String[] {"seal_deterministic(note, 'ids')", "no context; expected (value, keyset, context"},
+                new String[] {"unseal(binary(note), 'ids')", "no context; expected (value, keyset, context"},
+                new String[] {"try_unseal(binary(note), 'ids')", "no context; expected (value, keyset, context"},
+                new String[] {"reseal(binary(note), 'ids')", "no context; expected (value, keyset, context"},
+                new String[] {"seal_deterministic(note, 'ids', NULL)", "the context is not a constant string"},
                 new String[] {"seal(note, ssn, '')", "keyset is not a constant string"},
-                new String[] {"seal(note, 'ids', ssn)", "the context is not a constant string"},
-                new String[] {"seal(note, 'ids', '', double(id))", "row_id is DOUBLE"},
-                new String[] {"seal(make_interval(1), 'ids', '')", "INTERVAL cannot be sealed"},
-                new String[] {"seal(named_struct('a', make_interval(1)), 'ids', '')", "cannot be sealed"},
+                new String[] {"seal_deterministic(note, 'ids', ssn)", "the context is not a constant string"},
+                new String[] {"seal_deterministic(note, 'ids', '', double(id))", "row_id is DOUBLE"},
+                new String[] {"seal_deterministic(make_interval(1), 'ids', '')", "INTERVAL cannot be sealed"},
+                new String[] {"seal_deterministic(named_struct('a', make_interval(1)), 'ids', '')", "cannot be sealed"},
                 new String[] {"unseal(array(id), 'ids', '')", "but a sealed leaf is BINARY"},
                 new String[] {"unseal_aes_encrypt(array(binary(note)), 'old')", "aes_encrypt returns BINARY"},
-                new String[] {"unseal(array(binary(note)), 'ids', '', NULL, 'map<int, int>')", "does not open as"},
+                new String[] {"unseal(array(binary(note)), 'ids', '', as_type => 'map<int, int>')", "does not open as"},
                 new String[] {
-                    "unseal(named_struct('a', binary(note)), 'ids', '', NULL, 'struct<b: int>')", "does not open as"
+                    "unseal(named_struct('a', binary(note)), 'ids', '', as_type => 'struct<b: int>')",
+                    "does not open as"
                 },
                 new String[] {
-                    "unseal(named_struct('a', binary(note), 'b', id), 'ids', '', NULL, 'struct<a: int, b: int>', array('b'))",
+                    "unseal(named_struct('a', binary(note), 'b', id), 'ids', '', as_type => 'struct<a: int, b: int>', plain => array('b'))",
                     "BIGINT does not open as INT"
                 },
                 new String[] {"unseal(note, 'ids', '')", "sealed values are BINARY"},
-                new String[] {"unseal(binary(note), 'ids', '', NULL, 'array<int>')", "does not open as"},
-                new String[] {"unseal(binary(note), 'ids', '', NULL, 'interval')", "has no type"})) {
+                new String[] {"unseal(binary(note), 'ids', '', as_type => 'array<int>')", "does not open as"},
+                new String[] {"unseal(binary(note), 'ids', '', as_type => 'interval')", "has no type"})) {
             Exception error =
                     assertThrows(Exception.class, () -> sql("SELECT " + mistake[0] + " FROM people"), mistake[0]);
             assertTrue(error.getMessage().contains(mistake[1]), error.getMessage());
@@ -216,7 +239,7 @@ final class ErrorTest {
     void aSessionWithoutKeysSaysWhatToSet() {
         TestSession.SPARK.conf().unset(KeySource.SETTING);
         try {
-            Exception error = assertThrows(Exception.class, () -> sql("SELECT seal('x', 'ids', '')"));
+            Exception error = assertThrows(Exception.class, () -> sql("SELECT seal_deterministic('x', 'ids', '')"));
             assertTrue(error.getMessage().contains("set it to folder:PATH"), error.getMessage());
         } finally {
             TestSession.SPARK.conf().set(KeySource.SETTING, "folder:" + TestSession.keyFolder());
@@ -227,26 +250,41 @@ final class ErrorTest {
     void aMapWithAKeyThatDoesNotOpenIsNull() {
         String key = "unhex(hex(seal('a', 'notes', '%s.key')))";
         String map = "map(" + key + ", seal(1, 'notes', 'c.value'))";
-        String call = "unseal(" + map + ", 'notes', 'c', NULL, 'map<string, int>')";
+        String call = "unseal(" + map + ", 'notes', 'c', as_type => 'map<string, int>')";
         assertEquals(List.of("[Map(a -> 1)]"), rows(sql("SELECT " + call.formatted("c"))));
         assertFails(SealcombException.Forged.class, "did not verify", "SELECT " + call.formatted("other"));
         assertEquals(List.of("[null]"), rows(sql("SELECT try_" + call.formatted("other"))));
-        assertEquals(
-                List.of("[true]"), rows(sql("SELECT array(try_" + call.formatted("other") + ")[0] IS NULL")));
+        assertEquals(List.of("[true]"), rows(sql("SELECT array(try_" + call.formatted("other") + ")[0] IS NULL")));
     }
 
     @Test
     void everyValueOpensOrIsNullUnderTryUnseal() {
         List<String> types = List.of(
-                "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(4, 2)", "decimal(38, 9)",
-                "date", "timestamp", "timestamp_ntz", "time(6)", "interval day to second", "interval year to month",
-                "string", "binary");
-        SPARK.sql("CREATE OR REPLACE TEMP VIEW any_values AS SELECT seal(v, 'notes', '') AS v FROM ("
-                + "SELECT unhex(repeat(byte, int(size))) AS v FROM range(0, 33) AS sizes(size)"
-                + " CROSS JOIN (SELECT explode(array('00', '01', '7F', '80', 'C3', 'FF')) AS byte))");
+                "boolean",
+                "tinyint",
+                "smallint",
+                "int",
+                "bigint",
+                "float",
+                "double",
+                "decimal(4, 2)",
+                "decimal(38, 9)",
+                "date",
+                "timestamp",
+                "timestamp_ntz",
+                "time(6)",
+                "interval day to second",
+                "interval year to month",
+                "string",
+                "binary");
+        sql("SELECT seal(v, 'notes', '') AS v FROM (SELECT unhex(repeat(byte, int(size))) AS v FROM"
+                        + " range(0, 33) AS sizes(size) CROSS JOIN"
+                        + " (SELECT explode(array('00', '01', '7F', '80', 'C3', 'FF')) AS byte))")
+                .createOrReplaceTempView("any_values");
         long count = sql("SELECT * FROM any_values").count();
         for (String type : types) {
-            Dataset<Row> opened = sql("SELECT try_unseal(v, 'notes', '', NULL, '" + type + "') AS v FROM any_values");
+            Dataset<Row> opened =
+                    sql("SELECT try_unseal(v, 'notes', '', as_type => '" + type + "') AS v FROM any_values");
             assertEquals(count, opened.collectAsList().size(), type);
             assertEquals(count, opened.selectExpr("string(v)").collectAsList().size(), type);
         }

@@ -36,9 +36,10 @@ final class FormatTest {
     void tinkOpensWhatSparkSealed() throws Exception {
         Aead notes = KEYSETS.get("notes").getPrimitive(RegistryConfiguration.get(), Aead.class);
         DeterministicAead ids = KEYSETS.get("ids").getPrimitive(RegistryConfiguration.get(), DeterministicAead.class);
-        List<Row> sealed = sql("SELECT id, note, seal(note, 'notes', 'people.note'), ssn, seal(ssn, 'ids', '') FROM people"
-                        + " WHERE id % 100 = 1")
-                .collectAsList();
+        List<Row> sealed =
+                sql("SELECT id, note, seal(note, 'notes', 'people.note'), ssn, seal_deterministic(ssn, 'ids', '') FROM people"
+                                + " WHERE id % 100 = 1")
+                        .collectAsList();
         assertEquals(200, sealed.size());
         for (Row row : sealed) {
             if (row.isNullAt(1)) {
@@ -82,11 +83,12 @@ final class FormatTest {
         assertEquals(81, values.size());
         for (Row row : values) {
             String value = row.getAs("sql");
-            String binding = ", 'python', 'people.value', " + row.getAs("id");
+            String id = row.getAs("id");
+            String binding = ", 'python', 'people.value'" + (id.equals("NULL") ? "" : ", " + id);
             String type = sql("SELECT " + value).schema().apply(0).dataType().sql();
-            String opened = "unseal(" + row.getAs("sealed") + binding + ", \"" + type + "\")";
+            String opened = "unseal(" + row.getAs("sealed") + binding + ", as_type => \"" + type + "\")";
             var query =
-                    sql("SELECT seal(" + value + binding + "), " + row.getAs("sealed") + ", " + opened + ", " + value);
+                    sql("SELECT seal_deterministic(" + value + binding + "), " + row.getAs("sealed") + ", " + opened + ", " + value);
             assertEquals(
                     type.replace(" NOT NULL", ""),
                     query.schema().apply(2).dataType().sql().replace(" NOT NULL", ""),
@@ -147,12 +149,16 @@ final class FormatTest {
         String encrypted = TinkJsonProtoKeysetFormat.serializeEncryptedKeyset(
                 KEYSETS.get("ids"), kms, new byte[0], RegistryConfiguration.get());
         Files.writeString(folder.resolve("ids.json"), encrypted);
-        String expected = rows(sql("SELECT hex(seal('x', 'ids', ''))")).get(0);
+        String expected =
+                rows(sql("SELECT hex(seal_deterministic('x', 'ids', ''))")).get(0);
         for (String keys :
                 List.of("wrapped:" + TestKms.class.getName() + ":" + folder, "class:" + TestKms.class.getName())) {
             SPARK.conf().set(KeySource.SETTING, keys);
             try {
-                assertEquals(expected, rows(sql("SELECT hex(seal('x', 'ids', ''))")).get(0));
+                assertEquals(
+                        expected,
+                        rows(sql("SELECT hex(seal_deterministic('x', 'ids', ''))"))
+                                .get(0));
             } finally {
                 SPARK.conf().set(KeySource.SETTING, "folder:" + TestSession.keyFolder());
             }

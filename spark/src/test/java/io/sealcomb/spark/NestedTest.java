@@ -130,24 +130,24 @@ final class NestedTest {
         assertEquals(
                 ROWS,
                 sql("SELECT * FROM nested"
-                                + " WHERE seal(addr, 'ids', 'a').geo.lat <=> seal(addr.geo.lat, 'ids', 'a.geo.lat')")
+                                + " WHERE seal_deterministic(addr, 'ids', 'a').geo.lat <=> seal_deterministic(addr.geo.lat, 'ids', 'a.geo.lat')")
                         .count());
     }
 
     @Test
     void leavesThatTheCallerNamesStayPlain() {
         String some =
-                "named_struct('street', seal(addr.street, 'ids', 'a.street'), 'lit', addr.lit, 'n', array(id, null))";
-        String plain = ", array('lit', 'n.element')";
+                "named_struct('street', seal_deterministic(addr.street, 'ids', 'a.street'), 'lit', addr.lit, 'n', array(id, null))";
+        String plain = ", plain => array('lit', 'n.element')";
         String type = "'struct<street: string, lit: boolean, n: array<bigint>>'";
         Dataset<Row> opened =
-                sql("SELECT unseal(" + some + ", 'ids', 'a', NULL, " + type + plain + ") AS a FROM nested");
+                sql("SELECT unseal(" + some + ", 'ids', 'a', as_type => " + type + plain + ") AS a FROM nested");
         assertEquals(
                 plainRows(
                         sql("SELECT named_struct('s', addr.street, 'l', addr.lit, 'n', array(id, null)) FROM nested")),
                 plainRows(opened));
-        Dataset<Row> resealed = sql("SELECT unseal(reseal(" + some + ", 'ids', 'a', NULL" + plain
-                + "), 'ids', 'a', NULL, " + type + plain + ") AS a FROM nested");
+        Dataset<Row> resealed = sql("SELECT unseal(reseal(" + some + ", 'ids', 'a'" + plain
+                + "), 'ids', 'a', as_type => " + type + plain + ") AS a FROM nested");
         assertEquals(plainRows(opened), plainRows(resealed));
     }
 
@@ -159,7 +159,7 @@ final class NestedTest {
             for (String call : List.of(
                     "unseal(%s, 'notes', 'addr')",
                     "try_unseal(%s, 'notes', 'addr')",
-                    "unseal(%s, 'notes', 'addr', NULL, 'string')",
+                    "unseal(%s, 'notes', 'addr', as_type => 'string')",
                     "reseal(%s, 'notes', 'addr')")) {
                 ErrorTest.assertRefused("but a sealed leaf is BINARY", call.formatted(replaced));
             }
@@ -172,17 +172,18 @@ final class NestedTest {
 
     @Test
     void namesOfPlainLeavesAreChecked() {
-        String some = "named_struct('a', seal('x', 'ids', 'a'), 'b', 1)";
-        ErrorTest.assertRefused("which is no leaf", "unseal(" + some + ", 'ids', '', NULL, NULL, array('c', 'b'))");
+        String some = "named_struct('a', seal_deterministic('x', 'ids', 'a'), 'b', 1)";
         ErrorTest.assertRefused(
-                "plain names every leaf", "unseal(" + some + ", 'ids', '', NULL, NULL, array('a', 'b'))");
-        ErrorTest.assertRefused("not an array of paths", "unseal(" + some + ", 'ids', '', NULL, NULL, 'b')");
-        ErrorTest.assertRefused("not an array of paths", "reseal(" + some + ", 'ids', '', NULL, array(1))");
+                "which is no leaf", "unseal(" + some + ", 'ids', '', plain => array('c', 'b'))");
+        ErrorTest.assertRefused(
+                "plain names every leaf", "unseal(" + some + ", 'ids', '', plain => array('a', 'b'))");
+        ErrorTest.assertRefused("not an array of paths", "unseal(" + some + ", 'ids', '', plain => 'b')");
+        ErrorTest.assertRefused("not an array of paths", "reseal(" + some + ", 'ids', '', plain => array(1))");
         ErrorTest.assertFails(
                 SealcombException.class,
                 "which is sealed; name only leaves that were never sealed",
-                "SELECT unseal(named_struct('a', seal('x', 'ids', 'a'), 'b', seal('y', 'ids', 'b')), 'ids', '', NULL, NULL,"
-                        + " array('b'))");
+                "SELECT unseal(named_struct('a', seal_deterministic('x', 'ids', 'a'), 'b', seal_deterministic('y', 'ids', 'b')), 'ids', '',"
+                        + " plain => array('b'))");
     }
 
     @Test
@@ -312,6 +313,8 @@ final class NestedTest {
     void emptyAndUntypedArraysAreSealed() {
         assertEquals(
                 List.of(List.of(List.of(), java.util.Arrays.asList((Object) null, null))),
-                plainRows(sql("SELECT unseal(seal(array(), 'ids', ''), 'ids', ''), seal(array(null, null), 'ids', '')")));
+                plainRows(
+                        sql(
+                                "SELECT unseal(seal_deterministic(array(), 'ids', ''), 'ids', ''), seal_deterministic(array(null, null), 'ids', '')")));
     }
 }

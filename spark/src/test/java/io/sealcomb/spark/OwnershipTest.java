@@ -44,7 +44,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 final class OwnershipTest {
     private static final int ROWS = 60_000;
-    private static final String OPENED = "SELECT id, unseal(note, 'notes', 'c', NULL, 'string') AS note FROM ";
+    private static final String OPENED = "SELECT id, unseal(note, 'notes', 'c', as_type => 'string') AS note FROM ";
 
     /** What threads found that read on after their task: null, or an error. */
     private static final BlockingQueue<String> FOUND = new LinkedBlockingQueue<>();
@@ -295,7 +295,7 @@ final class OwnershipTest {
                             return value.length;
                         },
                         DataTypes.IntegerType);
-        Dataset<Row> lengths = sql("SELECT keep(unseal(note, 'notes', 'c', NULL, 'binary')) AS n FROM owned");
+        Dataset<Row> lengths = sql("SELECT keep(unseal(note, 'notes', 'c', as_type => 'binary')) AS n FROM owned");
         assertEquals(ROWS, lengths.where("n > 60").count());
         kept.forEach(value -> assertIsNote(new String(value, java.nio.charset.StandardCharsets.UTF_8)));
     }

@@ -27,8 +27,9 @@ final class PlanTest {
 
     @Test
     void callsOfAProjectionShareAnOperator() {
-        Dataset<Row> df = sql("SELECT id, upper(unseal(seal(note, 'ids', ''), 'ids', '', NULL, 'string')) AS note,"
-                + " seal(ssn, 'ids', '') AS a, seal(ssn, 'ids', '') AS b, seal(id + 1, 'notes', '') AS c FROM people");
+        Dataset<Row> df = sql(
+                "SELECT id, upper(unseal(seal_deterministic(note, 'ids', ''), 'ids', '', as_type => 'string')) AS note,"
+                        + " seal_deterministic(ssn, 'ids', '') AS a, seal_deterministic(ssn, 'ids', '') AS b, seal(id + 1, 'notes', '') AS c FROM people");
         // One for the calls, and one for the call in an argument.
         assertEquals(2, operators(df), plan(df));
         df.createOrReplaceTempView("projected");
@@ -54,7 +55,7 @@ final class PlanTest {
     @Test
     void columnsOfParquetStayColumns() {
         String path = TestSession.FOLDER.resolve("parquet").toString();
-        sql("SELECT id, seal(note, 'notes', 'note') AS note, seal(id, 'ids', '') AS sealed, map('k', array(id)) AS nested"
+        sql("SELECT id, seal(note, 'notes', 'note') AS note, seal_deterministic(id, 'ids', '') AS sealed, map('k', array(id)) AS nested"
                         + " FROM people")
                 .write()
                 .parquet(path);
@@ -79,14 +80,15 @@ final class PlanTest {
     void deterministicValuesGroupAndJoin() {
         for (boolean adaptive : new boolean[] {true, false}) {
             SPARK.conf().set("spark.sql.adaptive.enabled", adaptive);
-            List<String> counts = rows(sql("SELECT count(*) AS n FROM people GROUP BY seal(ssn, 'ids', '')")
-                    .distinct());
+            List<String> counts =
+                    rows(sql("SELECT count(*) AS n FROM people GROUP BY seal_deterministic(ssn, 'ids', '')")
+                            .distinct());
             assertEquals(List.of("[20]"), counts);
             for (String hint : List.of("/*+ MERGE(a) */", "/*+ BROADCAST(b) */")) {
-                Dataset<Row> joined =
-                        sql("SELECT " + hint + " a.id, unseal(b.ssn, 'ids', '', NULL, 'string') AS ssn FROM"
-                                + " (SELECT id, seal(ssn, 'ids', '') AS ssn FROM people) a JOIN"
-                                + " (SELECT DISTINCT seal(ssn, 'ids', '') AS ssn FROM people) b ON a.ssn = b.ssn");
+                Dataset<Row> joined = sql(
+                        "SELECT " + hint + " a.id, unseal(b.ssn, 'ids', '', as_type => 'string') AS ssn FROM"
+                                + " (SELECT id, seal_deterministic(ssn, 'ids', '') AS ssn FROM people) a JOIN"
+                                + " (SELECT DISTINCT seal_deterministic(ssn, 'ids', '') AS ssn FROM people) b ON a.ssn = b.ssn");
                 assertEquals(
                         rows(sql("SELECT id, ssn FROM people ORDER BY id")),
                         rows(joined.orderBy("id")),
@@ -105,14 +107,14 @@ final class PlanTest {
                 20_000,
                 sql("SELECT seal(ssn, 'notes', '') AS s FROM people GROUP BY seal(ssn, 'notes', '')")
                         .count());
-        Row pair =
-                sql("SELECT seal('x', 'notes', '') AS a, seal('x', 'notes', '') AS b").first();
+        Row pair = sql("SELECT seal('x', 'notes', '') AS a, seal('x', 'notes', '') AS b")
+                .first();
         assertFalse(java.util.Arrays.equals(pair.<byte[]>getAs(0), pair.<byte[]>getAs(1)));
     }
 
     @Test
     void rowsWithoutAProjectionAboveAreShuffled() {
-        String opened = "(SELECT id, ssn, seal(ssn, 'ids', '') AS s FROM people)";
+        String opened = "(SELECT id, ssn, seal_deterministic(ssn, 'ids', '') AS s FROM people)";
         for (String query : List.of(
                 "SELECT /*+ REPARTITION(3) */ * FROM " + opened,
                 "SELECT * FROM " + opened + " ORDER BY id",
@@ -124,22 +126,24 @@ final class PlanTest {
 
     @Test
     void callsOutsideOfProjectionsAreEvaluatedByRow() {
-        sql("SELECT id, note, seal(note, 'notes', '') AS sealed, seal(ssn, 'ids', '') AS ssn FROM people WHERE id < 500")
+        sql("SELECT id, note, seal(note, 'notes', '') AS sealed, seal_deterministic(ssn, 'ids', '') AS ssn FROM people WHERE id < 500")
                 .createOrReplaceTempView("some");
         assertEquals(
                 List.of("[7]"),
-                rows(sql("SELECT id FROM some WHERE unseal(sealed, 'notes', '', NULL, 'string') = 'note 7'")));
+                rows(sql("SELECT id FROM some WHERE unseal(sealed, 'notes', '', as_type => 'string') = 'note 7'")));
         assertEquals(
                 rows(sql("SELECT id FROM some WHERE id % 5 = 0 ORDER BY id")),
-                rows(sql("SELECT a.id FROM some a JOIN people b ON unseal(a.ssn, 'ids', '', NULL, 'string') = b.ssn"
-                        + " AND a.id = b.id AND a.id % 5 = 0 ORDER BY a.id")));
+                rows(sql(
+                        "SELECT a.id FROM some a JOIN people b ON unseal(a.ssn, 'ids', '', as_type => 'string') = b.ssn"
+                                + " AND a.id = b.id AND a.id % 5 = 0 ORDER BY a.id")));
         // Values of the other branch would not open.
         String mixed = "(SELECT id, if(id % 2 = 0, sealed, binary(note)) AS mixed FROM some)";
-        String opened = "unseal(mixed, 'notes', '', NULL, 'string')";
+        String opened = "unseal(mixed, 'notes', '', as_type => 'string')";
         assertEquals(
                 rows(sql("SELECT id, note FROM some")),
                 rows(sql("SELECT id, CASE WHEN id % 2 = 0 THEN " + opened + " ELSE string(mixed) END FROM " + mixed)));
-        String incremented = "transform(array(1, 2), x -> unseal(seal(x + 1, 'ids', ''), 'ids', '', NULL, 'int'))";
+        String incremented =
+                "transform(array(1, 2), x -> unseal(seal_deterministic(x + 1, 'ids', ''), 'ids', '', as_type => 'int'))";
         assertEquals(List.of("[2,3]"), rows(sql("SELECT array_join(" + incremented + ", ',')")));
     }
 
@@ -147,25 +151,29 @@ final class PlanTest {
     void nothingIsEvaluatedOnTheDriver() {
         assertEquals(
                 rows(sql("SELECT id, note FROM people ORDER BY id DESC LIMIT 5")),
-                rows(sql("SELECT id, unseal(seal(note, 'ids', ''), 'ids', '', NULL, 'string') FROM people ORDER BY id DESC"
-                        + " LIMIT 5")));
+                rows(sql(
+                        "SELECT id, unseal(seal_deterministic(note, 'ids', ''), 'ids', '', as_type => 'string') FROM people ORDER BY id DESC"
+                                + " LIMIT 5")));
         assertEquals(
                 List.of("[a]", "[b]"),
-                rows(sql("SELECT unseal(seal(x, 'ids', ''), 'ids', '', NULL, 'string') FROM"
+                rows(sql("SELECT unseal(seal_deterministic(x, 'ids', ''), 'ids', '', as_type => 'string') FROM"
                         + " VALUES ('a'), ('b') AS t(x)")));
-        assertEquals(List.of("[a]"), rows(sql("SELECT unseal(seal('a', 'ids', ''), 'ids', '', NULL, 'string') LIMIT 1")));
+        assertEquals(
+                List.of("[a]"),
+                rows(sql("SELECT unseal(seal_deterministic('a', 'ids', ''), 'ids', '', as_type => 'string') LIMIT 1")));
     }
 
     @Test
     void emptyPartitionsAndNullsOnly() {
         assertEquals(
-                0, sql("SELECT seal(note, 'notes', '') FROM people WHERE id < 0").count());
-        Dataset<Row> few =
-                SPARK.range(0, 3, 1, 8).selectExpr("id", "seal(string(null), 'notes', '') AS s", "seal(null, 'ids', '')");
+                0,
+                sql("SELECT seal(note, 'notes', '') FROM people WHERE id < 0").count());
+        Dataset<Row> few = SPARK.range(0, 3, 1, 8)
+                .selectExpr("id", "seal(string(null), 'notes', '') AS s", "seal_deterministic(null, 'ids', '')");
         assertEquals(List.of("[0,null,null]", "[1,null,null]", "[2,null,null]"), rows(few));
         assertEquals(
                 0,
-                sql("SELECT unseal(seal(note, 'ids', ''), 'ids', '') FROM people LIMIT 0")
+                sql("SELECT unseal(seal_deterministic(note, 'ids', ''), 'ids', '') FROM people LIMIT 0")
                         .count());
     }
 
@@ -179,7 +187,7 @@ final class PlanTest {
         Dataset<Row> large = SPARK.range(0, 20, 1, 1)
                 .selectExpr(
                         "id",
-                        "unseal(seal(repeat('x', int(id) * 200000), 'notes', ''), 'notes', '', NULL, 'string') AS same");
+                        "unseal(seal(repeat('x', int(id) * 200000), 'notes', ''), 'notes', '', as_type => 'string') AS same");
         assertEquals(20, large.where("same = repeat('x', int(id) * 200000)").count());
     }
 
@@ -207,7 +215,8 @@ final class PlanTest {
                 context -> Sealcomb.unseal(people, note, context, null, null),
                 context -> Sealcomb.tryUnseal(people, note, context, null, null),
                 context -> Sealcomb.reseal(people, note, context, null, null))) {
-            String error = assertThrows(IllegalArgumentException.class, () -> work.apply(null)).getMessage();
+            String error = assertThrows(IllegalArgumentException.class, () -> work.apply(null))
+                    .getMessage();
             assertTrue(error.contains("the context is null"), error);
         }
         assertThrows(IllegalArgumentException.class, () -> Sealcomb.seal(people, both, "", "id", null));

@@ -37,15 +37,15 @@ final class QueryTest {
                 + " concat('p', id % 3) FROM range(60)");
         // Spark stores the values of a partition as text.
         sql(
-                "CREATE TABLE queried_sealed USING parquet PARTITIONED BY (part) AS SELECT id, seal(num, 'ids', 'num') AS num,"
-                        + " seal(note, 'notes', 'note') AS note, seal(ssn, 'ids', 'ssn') AS ssn,"
-                        + " base64(seal(part, 'ids', 'part')) AS part FROM queried");
+                "CREATE TABLE queried_sealed USING parquet PARTITIONED BY (part) AS SELECT id, seal_deterministic(num, 'ids', 'num') AS num,"
+                        + " seal(note, 'notes', 'note') AS note, seal_deterministic(ssn, 'ids', 'ssn') AS ssn,"
+                        + " base64(seal_deterministic(part, 'ids', 'part')) AS part FROM queried");
     }
 
     private static String sealed(String query, String table) {
         return query.replaceAll("\\bT\\b", table)
                 .replaceAll("\\{(\\w+\\.)?(ssn|num)}", "unseal($1$2, 'ids', '$2')")
-                .replaceAll("\\{(\\w+\\.)?part}", "unseal(unbase64($1part), 'ids', 'part', NULL, 'string')")
+                .replaceAll("\\{(\\w+\\.)?part}", "unseal(unbase64($1part), 'ids', 'part', as_type => 'string')")
                 .replaceAll("\\{(\\w+\\.)?note}", "unseal($1note, 'notes', 'note')");
     }
 
@@ -193,10 +193,11 @@ final class QueryTest {
     @Test
     void whatOnlyTheDriverCanEvaluateSaysWhatToWrite() {
         Exception error = assertThrows(
-                Exception.class, () -> sql("DECLARE OR REPLACE VARIABLE v BINARY DEFAULT seal('x', 'ids', '')"));
+                Exception.class,
+                () -> sql("DECLARE OR REPLACE VARIABLE v BINARY DEFAULT seal_deterministic('x', 'ids', '')"));
         assertTrue(error.toString().contains("constant") || error.toString().contains("SET VAR"), error.toString());
         sql("DECLARE OR REPLACE VARIABLE w BINARY");
-        sql("SET VAR w = (SELECT seal('x', 'ids', ''))");
-        assertEquals(List.of("[x]"), rows(sql("SELECT unseal(w, 'ids', '', NULL, 'string')")));
+        sql("SET VAR w = (SELECT seal_deterministic('x', 'ids', ''))");
+        assertEquals(List.of("[x]"), rows(sql("SELECT unseal(w, 'ids', '', as_type => 'string')")));
     }
 }

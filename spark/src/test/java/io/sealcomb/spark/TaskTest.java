@@ -50,7 +50,7 @@ final class TaskTest {
                         DataTypes.BinaryType);
         List<Row> rows = SPARK.range(0, ROWS, 1, 2)
                 .selectExpr("id", "note_and_fail(seal(id, 'notes', 'x')) AS s")
-                .selectExpr("id", "unseal(s, 'notes', 'x', NULL, 'bigint') AS same")
+                .selectExpr("id", "unseal(s, 'notes', 'x', as_type => 'bigint') AS same")
                 .collectAsList();
         assertTrue(FAILED.get());
         assertEquals(ROWS, rows.size());

@@ -132,7 +132,6 @@ final class TestSession {
                 .config("spark.eventLog.compress", "false")
                 .config("spark.eventLog.dir", events().toUri().toString())
                 .config(KeySource.SETTING, "folder:" + keyFolder())
-                .config(Functions.DETERMINISTIC, "ids, python")
                 .getOrCreate();
         session.range(20_000)
                 .selectExpr("id", "concat('s', id % 1000) AS ssn", "if(id % 3 = 0, null, concat('note ', id)) AS note")
