@@ -10,10 +10,8 @@ in a numpy array are copied and processed at most about 4 MB at a time.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, NoReturn, Protocol, TypeAlias, final, overload
+from typing import Any, ClassVar, Literal, NoReturn, Protocol, TypeAlias, TypeVar, final, overload
 
-import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import Buffer
 
 __all__ = [
@@ -38,7 +36,15 @@ __all__ = [
     "unseal_column_counted",
 ]
 
-_Bytes2D: TypeAlias = NDArray[np.uint8]
+class _Array(Protocol):
+    """A numpy array, of uint8 and with a message per row."""
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+_Rows = TypeVar("_Rows", bound=_Array)
 _Policy: TypeAlias = Literal["random", "xaes", "deterministic", "gcm"]
 
 class _ArrowArray(Protocol):
@@ -48,6 +54,8 @@ class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 _Arrow: TypeAlias = _ArrowArray | _ArrowStream
+# A column of pandas, Polars or pyarrow, of which the result is one, too.
+_Column = TypeVar("_Column", bound=_Arrow)
 # A type of pyarrow, of Polars, or of another library that exports it with `__arrow_c_schema__`.
 _ArrowType: TypeAlias = Any
 
@@ -103,7 +111,7 @@ class _Aead:
     def encrypt_many(
         self,
         nonces: Sequence[Buffer] | Buffer,
-        data: list[Any] | tuple[Any, ...],
+        data: Sequence[Buffer],
         associated_data: Sequence[Buffer | None] | Buffer | None = None,
         *,
         threads: int | None = None,
@@ -133,16 +141,16 @@ class _Aead:
     def encrypt_many(
         self,
         nonces: Sequence[Buffer] | Buffer,
-        data: _Bytes2D,
+        data: _Rows,
         associated_data: Sequence[Buffer | None] | Buffer | None = None,
         *,
         threads: int | None = None,
-    ) -> _Bytes2D: ...
+    ) -> _Rows: ...
     @overload
     def decrypt_many(
         self,
         nonces: Sequence[Buffer] | Buffer,
-        data: list[Any] | tuple[Any, ...],
+        data: Sequence[Buffer],
         associated_data: Sequence[Buffer | None] | Buffer | None = None,
         *,
         forged: Literal["raise"] = "raise",
@@ -166,17 +174,17 @@ class _Aead:
     def decrypt_many(
         self,
         nonces: Sequence[Buffer] | Buffer,
-        data: _Bytes2D,
+        data: _Rows,
         associated_data: Sequence[Buffer | None] | Buffer | None = None,
         *,
         forged: Literal["raise"] = "raise",
         threads: int | None = None,
-    ) -> _Bytes2D: ...
+    ) -> _Rows: ...
     @overload
     def decrypt_many(
         self,
         nonces: Sequence[Buffer] | Buffer,
-        data: list[Any] | tuple[Any, ...] | _Bytes2D,
+        data: Sequence[Buffer] | _Array,
         associated_data: Sequence[Buffer | None] | Buffer | None = None,
         *,
         forged: Literal["none"],
@@ -369,7 +377,7 @@ class AESHCTR2:
     def encrypt_many(
         self,
         tweaks: Sequence[Buffer] | Buffer,
-        data: list[Any] | tuple[Any, ...],
+        data: Sequence[Buffer],
         *,
         threads: int | None = None,
     ) -> list[bytes]:
@@ -389,13 +397,13 @@ class AESHCTR2:
         """
     @overload
     def encrypt_many(
-        self, tweaks: Sequence[Buffer] | Buffer, data: _Bytes2D, *, threads: int | None = None
-    ) -> _Bytes2D: ...
+        self, tweaks: Sequence[Buffer] | Buffer, data: _Rows, *, threads: int | None = None
+    ) -> _Rows: ...
     @overload
     def decrypt_many(
         self,
         tweaks: Sequence[Buffer] | Buffer,
-        data: list[Any] | tuple[Any, ...],
+        data: Sequence[Buffer],
         *,
         threads: int | None = None,
     ) -> list[bytes]:
@@ -406,8 +414,8 @@ class AESHCTR2:
         """
     @overload
     def decrypt_many(
-        self, tweaks: Sequence[Buffer] | Buffer, data: _Bytes2D, *, threads: int | None = None
-    ) -> _Bytes2D: ...
+        self, tweaks: Sequence[Buffer] | Buffer, data: _Rows, *, threads: int | None = None
+    ) -> _Rows: ...
 
 @final
 class AESXTS:
@@ -479,7 +487,7 @@ class AESXTS:
     def encrypt_many(
         self,
         tweaks: Sequence[Buffer] | Buffer,
-        data: list[Any] | tuple[Any, ...],
+        data: Sequence[Buffer],
         *,
         threads: int | None = None,
     ) -> list[bytes]:
@@ -499,13 +507,13 @@ class AESXTS:
         """
     @overload
     def encrypt_many(
-        self, tweaks: Sequence[Buffer] | Buffer, data: _Bytes2D, *, threads: int | None = None
-    ) -> _Bytes2D: ...
+        self, tweaks: Sequence[Buffer] | Buffer, data: _Rows, *, threads: int | None = None
+    ) -> _Rows: ...
     @overload
     def decrypt_many(
         self,
         tweaks: Sequence[Buffer] | Buffer,
-        data: list[Any] | tuple[Any, ...],
+        data: Sequence[Buffer],
         *,
         threads: int | None = None,
     ) -> list[bytes]:
@@ -516,8 +524,8 @@ class AESXTS:
         """
     @overload
     def decrypt_many(
-        self, tweaks: Sequence[Buffer] | Buffer, data: _Bytes2D, *, threads: int | None = None
-    ) -> _Bytes2D: ...
+        self, tweaks: Sequence[Buffer] | Buffer, data: _Rows, *, threads: int | None = None
+    ) -> _Rows: ...
 
 @final
 class AESSIV:
@@ -540,7 +548,7 @@ class AESSIV:
         Raises:
             ValueError: `bit_length` is another number.
         """
-    def encrypt(self, data: Buffer, associated_data: list[Any] | None) -> bytes:
+    def encrypt(self, data: Buffer, associated_data: list[Buffer] | None) -> bytes:
         """Returns the sealed message: the 16-byte tag, followed by the ciphertext.
 
         `associated_data` is a list of bytes-like strings. The boundaries between them are authenticated.
@@ -549,7 +557,7 @@ class AESSIV:
         Raises:
             ValueError: There are more strings than AES-SIV supports.
         """
-    def encrypt_into(self, data: Buffer, associated_data: list[Any] | None, buf: Buffer) -> int:
+    def encrypt_into(self, data: Buffer, associated_data: list[Buffer] | None, buf: Buffer) -> int:
         """Seals a message into `buf`, and returns the number of bytes written.
 
         `buf` must have exactly the length of the tag plus the message.
@@ -558,13 +566,13 @@ class AESSIV:
             ValueError: `buf` has another length, or there are more strings than AES-SIV supports.
             TypeError: `buf` is not writable.
         """
-    def decrypt(self, data: Buffer, associated_data: list[Any] | None) -> bytes:
+    def decrypt(self, data: Buffer, associated_data: list[Buffer] | None) -> bytes:
         """Returns the opened message; `data` is the tag followed by the ciphertext.
 
         Raises:
             InvalidTag: The message did not verify.
         """
-    def decrypt_into(self, data: Buffer, associated_data: list[Any] | None, buf: Buffer) -> int:
+    def decrypt_into(self, data: Buffer, associated_data: list[Buffer] | None, buf: Buffer) -> int:
         """Opens a message into `buf`, and returns the number of bytes written.
 
         `buf` must have exactly the length of `data` without the tag. It stays unchanged unless the message
@@ -578,10 +586,10 @@ class AESSIV:
     @overload
     def encrypt_many(
         self,
-        data: list[Any] | tuple[Any, ...],
-        associated_data: list[Any] | None = None,
+        data: Sequence[Buffer],
+        associated_data: list[Buffer] | None = None,
         *,
-        associated_data_each: list[Any] | None = None,
+        associated_data_each: list[list[Buffer] | None] | None = None,
         threads: int | None = None,
     ) -> list[bytes]:
         """Seals many messages in one call.
@@ -602,19 +610,19 @@ class AESSIV:
     @overload
     def encrypt_many(
         self,
-        data: _Bytes2D,
-        associated_data: list[Any] | None = None,
+        data: _Rows,
+        associated_data: list[Buffer] | None = None,
         *,
-        associated_data_each: list[Any] | None = None,
+        associated_data_each: list[list[Buffer] | None] | None = None,
         threads: int | None = None,
-    ) -> _Bytes2D: ...
+    ) -> _Rows: ...
     @overload
     def decrypt_many(
         self,
-        data: list[Any] | tuple[Any, ...],
-        associated_data: list[Any] | None = None,
+        data: Sequence[Buffer],
+        associated_data: list[Buffer] | None = None,
         *,
-        associated_data_each: list[Any] | None = None,
+        associated_data_each: list[list[Buffer] | None] | None = None,
         forged: Literal["raise"] = "raise",
         threads: int | None = None,
     ) -> list[bytes]:
@@ -634,20 +642,20 @@ class AESSIV:
     @overload
     def decrypt_many(
         self,
-        data: _Bytes2D,
-        associated_data: list[Any] | None = None,
+        data: _Rows,
+        associated_data: list[Buffer] | None = None,
         *,
-        associated_data_each: list[Any] | None = None,
+        associated_data_each: list[list[Buffer] | None] | None = None,
         forged: Literal["raise"] = "raise",
         threads: int | None = None,
-    ) -> _Bytes2D: ...
+    ) -> _Rows: ...
     @overload
     def decrypt_many(
         self,
-        data: list[Any] | tuple[Any, ...] | _Bytes2D,
-        associated_data: list[Any] | None = None,
+        data: Sequence[Buffer] | _Array,
+        associated_data: list[Buffer] | None = None,
         *,
-        associated_data_each: list[Any] | None = None,
+        associated_data_each: list[list[Buffer] | None] | None = None,
         forged: Literal["none"],
         threads: int | None = None,
     ) -> list[bytes | None]: ...
@@ -783,13 +791,13 @@ def encrypted_keyset(text: str) -> bytes | None:
     """
 
 def seal_column(
-    array: _Arrow,
+    array: _Column,
     keyset: Keyset,
     *,
     context: Buffer | str,
     row_ids: _Arrow | None = None,
     threads: int | None = None,
-) -> Any:
+) -> _Column:
     """Seals every value of a column under the primary key of a keyset.
 
     Args:
@@ -827,7 +835,7 @@ def seal_column(
     """
 
 def unseal_column(
-    array: _Arrow,
+    array: _Column,
     keyset: Keyset,
     *,
     context: Buffer | str,
@@ -836,7 +844,7 @@ def unseal_column(
     as_type: str | _ArrowType | None = None,
     plain: Sequence[str] = (),
     threads: int | None = None,
-) -> Any:
+) -> _Column:
     """Opens every value of a sealed column under the key that the value names.
 
     Args:
@@ -874,7 +882,7 @@ def unseal_column(
     """
 
 def unseal_column_counted(
-    array: _Arrow,
+    array: _Column,
     keyset: Keyset,
     *,
     context: Buffer | str,
@@ -882,7 +890,7 @@ def unseal_column_counted(
     as_type: str | _ArrowType | None = None,
     plain: Sequence[str] = (),
     threads: int | None = None,
-) -> tuple[Any, int]:
+) -> tuple[_Column, int]:
     """Opens a column like `unseal_column(forged="null")`, and also counts the values that did not open.
 
     Returns:
@@ -895,7 +903,7 @@ def unseal_column_counted(
     """
 
 def reseal_column(
-    array: _Arrow,
+    array: _Column,
     keyset: Keyset,
     *,
     context: Buffer | str,
@@ -905,7 +913,7 @@ def reseal_column(
     forged: Literal["raise", "null"] = "raise",
     plain: Sequence[str] = (),
     threads: int | None = None,
-) -> Any:
+) -> _Column:
     """Opens a column and seals it again under the primary key, in one pass.
 
     Use it after a rotation, or to change the context or the row ids.
