@@ -177,7 +177,7 @@ class Work:
                 decoded.append(None if value is None else b64decode(value, validate=True))
             except (binascii.Error, ValueError):
                 if self.forged == "null":
-                    # Nor is this a sealed value.
+                    # An empty value is not a sealed one either.
                     decoded.append(b"")
                     continue
                 raise CommandError(

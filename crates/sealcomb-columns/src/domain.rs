@@ -17,9 +17,9 @@ const TIME: &str = "a time of day";
 /// Values that are none of their type.
 #[derive(Debug)]
 pub(crate) struct Outside {
-    /// Their rows, in ascending order.
+    /// The rows, in ascending order.
     pub(crate) rows: Vec<usize>,
-    /// What they are not, such as `a time of day`.
+    /// What the values are not, such as `a time of day`.
     pub(crate) what: &'static str,
 }
 

@@ -55,7 +55,7 @@ Exit status:
   1  a command failed, the link is not running, or the key source does not answer
   2  the configuration or the arguments are invalid
 
-RUST_LOG=debug also logs every rekey and refusal. Keys are never logged.";
+SEALCOMB_LOG=debug also logs every rekey and refusal. Keys are never logged.";
 
 /// User-space IPsec ESP tunnel with continuous rekeying
 #[derive(Parser)]

@@ -59,7 +59,7 @@ impl Start {
 /// Runs one end of a link until SIGTERM or SIGINT, or until one of its threads or tasks fails.
 pub(crate) fn run(start: Start, config: &Config, path: &Path, warnings: &[String]) -> Result<()> {
     let Start { runtime, hang_up } = start;
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+    let filter = tracing_subscriber::EnvFilter::try_from_env("SEALCOMB_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -212,7 +212,7 @@ class Link:
         self.process: subprocess.Popen | None = None
 
     def start(self) -> "Link":
-        environment = os.environ | {"RUST_LOG": os.environ.get("RUST_LOG", "info")}
+        environment = os.environ | {"SEALCOMB_LOG": os.environ.get("SEALCOMB_LOG", "info")}
         with self.log.open("ab") as log:
             words = [*self.under, str(self.binary), "run", str(self.config)]
             self.process = self.host.start(*words, stderr=log, env=environment)

@@ -1670,11 +1670,11 @@ class Operation(OnALink):
         self.assertLess(time.monotonic() - start, 2)
 
     def test_no_secret_is_in_the_log(self) -> None:
-        os.environ["RUST_LOG"] = "trace"
+        os.environ["SEALCOMB_LOG"] = "trace"
         try:
             a, b = self.links(tables=FAST)
         finally:
-            del os.environ["RUST_LOG"]
+            del os.environ["SEALCOMB_LOG"]
         self.transfer(100_000, TUNNEL_V4[1])
         logs = a.log.read_text() + b.log.read_text()
         for name in ("control.key", "link.key"):

@@ -173,10 +173,8 @@ final class NestedTest {
     @Test
     void namesOfPlainLeavesAreChecked() {
         String some = "named_struct('a', seal_deterministic('x', 'ids', 'a'), 'b', 1)";
-        ErrorTest.assertRefused(
-                "which is no leaf", "unseal(" + some + ", 'ids', '', plain => array('c', 'b'))");
-        ErrorTest.assertRefused(
-                "plain names every leaf", "unseal(" + some + ", 'ids', '', plain => array('a', 'b'))");
+        ErrorTest.assertRefused("which is no leaf", "unseal(" + some + ", 'ids', '', plain => array('c', 'b'))");
+        ErrorTest.assertRefused("plain names every leaf", "unseal(" + some + ", 'ids', '', plain => array('a', 'b'))");
         ErrorTest.assertRefused("not an array of paths", "unseal(" + some + ", 'ids', '', plain => 'b')");
         ErrorTest.assertRefused("not an array of paths", "reseal(" + some + ", 'ids', '', plain => array(1))");
         ErrorTest.assertFails(
