@@ -23,7 +23,7 @@ check_installed() {
     done
     # The trigger has run ldconfig.
     knows_the_library || fail "the loader does not know the library"
-    prints '^\.SH SYNOPSIS' zcat /usr/share/man/man3/sealcomb_burst_seal.3.gz || fail "sealcomb_burst_seal has no manual page"
+    prints '^\.SH SYNOPSIS' zcat /usr/share/man/man3/sealcomb_seal_burst.3.gz || fail "sealcomb_seal_burst has no manual page"
 }
 
 # compile_program OPTION...: compiles the manual's program with the shared and the static library, and runs it. The
@@ -97,7 +97,7 @@ check_tarball() {
     prints '/tmp/unpacked/lib/libsealcomb' ldd shared || fail "the program has another library: $(ldd shared)"
     check_provider /tmp/unpacked /tmp/unpacked/lib/ossl-modules/sealcomb.so
     [[ -s /tmp/unpacked/share/doc/libsealcomb-dev/examples/esp-ring.c ]] || fail "the tarball has no examples"
-    MANPATH=/tmp/unpacked/share/man man --where sealcomb_burst_seal >/tmp/manual || [[ ! -x $(command -v man) ]] ||
+    MANPATH=/tmp/unpacked/share/man man --where sealcomb_seal_burst >/tmp/manual || [[ ! -x $(command -v man) ]] ||
         fail "the tarball has no manual pages"
 }
 

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use sealcomb::{Aad, Algorithm, Key, OpenJob, SealJob, open_batch, seal_batch};
+use sealcomb::{Aad, Algorithm, Key, OpenJob, SealJob, open_jobs, seal_jobs};
 use zeroize::Zeroizing;
 
 use crate::arguments::{Item, Output};
@@ -133,7 +133,7 @@ impl Aead {
     ) -> PyResult<()> {
         unlocked(py, message.len(), || {
             let mut jobs = [self.seal_job(nonce, aad, message, out).map_err(misuse)?];
-            seal_batch(&mut jobs).map_err(|error| misuse(error.error))
+            seal_jobs(&mut jobs).map_err(|error| misuse(error.error))
         })
     }
 
@@ -147,7 +147,7 @@ impl Aead {
     ) -> PyResult<()> {
         let forged = unlocked(py, sealed.len(), || {
             let mut jobs = [self.open_job(nonce, aad, sealed, out).map_err(misuse)?];
-            match open_batch(&mut jobs) {
+            match open_jobs(&mut jobs) {
                 // The ciphertext is longer than any message's, so it is forged.
                 Err(_) if self.tag_bytes() > 0 => Ok(1),
                 forged => forged.map_err(|error| misuse(error.error)),

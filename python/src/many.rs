@@ -14,7 +14,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
-use sealcomb::{Aad, BatchError, Verdict, open_batch, seal_batch};
+use sealcomb::{Aad, BatchError, Verdict, open_jobs, seal_jobs};
 use sealcomb_columns::Interrupted;
 
 use crate::aead::{self, Aead, NonceRule};
@@ -491,7 +491,7 @@ impl Call<'_> {
                 let job = self.aead.seal_job(self.nonces.get(row), self.aads.of(row), data.get(row), own);
                 jobs.push(job.map_err(|error| (row, BatchError { index: 0, error }))?);
             }
-            seal_batch(&mut jobs).map_err(|error| (start, error))
+            seal_jobs(&mut jobs).map_err(|error| (start, error))
         })
     }
 
@@ -527,7 +527,7 @@ impl Call<'_> {
                 jobs.push(job.map_err(|error| (row, BatchError { index: 0, error }))?);
                 opening.push(row);
             }
-            if open_batch(&mut jobs).map_err(|error| (start, error))? > 0 {
+            if open_jobs(&mut jobs).map_err(|error| (start, error))? > 0 {
                 let forged = jobs.iter().zip(&opening).filter(|(job, _)| job.verdict() == Verdict::Forged);
                 bad.extend(forged.map(|(_, row)| *row));
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use sealcomb::{Aad, Key, OpenJob, SealJob, open_batch, seal_batch};
+use sealcomb::{Aad, Key, OpenJob, SealJob, open_jobs, seal_jobs};
 
 use crate::aead::{self, Aead, NonceRule, slices, strings, unlocked};
 use crate::arguments::{Bytes, Output};
@@ -369,7 +369,7 @@ impl Cmac {
         let message = self.taken()?;
         PyBytes::new_with(py, Self::TAG, |tag| {
             unlocked(py, message.len(), || {
-                seal_batch(&mut [SealJob::mac(&self.key, &[], &message[..], tag)])
+                seal_jobs(&mut [SealJob::mac(&self.key, &[], &message[..], tag)])
                     .map_err(|error| misuse(error.error))
             })
         })
@@ -378,7 +378,7 @@ impl Cmac {
     fn verify(&mut self, py: Python<'_>, signature: &Bound<'_, PyBytes>) -> PyResult<()> {
         let (message, signature) = (self.taken()?, signature.as_bytes());
         let forged = unlocked(py, message.len(), || {
-            open_batch(&mut [OpenJob::mac(&self.key, &[], &message[..], signature)])
+            open_jobs(&mut [OpenJob::mac(&self.key, &[], &message[..], signature)])
         });
         // A tag of another length makes the batch fail.
         if forged == Ok(0) {

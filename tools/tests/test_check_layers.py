@@ -47,7 +47,7 @@ class Layers(unittest.TestCase):
         self.passes({"backend/mod.rs": "mod inner { use super::Token; }"})
 
     def test_modules_of_one_layer_may_use_each_other(self):
-        self.passes({"batch.rs": "use crate::key::Key;", "key.rs": "use crate::batch::seal_batch;"})
+        self.passes({"batch.rs": "use crate::key::Key;", "key.rs": "use crate::batch::seal_jobs;"})
 
     def test_a_module_that_every_module_may_use_stays_low(self):
         self.passes({"error.rs": "use crate::backend::Backend;"})

@@ -1,4 +1,4 @@
-//! Measures the overhead of bursts through C: the same messages through Rust's `Burst` and `sealcomb_burst_seal`,
+//! Measures the overhead of bursts through C: the same messages through Rust's `Burst` and `sealcomb_seal_burst`,
 //! interleaved, with columns that the caller already has. Rust is measured twice: with arrays, whose sizes the
 //! compiler knows, and with slices, whose sizes are known only at run time, as in C.
 //!
@@ -13,8 +13,8 @@ use std::ptr;
 
 use sealcomb::{Algorithm, Burst, Key};
 use sealcomb_capi::{
-    sealcomb_algorithm_by_id, sealcomb_burst, sealcomb_burst_seal, sealcomb_key, sealcomb_key_free,
-    sealcomb_key_new, sealcomb_status,
+    sealcomb_algorithm_by_id, sealcomb_burst, sealcomb_key, sealcomb_key_free, sealcomb_key_new,
+    sealcomb_seal_burst, sealcomb_status,
 };
 use sealcomb_timing::{Clock, Quartiles};
 
@@ -125,7 +125,7 @@ fn measure(clock: &mut Clock, id: &str, bytes: usize, place: usize) -> Vec<[f64;
         reserved: 0,
     };
     let call =
-        black_box(sealcomb_burst_seal as unsafe extern "C" fn(*const sealcomb_burst) -> sealcomb_status);
+        black_box(sealcomb_seal_burst as unsafe extern "C" fn(*const sealcomb_burst) -> sealcomb_status);
     let tags = tags.as_mut_ptr();
     let cycles = clock.interleave(
         TURNS,

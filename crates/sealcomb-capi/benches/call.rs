@@ -1,4 +1,4 @@
-//! Measures the overhead of the C API: the same batches through `sealcomb_seal_batch` and Rust's `seal_batch`,
+//! Measures the overhead of the C API: the same batches through `sealcomb_seal_jobs` and Rust's `seal_jobs`,
 //! interleaved.
 //!
 //! Rust builds its jobs for each call, which is part of calling it. C is measured twice: with jobs filled for each
@@ -14,10 +14,10 @@ use std::mem::MaybeUninit;
 use std::process::ExitCode;
 use std::ptr;
 
-use sealcomb::{Algorithm, Key, SealJob, seal_batch};
+use sealcomb::{Algorithm, Key, SealJob, seal_jobs};
 use sealcomb_capi::{
     sealcomb_algorithm_by_id, sealcomb_job, sealcomb_key, sealcomb_key_free, sealcomb_key_new,
-    sealcomb_seal_batch, sealcomb_status,
+    sealcomb_seal_jobs, sealcomb_status,
 };
 use sealcomb_timing::{Clock, Quartiles};
 
@@ -53,7 +53,7 @@ impl Buffers {
         for ((nonce, tag), data) in self.nonces.iter().zip(&mut self.tags).zip(data) {
             jobs.push(SealJob::in_place(key, nonce, AAD, data, tag));
         }
-        assert!(black_box(seal_batch)(&mut jobs).is_ok());
+        assert!(black_box(seal_jobs)(&mut jobs).is_ok());
     }
 }
 
@@ -97,7 +97,7 @@ unsafe fn fill(jobs: &mut Jobs, buffers: *mut Buffers, key: *const sealcomb_key,
 /// [`fill`] initialized the jobs, and their buffers are valid and not used concurrently.
 unsafe fn call(jobs: &mut Jobs) {
     let call =
-        black_box(sealcomb_seal_batch as unsafe extern "C" fn(*mut sealcomb_job, usize) -> sealcomb_status);
+        black_box(sealcomb_seal_jobs as unsafe extern "C" fn(*mut sealcomb_job, usize) -> sealcomb_status);
     // SAFETY: guaranteed by the caller.
     let status = unsafe { call(jobs.as_mut_ptr().cast(), MESSAGES) };
     assert_eq!(status, sealcomb_status::SEALCOMB_OK);

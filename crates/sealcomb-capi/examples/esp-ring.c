@@ -67,7 +67,7 @@ static void make_associations(void) {
         put(associations[i].salt, 0x5a170000u + (unsigned)i, SALT);
     }
     sealcomb_status status =
-        sealcomb_keys_new_many(sealcomb_algorithm_by_id("aes128-gcm"), secrets[0], KEY, ASSOCIATIONS, made);
+        sealcomb_key_new_many(sealcomb_algorithm_by_id("aes128-gcm"), secrets[0], KEY, ASSOCIATIONS, made);
     if (status != SEALCOMB_OK) {
         fprintf(stderr, "esp-ring: no keys: %s\n", sealcomb_status_text(status));
         exit(2);
@@ -122,7 +122,7 @@ static void seal(buffer *packets, size_t count) {
         add(i, packet, &associations[spi]);
     }
     sealcomb_burst burst = columns(count);
-    sealcomb_status status = sealcomb_burst_seal(&burst);
+    sealcomb_status status = sealcomb_seal_burst(&burst);
     if (status != SEALCOMB_OK) {
         fprintf(stderr, "esp-ring: %s\n", sealcomb_status_text(status));
         exit(2);
@@ -143,7 +143,7 @@ static void open_packets(buffer *packets, size_t count) {
         }
     }
     sealcomb_burst burst = columns(known);
-    sealcomb_status status = sealcomb_burst_open(&burst);
+    sealcomb_status status = sealcomb_open_burst(&burst);
     if (status != SEALCOMB_OK && status != SEALCOMB_FORGED) {
         fprintf(stderr, "esp-ring: %s\n", sealcomb_status_text(status));
         exit(2);

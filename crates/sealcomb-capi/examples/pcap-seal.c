@@ -114,7 +114,7 @@ static void set_job(sealcomb_job *job, const sealcomb_key *key, packet *p, size_
 }
 
 static void seal_burst(size_t count, pcap_dumper_t *out) {
-    sealcomb_status status = sealcomb_seal_batch(jobs, count);
+    sealcomb_status status = sealcomb_seal_jobs(jobs, count);
     if (status != SEALCOMB_OK) {
         end("%s", sealcomb_status_text(status));
     }
@@ -128,7 +128,7 @@ static void seal_burst(size_t count, pcap_dumper_t *out) {
 
 /* Returns the number of forged packets. */
 static size_t open_burst(size_t count, pcap_dumper_t *out) {
-    sealcomb_status status = sealcomb_open_batch(jobs, count);
+    sealcomb_status status = sealcomb_open_jobs(jobs, count);
     if (status != SEALCOMB_OK && status != SEALCOMB_FORGED) {
         end("%s", sealcomb_status_text(status));
     }

@@ -142,7 +142,7 @@ sealcomb_status work(bool seals, const sealcomb_key *key, Record *record, std::s
             job.tag_bytes = record->tag.size();
             jobs.push_back(job);
         }
-        status = seals ? sealcomb_seal_batch(jobs.data(), jobs.size()) : sealcomb_open_batch(jobs.data(), jobs.size());
+        status = seals ? sealcomb_seal_jobs(jobs.data(), jobs.size()) : sealcomb_open_jobs(jobs.data(), jobs.size());
     }
     return status;
 }

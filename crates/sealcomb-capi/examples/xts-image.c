@@ -78,7 +78,7 @@ static sealcomb_status process(const sealcomb_key *key, bool seals, uint64_t fir
     burst.nonces = tweaks[0];
     burst.nonce_bytes = burst.nonce_stride = TWEAK;
     burst.statuses = statuses;
-    return seals ? sealcomb_burst_seal(&burst) : sealcomb_burst_open(&burst);
+    return seals ? sealcomb_seal_burst(&burst) : sealcomb_open_burst(&burst);
 }
 
 int main(int argc, char **argv) {

@@ -3,7 +3,7 @@
  * AES-based authenticated encryption of many messages at once.
  *
  * Look up an algorithm by its id (`sealcomb_algorithm_by_id`), expand a key once (`sealcomb_key_new`), then seal and open
- * batches of jobs (`sealcomb_seal_batch`, `sealcomb_open_batch`) or single messages (`sealcomb_seal`, `sealcomb_open`).
+ * batches of jobs (`sealcomb_seal_jobs`, `sealcomb_open_jobs`) or single messages (`sealcomb_seal`, `sealcomb_open`).
  *
  * - Sizes: all sizes are in bytes.
  * - NULL: a buffer may be NULL only if its length or count is 0. Any other NULL is `SEALCOMB_ERROR_POINTER`.
@@ -589,7 +589,7 @@ enum sealcomb_status sealcomb_backend_selected(const char **name);
  *
  * Memory: no heap allocation if all jobs of an algorithm share one key, regardless of the number and size of the
  * jobs. Four cases allocate: several keys of one algorithm, a job whose `aad_parts` exceed 4096 bytes in total, GCM-SIV
- * and XAES-256-GCM on the backend `portable`, and the first batch under a key of `sealcomb_keys_new_many`. The call uses
+ * and XAES-256-GCM on the backend `portable`, and the first batch under a key of `sealcomb_key_new_many`. The call uses
  * at most 64 KiB of stack with the algorithms of a build without optional features.
  *
  * Threads: calls may run concurrently and share keys, but not jobs or output buffers.
@@ -606,8 +606,8 @@ enum sealcomb_status sealcomb_backend_selected(const char **name);
  * error, all others are `SEALCOMB_NOT_DONE`, and `written` is 0
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_seal_batch(struct sealcomb_job *jobs,
-                                         size_t count);
+enum sealcomb_status sealcomb_seal_jobs(struct sealcomb_job *jobs,
+                                        size_t count);
 
 /**
  * Opens every job of a batch and sets each job's `status` and `written`. Jobs may differ in key, algorithm and
@@ -618,7 +618,7 @@ enum sealcomb_status sealcomb_seal_batch(struct sealcomb_job *jobs,
  * affect the others.
  *
  * All jobs are checked before anything is opened. Tags are compared in constant time. Memory and threads: see
- * `sealcomb_seal_batch`.
+ * `sealcomb_seal_jobs`.
  *
  * @param jobs array of `count` jobs; may be NULL if `count` is 0
  * @param count number of jobs
@@ -633,8 +633,8 @@ enum sealcomb_status sealcomb_seal_batch(struct sealcomb_job *jobs,
  * all others are `SEALCOMB_NOT_DONE`, and `written` is 0
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_open_batch(struct sealcomb_job *jobs,
-                                         size_t count);
+enum sealcomb_status sealcomb_open_jobs(struct sealcomb_job *jobs,
+                                        size_t count);
 
 /**
  * Seals all messages of a burst in place.
@@ -656,7 +656,7 @@ enum sealcomb_status sealcomb_open_batch(struct sealcomb_job *jobs,
  * error, all others are `SEALCOMB_NOT_DONE`
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_burst_seal(const struct sealcomb_burst *burst);
+enum sealcomb_status sealcomb_seal_burst(const struct sealcomb_burst *burst);
 
 /**
  * Opens all messages of a burst in place.
@@ -664,7 +664,7 @@ enum sealcomb_status sealcomb_burst_seal(const struct sealcomb_burst *burst);
  * The status of a message is `SEALCOMB_OK` if it is authentic, `SEALCOMB_FORGED` if it is not (the message is
  * zeroed), and `SEALCOMB_UNAUTHENTICATED` for an unauthenticated cipher. A forged message does not affect the
  * others. Tags are compared in constant time. All messages are checked before anything is opened. Memory and
- * threads: see `sealcomb_burst_seal`.
+ * threads: see `sealcomb_seal_burst`.
  *
  * @param burst the messages, with `statuses`; must not be NULL
  * @retval SEALCOMB_OK no message was forged
@@ -678,7 +678,7 @@ enum sealcomb_status sealcomb_burst_seal(const struct sealcomb_burst *burst);
  * error, all others are `SEALCOMB_NOT_DONE`
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_burst_open(const struct sealcomb_burst *burst);
+enum sealcomb_status sealcomb_open_burst(const struct sealcomb_burst *burst);
 
 /**
  * Expands a key for the algorithm's default tag size and the default backend (`sealcomb_backend_selected`).
@@ -759,17 +759,17 @@ enum sealcomb_status sealcomb_key_new_with(const struct sealcomb_algorithm *algo
  * @retval SEALCOMB_ERROR_NO_BACKEND `SEALCOMB_BACKEND` names a backend that is not available
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_keys_new_many(const struct sealcomb_algorithm *algorithm,
-                                            const uint8_t *bytes,
-                                            size_t stride,
-                                            size_t count,
-                                            struct sealcomb_key **keys);
+enum sealcomb_status sealcomb_key_new_many(const struct sealcomb_algorithm *algorithm,
+                                           const uint8_t *bytes,
+                                           size_t stride,
+                                           size_t count,
+                                           struct sealcomb_key **keys);
 
 /**
  * Zeroizes and frees a key, or, if streams use it, leaves that to the last `sealcomb_stream_free`. No other call may
  * be using the key during or after this call.
  *
- * @param key key from `sealcomb_key_new`, `sealcomb_key_new_with` or `sealcomb_keys_new_many` that has not been
+ * @param key key from `sealcomb_key_new`, `sealcomb_key_new_with` or `sealcomb_key_new_many` that has not been
  * freed; NULL does nothing
  */
 void sealcomb_key_free(struct sealcomb_key *key);
@@ -802,7 +802,7 @@ size_t sealcomb_key_tag_bytes(const struct sealcomb_key *key);
  * Seals one message. The result is the ciphertext followed by the tag.
  *
  * To seal in place, pass the same pointer as `message` and `sealed`. Otherwise `sealed` must not overlap the inputs.
- * For many messages, `sealcomb_seal_batch` is faster.
+ * For many messages, `sealcomb_seal_jobs` is faster.
  *
  * @param key the key; must not be NULL
  * @param nonce the nonce, see `sealcomb_algorithm_note`; may be NULL if `nonce_bytes` is 0
@@ -842,7 +842,7 @@ enum sealcomb_status sealcomb_seal(const struct sealcomb_key *key,
  * Opens one message: a ciphertext followed by its tag. The tag is compared in constant time.
  *
  * To open in place, pass the same pointer as `sealed` and `message`. Otherwise `message` must not overlap the
- * inputs. For many messages, `sealcomb_open_batch` is faster.
+ * inputs. For many messages, `sealcomb_open_jobs` is faster.
  *
  * @param key the key; must not be NULL
  * @param nonce the nonce of the message; may be NULL if `nonce_bytes` is 0

@@ -25,7 +25,7 @@ const MAX_JOB_BYTES: usize = 1 << 12;
 ///
 /// Memory: no heap allocation if all jobs of an algorithm share one key, regardless of the number and size of the
 /// jobs. Four cases allocate: several keys of one algorithm, a job whose `aad_parts` exceed 4096 bytes in total, GCM-SIV
-/// and XAES-256-GCM on the backend `portable`, and the first batch under a key of `sealcomb_keys_new_many`. The call uses
+/// and XAES-256-GCM on the backend `portable`, and the first batch under a key of `sealcomb_key_new_many`. The call uses
 /// at most 64 KiB of stack with the algorithms of a build without optional features.
 ///
 /// Threads: calls may run concurrently and share keys, but not jobs or output buffers.
@@ -42,7 +42,7 @@ const MAX_JOB_BYTES: usize = 1 << 12;
 /// error, all others are `SEALCOMB_NOT_DONE`, and `written` is 0
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sealcomb_seal_batch(jobs: *mut sealcomb_job, count: usize) -> sealcomb_status {
+pub unsafe extern "C" fn sealcomb_seal_jobs(jobs: *mut sealcomb_job, count: usize) -> sealcomb_status {
     // SAFETY: the header requires of the jobs what `run` does.
     unsafe { Jobs { first: jobs, size: 0, count }.run::<Seal>() }
 }
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn sealcomb_seal_batch(jobs: *mut sealcomb_job, count: usi
 /// affect the others.
 ///
 /// All jobs are checked before anything is opened. Tags are compared in constant time. Memory and threads: see
-/// `sealcomb_seal_batch`.
+/// `sealcomb_seal_jobs`.
 ///
 /// @param jobs array of `count` jobs; may be NULL if `count` is 0
 /// @param count number of jobs
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn sealcomb_seal_batch(jobs: *mut sealcomb_job, count: usi
 /// all others are `SEALCOMB_NOT_DONE`, and `written` is 0
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sealcomb_open_batch(jobs: *mut sealcomb_job, count: usize) -> sealcomb_status {
+pub unsafe extern "C" fn sealcomb_open_jobs(jobs: *mut sealcomb_job, count: usize) -> sealcomb_status {
     // SAFETY: the header requires of the jobs what `run` does.
     unsafe { Jobs { first: jobs, size: 0, count }.run::<Open>() }
 }

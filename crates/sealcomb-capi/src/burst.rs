@@ -100,7 +100,7 @@ pub struct sealcomb_burst {
 /// error, all others are `SEALCOMB_NOT_DONE`
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sealcomb_burst_seal(burst: *const sealcomb_burst) -> sealcomb_status {
+pub unsafe extern "C" fn sealcomb_seal_burst(burst: *const sealcomb_burst) -> sealcomb_status {
     // SAFETY: the header requires of the burst what `run` does.
     unsafe { run::<Seal>(burst) }
 }
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn sealcomb_burst_seal(burst: *const sealcomb_burst) -> se
 /// The status of a message is `SEALCOMB_OK` if it is authentic, `SEALCOMB_FORGED` if it is not (the message is
 /// zeroed), and `SEALCOMB_UNAUTHENTICATED` for an unauthenticated cipher. A forged message does not affect the
 /// others. Tags are compared in constant time. All messages are checked before anything is opened. Memory and
-/// threads: see `sealcomb_burst_seal`.
+/// threads: see `sealcomb_seal_burst`.
 ///
 /// @param burst the messages, with `statuses`; must not be NULL
 /// @retval SEALCOMB_OK no message was forged
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn sealcomb_burst_seal(burst: *const sealcomb_burst) -> se
 /// error, all others are `SEALCOMB_NOT_DONE`
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sealcomb_burst_open(burst: *const sealcomb_burst) -> sealcomb_status {
+pub unsafe extern "C" fn sealcomb_open_burst(burst: *const sealcomb_burst) -> sealcomb_status {
     // SAFETY: the header requires of the burst what `run` does.
     unsafe { run::<Open>(burst) }
 }

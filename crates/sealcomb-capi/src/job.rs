@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 use std::{ptr, slice};
 
 use arrayvec::ArrayVec;
-use sealcomb::{Aad, Algorithm, BatchError, Error, Key, OpenJob, SealJob, open_batch, seal_batch};
+use sealcomb::{Aad, Algorithm, BatchError, Error, Key, OpenJob, SealJob, open_jobs, seal_jobs};
 
 use crate::memory::{is_possible, may_overlap, overlap, read, write};
 use crate::parts::{Full, Pool};
@@ -205,7 +205,7 @@ impl Direction for Seal {
     }
 
     fn run(jobs: &mut [SealJob<'_>]) -> Result<(), BatchError> {
-        seal_batch(jobs)
+        seal_jobs(jobs)
     }
 }
 
@@ -289,7 +289,7 @@ impl Direction for Open {
     }
 
     fn run(jobs: &mut [OpenJob<'_>]) -> Result<(), BatchError> {
-        open_batch(jobs).map(|_| ())
+        open_jobs(jobs).map(|_| ())
     }
 }
 

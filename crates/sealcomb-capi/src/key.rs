@@ -139,7 +139,7 @@ pub unsafe extern "C" fn sealcomb_key_new_with(
 /// @retval SEALCOMB_ERROR_NO_BACKEND `SEALCOMB_BACKEND` names a backend that is not available
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sealcomb_keys_new_many(
+pub unsafe extern "C" fn sealcomb_key_new_many(
     algorithm: *const sealcomb_algorithm,
     bytes: *const u8,
     stride: usize,
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn sealcomb_keys_new_many(
 /// Zeroizes and frees a key, or, if streams use it, leaves that to the last `sealcomb_stream_free`. No other call may
 /// be using the key during or after this call.
 ///
-/// @param key key from `sealcomb_key_new`, `sealcomb_key_new_with` or `sealcomb_keys_new_many` that has not been
+/// @param key key from `sealcomb_key_new`, `sealcomb_key_new_with` or `sealcomb_key_new_many` that has not been
 /// freed; NULL does nothing
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_key_free(key: *mut sealcomb_key) {

@@ -7,7 +7,7 @@ use crate::memory::{is_possible, store};
 use crate::sealcomb_status::{
     SEALCOMB_ERROR_OUTPUT_TOO_SHORT, SEALCOMB_ERROR_POINTER, SEALCOMB_FORGED, SEALCOMB_OK,
 };
-use crate::{sealcomb_job, sealcomb_key, sealcomb_open_batch, sealcomb_seal_batch, sealcomb_status};
+use crate::{sealcomb_job, sealcomb_key, sealcomb_open_jobs, sealcomb_seal_jobs, sealcomb_status};
 
 /// A job with all fields 0 except its size.
 const EMPTY: sealcomb_job = sealcomb_job {
@@ -33,7 +33,7 @@ const EMPTY: sealcomb_job = sealcomb_job {
 /// Seals one message. The result is the ciphertext followed by the tag.
 ///
 /// To seal in place, pass the same pointer as `message` and `sealed`. Otherwise `sealed` must not overlap the inputs.
-/// For many messages, `sealcomb_seal_batch` is faster.
+/// For many messages, `sealcomb_seal_jobs` is faster.
 ///
 /// @param key the key; must not be NULL
 /// @param nonce the nonce, see `sealcomb_algorithm_note`; may be NULL if `nonce_bytes` is 0
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn sealcomb_seal(
         ..EMPTY
     };
     // SAFETY: guaranteed by the caller.
-    let status = unsafe { sealcomb_seal_batch(&raw mut job, 1) };
+    let status = unsafe { sealcomb_seal_jobs(&raw mut job, 1) };
     // SAFETY: NULL or valid for writes, guaranteed by the caller.
     unsafe { store(written, if status == SEALCOMB_OK { needed } else { 0 }) };
     status
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn sealcomb_seal(
 /// Opens one message: a ciphertext followed by its tag. The tag is compared in constant time.
 ///
 /// To open in place, pass the same pointer as `sealed` and `message`. Otherwise `message` must not overlap the
-/// inputs. For many messages, `sealcomb_open_batch` is faster.
+/// inputs. For many messages, `sealcomb_open_jobs` is faster.
 ///
 /// @param key the key; must not be NULL
 /// @param nonce the nonce of the message; may be NULL if `nonce_bytes` is 0
@@ -184,10 +184,10 @@ pub unsafe extern "C" fn sealcomb_open(
 /// Opens a job. Returns its status, which unlike that of the batch says if anything was verified.
 ///
 /// # Safety
-/// See [`sealcomb_open_batch`].
+/// See [`sealcomb_open_jobs`].
 unsafe fn open_one(job: &mut sealcomb_job) -> sealcomb_status {
     // SAFETY: guaranteed by the caller.
-    let status = unsafe { sealcomb_open_batch(ptr::from_mut(job), 1) };
+    let status = unsafe { sealcomb_open_jobs(ptr::from_mut(job), 1) };
     // SAFETY: initialized by `EMPTY`, and possibly set by the call.
     match unsafe { job.status.assume_init() } {
         SEALCOMB_OK => status,
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn sealcomb_mac(
 ) -> sealcomb_status {
     let mut job = job_of_mac(key, nonce, nonce_bytes, message, message_bytes, tag, tag_bytes);
     // SAFETY: guaranteed by the caller.
-    unsafe { sealcomb_seal_batch(&raw mut job, 1) }
+    unsafe { sealcomb_seal_jobs(&raw mut job, 1) }
 }
 
 /// Verifies the tag of one message with a MAC, in constant time.

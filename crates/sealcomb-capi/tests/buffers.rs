@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use sealcomb::{Aad, Algorithm, Key, OpenJob, SealJob, Verdict, open_batch, seal_batch};
+use sealcomb::{Aad, Algorithm, Key, OpenJob, SealJob, Verdict, open_jobs, seal_jobs};
 #[allow(clippy::enum_glob_use, reason = "the tests expect nearly all of them")]
 use sealcomb_capi::sealcomb_status::*;
 use sealcomb_capi::{
     sealcomb_algorithm_by_id, sealcomb_iovec, sealcomb_job, sealcomb_key, sealcomb_key_free,
     sealcomb_key_new, sealcomb_key_new_with, sealcomb_mac, sealcomb_mac_verify, sealcomb_open,
-    sealcomb_open_batch, sealcomb_seal, sealcomb_seal_batch, sealcomb_status, sealcomb_stream,
+    sealcomb_open_jobs, sealcomb_seal, sealcomb_seal_jobs, sealcomb_status, sealcomb_stream,
     sealcomb_stream_aad, sealcomb_stream_begin_open, sealcomb_stream_begin_seal, sealcomb_stream_finish,
     sealcomb_stream_free, sealcomb_stream_new, sealcomb_stream_update, sealcomb_stream_verify,
 };
@@ -116,7 +116,7 @@ fn among_others(
             })
             .collect();
         fill(&mut jobs[at], buffers);
-        let call = if opens { sealcomb_open_batch } else { sealcomb_seal_batch };
+        let call = if opens { sealcomb_open_jobs } else { sealcomb_seal_jobs };
         // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
         let status = unsafe { call(jobs.as_mut_ptr(), count) };
         // SAFETY: initialized above.
@@ -509,7 +509,7 @@ fn an_array_of_jobs_that_cannot_be_is_refused() {
     let mut larger = [empty_job(&key), empty_job(&key)];
     larger[0].size = 2 * JOB;
     larger[1].size = 0;
-    for call in [sealcomb_seal_batch, sealcomb_open_batch] {
+    for call in [sealcomb_seal_jobs, sealcomb_open_jobs] {
         // SAFETY: every possible array exists.
         unsafe {
             assert_eq!(call(ptr::null_mut(), 0), SEALCOMB_OK);
@@ -553,7 +553,7 @@ fn pieces_that_are_more_than_there_is_memory_for_are_refused() {
         (message.wrapping_add(32), 16),
     );
     (job.aad_parts, job.aad_part_count) = (parts.as_ptr(), parts.len());
-    for call in [sealcomb_seal_batch, sealcomb_open_batch] {
+    for call in [sealcomb_seal_jobs, sealcomb_open_jobs] {
         // SAFETY: all of the job's buffers exist.
         assert_eq!(unsafe { call(&raw mut job, 1) }, SEALCOMB_ERROR_AAD_TOO_LONG);
     }
@@ -604,7 +604,7 @@ fn every_buffer_of_the_header_is_tried() {
         .collect();
     tried.retain(|buffer| !buffer.ends_with("()"));
     // Covered by the test of arrays.
-    tried.extend(["sealcomb_seal_batch(jobs)", "sealcomb_open_batch(jobs)"].map(str::to_owned));
+    tried.extend(["sealcomb_seal_jobs(jobs)", "sealcomb_open_jobs(jobs)"].map(str::to_owned));
     assert_eq!(buffers_in_the_header(), tried);
 }
 
@@ -671,10 +671,10 @@ fn expected(key: &Key, layout: &Layout, aad_in: AadIn, opens: bool, before: &[u8
     let mut verified = true;
     if opens {
         let mut jobs = [OpenJob::new(key, &nonce, aad, &input, &mut output, &tag).unwrap()];
-        open_batch(&mut jobs).unwrap();
+        open_jobs(&mut jobs).unwrap();
         verified = jobs[0].verdict() == Verdict::Verified;
     } else {
-        seal_batch(&mut [SealJob::new(key, &nonce, aad, &input, &mut output, &mut tag).unwrap()]).unwrap();
+        seal_jobs(&mut [SealJob::new(key, &nonce, aad, &input, &mut output, &mut tag).unwrap()]).unwrap();
         after[layout.tag.0..layout.tag.0 + layout.tag.1].copy_from_slice(&tag);
     }
     after[layout.output.0..layout.output.0 + layout.output.1].copy_from_slice(&output);
@@ -692,8 +692,7 @@ fn try_layout(key: &OwnedKey, model: &Key, layout: &Layout, aad_in: AadIn, opens
         let pieces = [&aads[0][..], &aads[1]];
         let aad = if aad_in == AadIn::One { Aad::from(pieces[0]) } else { Aad::strings(&pieces) };
         let (mut sealed, mut tag) = (vec![0; layout.input.1], vec![0; layout.tag.1]);
-        seal_batch(&mut [SealJob::new(model, &nonce, aad, &message, &mut sealed, &mut tag).unwrap()])
-            .unwrap();
+        seal_jobs(&mut [SealJob::new(model, &nonce, aad, &message, &mut sealed, &mut tag).unwrap()]).unwrap();
         arena[layout.input.0..layout.input.0 + layout.input.1].copy_from_slice(&sealed);
         arena[layout.tag.0..layout.tag.0 + layout.tag.1].copy_from_slice(&tag);
     }
@@ -707,7 +706,7 @@ fn try_layout(key: &OwnedKey, model: &Key, layout: &Layout, aad_in: AadIn, opens
         AadIn::One => (job.aad, job.aad_bytes) = (at(layout.aads[0]).0, layout.aads[0].1),
         AadIn::Parts => (job.aad_parts, job.aad_part_count) = (parts.as_ptr(), parts.len()),
     }
-    let call = if opens { sealcomb_open_batch } else { sealcomb_seal_batch };
+    let call = if opens { sealcomb_open_jobs } else { sealcomb_seal_jobs };
     // SAFETY: all buffers are within the arena.
     let status = unsafe { call(&raw mut job, 1) };
     let context = format!("{layout:?} {aad_in:?} {}", if opens { "opened" } else { "sealed" });

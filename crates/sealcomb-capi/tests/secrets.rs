@@ -15,10 +15,10 @@ use guarded::Guarded;
 use sealcomb::{ALGORITHMS, Algorithm, Kind};
 use sealcomb_capi::sealcomb_status::{SEALCOMB_FORGED, SEALCOMB_OK, SEALCOMB_UNAUTHENTICATED};
 use sealcomb_capi::{
-    sealcomb_algorithm_by_id, sealcomb_burst, sealcomb_burst_open, sealcomb_burst_seal, sealcomb_iovec,
-    sealcomb_job, sealcomb_key, sealcomb_key_free, sealcomb_key_new, sealcomb_key_new_with,
-    sealcomb_keys_new_many, sealcomb_mac, sealcomb_mac_verify, sealcomb_open, sealcomb_open_batch,
-    sealcomb_seal, sealcomb_seal_batch,
+    sealcomb_algorithm_by_id, sealcomb_burst, sealcomb_iovec, sealcomb_job, sealcomb_key, sealcomb_key_free,
+    sealcomb_key_new, sealcomb_key_new_many, sealcomb_key_new_with, sealcomb_mac, sealcomb_mac_verify,
+    sealcomb_open, sealcomb_open_burst, sealcomb_open_jobs, sealcomb_seal, sealcomb_seal_burst,
+    sealcomb_seal_jobs,
 };
 #[cfg(feature = "hazmat")]
 use sealcomb_capi::{
@@ -177,7 +177,7 @@ fn long_mac(algorithm: &Algorithm, number: u64) {
         status: MaybeUninit::new(SEALCOMB_OK),
         reserved: 0,
     };
-    for call in [sealcomb_seal_batch, sealcomb_open_batch] {
+    for call in [sealcomb_seal_jobs, sealcomb_open_jobs] {
         // SAFETY: the job's buffers are live.
         let status = in_arena(|| unsafe { call(&raw mut job, 1) });
         assert_eq!(status, SEALCOMB_OK, "{algorithm:?}");
@@ -219,7 +219,7 @@ fn batch(algorithm: &Algorithm, number: u64, count: usize) {
         })
         .collect();
     // SAFETY: the jobs' buffers are live.
-    let sealed = in_arena(|| unsafe { sealcomb_seal_batch(jobs.as_mut_ptr(), count) });
+    let sealed = in_arena(|| unsafe { sealcomb_seal_jobs(jobs.as_mut_ptr(), count) });
     assert_eq!(sealed, SEALCOMB_OK, "{algorithm:?}");
     for (i, job) in jobs.iter_mut().enumerate() {
         job.input_bytes = room;
@@ -230,7 +230,7 @@ fn batch(algorithm: &Algorithm, number: u64, count: usize) {
         }
     }
     // SAFETY: the jobs' buffers are live.
-    let opened = in_arena(|| unsafe { sealcomb_open_batch(jobs.as_mut_ptr(), count) });
+    let opened = in_arena(|| unsafe { sealcomb_open_jobs(jobs.as_mut_ptr(), count) });
     assert_eq!(
         opened,
         if algorithm.kind == Kind::Aead { SEALCOMB_FORGED } else { SEALCOMB_OK },
@@ -251,7 +251,7 @@ fn burst(algorithm: &Algorithm, number: u64, count: usize, several_keys: bool) {
     let entry = unsafe { sealcomb_algorithm_by_id(id.as_ptr()) };
     // SAFETY: two keys, and space for two pointers.
     let status = in_arena(|| unsafe {
-        sealcomb_keys_new_many(entry, secrets.as_ptr(), algorithm.key_bytes, 2, keys.as_mut_ptr())
+        sealcomb_key_new_many(entry, secrets.as_ptr(), algorithm.key_bytes, 2, keys.as_mut_ptr())
     });
     assert_eq!(status, SEALCOMB_OK);
     let key_of: Vec<_> = (0..count).map(|i| keys[i % 2].cast_const()).collect();
@@ -280,13 +280,13 @@ fn burst(algorithm: &Algorithm, number: u64, count: usize, several_keys: bool) {
         reserved: 0,
     };
     // SAFETY: the burst's columns are live.
-    assert_eq!(in_arena(|| unsafe { sealcomb_burst_seal(&raw const burst) }), SEALCOMB_OK, "{algorithm:?}");
+    assert_eq!(in_arena(|| unsafe { sealcomb_seal_burst(&raw const burst) }), SEALCOMB_OK, "{algorithm:?}");
     let is_aead = algorithm.kind == Kind::Aead;
     if is_aead {
         (0..count).step_by(3).for_each(|i| tags[i * algorithm.tag_bytes] ^= 1);
     }
     // SAFETY: the burst's columns are live.
-    let opened = in_arena(|| unsafe { sealcomb_burst_open(&raw const burst) });
+    let opened = in_arena(|| unsafe { sealcomb_open_burst(&raw const burst) });
     assert_eq!(opened, if is_aead { SEALCOMB_FORGED } else { SEALCOMB_OK }, "{algorithm:?}");
     keys.into_iter().for_each(free);
 }

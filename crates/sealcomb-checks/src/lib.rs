@@ -17,8 +17,8 @@ use std::ops::DerefMut;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use sealcomb::{
-    Algorithm, Backend, Burst, Key, Kind, OpenError, OpenJob, Schedule, SealJob, Verdict, open_batch,
-    open_batch_with, seal_batch, seal_batch_with,
+    Algorithm, Backend, Burst, Key, Kind, OpenError, OpenJob, Schedule, SealJob, Verdict, open_jobs,
+    open_jobs_with, seal_jobs, seal_jobs_with,
 };
 
 /// Lengths in bytes around multiples of the block size, and of the register groups that backends process at once.
@@ -298,9 +298,9 @@ impl Case {
             .expect("room for the ciphertexts");
         let sealed = memory.call(Call::SealBatch, || {
             if self.schedule == Schedule::Auto {
-                call!(seal_batch(&mut batch))
+                call!(seal_jobs(&mut batch))
             } else {
-                call!(seal_batch_with(self.schedule, &mut batch))
+                call!(seal_jobs_with(self.schedule, &mut batch))
             }
         });
         sealed.expect("sizes that the algorithm takes");
@@ -349,9 +349,9 @@ impl Case {
             .expect("room for the messages");
         let forged = memory.call(Call::OpenBatch, || {
             if self.schedule == Schedule::Auto {
-                call!(open_batch(&mut batch))
+                call!(open_jobs(&mut batch))
             } else {
-                call!(open_batch_with(self.schedule, &mut batch))
+                call!(open_jobs_with(self.schedule, &mut batch))
             }
         });
         let forged = forged.expect("sizes that the algorithm takes");

@@ -6,7 +6,7 @@
 use std::mem;
 use std::ops::Range;
 
-use sealcomb::{BatchError, OpenJob, SealJob, Verdict, open_batch, seal_batch};
+use sealcomb::{BatchError, OpenJob, SealJob, Verdict, open_jobs, seal_jobs};
 use sealcomb_random::Generator;
 
 use crate::error::{Mismatch, Reason};
@@ -186,7 +186,7 @@ pub(crate) fn seal<'v>(
         let job = SealJob::new(&key.key, nonce, aads.of(index), value, ciphertext, tag);
         jobs.push(job.map_err(|error| BatchError { index, error })?);
     }
-    Ok(seal_batch(&mut jobs)?)
+    Ok(seal_jobs(&mut jobs)?)
 }
 
 /// Opens a batch of rows into their consecutive slots of `out`. Returns the rows that did not open, in ascending
@@ -225,7 +225,7 @@ pub(crate) fn open<'v>(
             }
         }
     }
-    if open_batch(&mut jobs)? > 0 {
+    if open_jobs(&mut jobs)? > 0 {
         let forged = jobs.iter().zip(&opening).filter(|(job, _)| job.verdict() == Verdict::Forged);
         unopened.extend(forged.map(|(_, (row, id))| (*row, Reason::Forged(*id))));
         unopened.sort_unstable_by_key(|(row, _)| *row);
@@ -238,7 +238,7 @@ pub(crate) fn open<'v>(
                 let sealed = envelope(*row).and_then(|envelope| parse(keyset, envelope).ok());
                 let value = &mut out[start..start + slot(*row)];
                 let job = sealed.and_then(|sealed| sealed.job(other, aads.of(row - rows.start), value).ok());
-                job.is_some_and(|job| open_batch(&mut [job]) == Ok(0))
+                job.is_some_and(|job| open_jobs(&mut [job]) == Ok(0))
             })
         });
     }

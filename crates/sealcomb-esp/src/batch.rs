@@ -12,7 +12,7 @@ use std::fmt;
 
 use arrayvec::ArrayVec;
 use hmac::{Hmac, Mac};
-use sealcomb::{BatchError, OpenJob, SealJob, Verdict, open_batch, seal_batch};
+use sealcomb::{BatchError, OpenJob, SealJob, Verdict, open_jobs, seal_jobs};
 use sha2::Sha256;
 
 use crate::packet::{HALF_BYTES, HEADER_BYTES, Sequence};
@@ -164,7 +164,7 @@ fn encrypt(packets: &mut [Outgoing<'_>]) -> Result<(), SealError> {
             }
         });
     }
-    Ok(seal_batch(&mut jobs)?)
+    Ok(seal_jobs(&mut jobs)?)
 }
 
 /// Writes the ICVs of suites with a separate integrity algorithm.
@@ -185,7 +185,7 @@ fn authenticate(packets: &mut [Outgoing<'_>]) -> Result<(), SealError> {
             }
         }
     }
-    seal_batch(&mut cmacs)?;
+    seal_jobs(&mut cmacs)?;
     drop(cmacs);
     for (Outgoing { suite, esp, .. }, tag) in packets.iter_mut().zip(&tags) {
         if let Some(Auth::AesCmac(key)) = suite.auth() {
@@ -300,7 +300,7 @@ fn verify(packets: &mut [Incoming<'_>], inputs: &[PacketInputs]) -> Result<(), B
             (_, None) => {}
         }
     }
-    open_batch(&mut jobs)?;
+    open_jobs(&mut jobs)?;
     for (job, verified) in jobs.iter().zip(outcomes) {
         *verified = job.verdict() == Verdict::Verified;
     }
@@ -321,7 +321,7 @@ fn decrypt(packets: &mut [Incoming<'_>], inputs: &[PacketInputs]) -> Result<(), 
             jobs.push(job);
         }
     }
-    open_batch(&mut jobs)?;
+    open_jobs(&mut jobs)?;
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use arrayvec::ArrayVec;
-use sealcomb::{BatchError, OpenJob, SealJob, Verdict, open_batch, seal_batch};
+use sealcomb::{BatchError, OpenJob, SealJob, Verdict, open_jobs, seal_jobs};
 
 use crate::sak::{ConfidentialityOffset, Sak};
 use crate::sectag::{Header, ICV_BYTES, SecTag};
@@ -86,7 +86,7 @@ pub fn seal(frames: &mut [Outgoing<'_>]) -> Result<(), SealError> {
             let (aad, encrypted, icv) = parts(frame, data, header.encrypt.then_some(sak.offset));
             jobs.push(SealJob::in_place(&sak.key, nonce, aad, encrypted, icv));
         }
-        seal_batch(&mut jobs)?;
+        seal_jobs(&mut jobs)?;
     }
     Ok(())
 }
@@ -131,7 +131,7 @@ pub fn open(frames: &mut [Incoming<'_>]) -> Result<(), BatchError> {
             jobs.push(OpenJob::in_place(&sak.key, nonce, aad, encrypted, icv));
             outcomes.push(verified);
         }
-        open_batch(&mut jobs)?;
+        open_jobs(&mut jobs)?;
         for (job, verified) in jobs.iter().zip(outcomes) {
             *verified = job.verdict() == Verdict::Verified;
         }

@@ -2,7 +2,7 @@
 //!
 //! usage: `one_batch` ID MESSAGES BYTES
 
-use sealcomb::{Algorithm, Key, Kind, SealJob, seal_batch};
+use sealcomb::{Algorithm, Key, Kind, SealJob, seal_jobs};
 use std::env;
 use std::hint::black_box;
 
@@ -35,7 +35,7 @@ fn main() {
 /// Makes the call that is analyzed, up to `end`; the tool finds both functions by name.
 #[inline(never)]
 fn begin(jobs: &mut [SealJob<'_>]) {
-    black_box(seal_batch(jobs)).expect("sizes that the algorithm takes");
+    black_box(seal_jobs(jobs)).expect("sizes that the algorithm takes");
 }
 
 #[inline(never)]

@@ -27,8 +27,7 @@ mod traced {
     use sealcomb::mac::{Aes128Cmac, Mac};
     use sealcomb::{
         ALGORITHMS, Algorithm, Backend, Burst, Cipher, Direction, Error, Key, Kind, OpenError, OpenJob,
-        Schedule, SealJob, Sectors, Stream, Verdict, open_batch, open_batch_with, seal_batch,
-        seal_batch_with,
+        Schedule, SealJob, Sectors, Stream, Verdict, open_jobs, open_jobs_with, seal_jobs, seal_jobs_with,
     };
     use std::collections::BTreeSet;
     use std::env;
@@ -339,9 +338,9 @@ mod traced {
                 .collect();
             let mut seal = || {
                 if schedule == Schedule::Auto {
-                    call!(seal_batch(&mut jobs))
+                    call!(seal_jobs(&mut jobs))
                 } else {
-                    call!(seal_batch_with(schedule, &mut jobs))
+                    call!(seal_jobs_with(schedule, &mut jobs))
                 }
             };
             let sealed = match name {
@@ -369,9 +368,9 @@ mod traced {
                 .collect();
             let opened = traced(name, || {
                 if schedule == Schedule::Auto {
-                    call!(open_batch(&mut jobs))
+                    call!(open_jobs(&mut jobs))
                 } else {
-                    call!(open_batch_with(schedule, &mut jobs))
+                    call!(open_jobs_with(schedule, &mut jobs))
                 }
             });
             opened.expect("sizes that the algorithm takes");

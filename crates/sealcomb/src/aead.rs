@@ -21,11 +21,11 @@
 //!
 //! ```
 //! use sealcomb::aead::{Aes128GcmSiv, KeyInit};
-//! use sealcomb::{SealJob, seal_batch};
+//! use sealcomb::{SealJob, seal_jobs};
 //!
 //! let cipher = Aes128GcmSiv::new_from_slice(&[7; 16]).expect("16 bytes");
 //! let (mut message, mut tag) = (*b"message", [0; 16]);
-//! seal_batch(&mut [SealJob::in_place(cipher.as_ref(), b"unique nonce", b"", &mut message, &mut tag)])?;
+//! seal_jobs(&mut [SealJob::in_place(cipher.as_ref(), b"unique nonce", b"", &mut message, &mut tag)])?;
 //! # Ok::<(), sealcomb::BatchError>(())
 //! ```
 //!

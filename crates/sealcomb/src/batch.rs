@@ -27,12 +27,12 @@ impl<'a> Aad<'a> {
     /// AES-SIV treats all other additional data as one string.
     ///
     /// ```
-    /// use sealcomb::{Aad, Algorithm, Key, SealJob, seal_batch};
+    /// use sealcomb::{Aad, Algorithm, Key, SealJob, seal_jobs};
     ///
     /// let key = Key::new(Algorithm::by_id("aes256-siv")?, &[7; 64])?;
     /// let strings: [&[u8]; 2] = [b"table", b"column"];
     /// let (mut value, mut tag) = (*b"value", [0; 16]);
-    /// seal_batch(&mut [SealJob::in_place(&key, b"", Aad::strings(&strings), &mut value, &mut tag)]).unwrap();
+    /// seal_jobs(&mut [SealJob::in_place(&key, b"", Aad::strings(&strings), &mut value, &mut tag)]).unwrap();
     /// # Ok::<(), sealcomb::Error>(())
     /// ```
     pub fn strings(strings: &'a [&'a [u8]]) -> Self {
@@ -76,7 +76,7 @@ impl<'a> From<&'a [&'a [u8]]> for Aad<'a> {
 }
 
 /// A message to seal, with its key, its nonce, its additional data, and the buffers for ciphertext and tag. The
-/// buffer for the tag has [`Key::tag_bytes`] bytes. [`seal_batch`] checks all sizes before it writes anything.
+/// buffer for the tag has [`Key::tag_bytes`] bytes. [`seal_jobs`] checks all sizes before it writes anything.
 pub struct SealJob<'a> {
     key: &'a Key,
     message: Message<'a>,
@@ -84,7 +84,7 @@ pub struct SealJob<'a> {
 }
 
 /// A message to open, with its key, its nonce, its additional data, its buffers, and after the call the verdict. The
-/// tag has [`Key::tag_bytes`] bytes. [`open_batch`] checks all sizes before it writes anything.
+/// tag has [`Key::tag_bytes`] bytes. [`open_jobs`] checks all sizes before it writes anything.
 pub struct OpenJob<'a> {
     key: &'a Key,
     message: Message<'a>,
@@ -109,7 +109,7 @@ pub enum Verdict {
 
 impl<'a> SealJob<'a> {
     /// Describes a message to encrypt in place. If the algorithm's ciphertexts are longer than their messages, use
-    /// [`SealJob::in_buffer`]: [`seal_batch`] rejects this job with [`Error::OutputTooShort`].
+    /// [`SealJob::in_buffer`]: [`seal_jobs`] rejects this job with [`Error::OutputTooShort`].
     pub fn in_place(
         key: &'a Key,
         nonce: &'a [u8],
@@ -157,10 +157,10 @@ impl<'a> SealJob<'a> {
         Ok(Self { key, message: message(key, nonce, aad.into(), Span::new(input, output)), tag })
     }
 
-    /// Checks the sizes of this job, as [`seal_batch`] does.
+    /// Checks the sizes of this job, as [`seal_jobs`] does.
     ///
     /// # Errors
-    /// The error that [`seal_batch`] would return for this job.
+    /// The error that [`seal_jobs`] would return for this job.
     pub fn check(&self) -> Result<(), Error> {
         Direction::check(self)
     }
@@ -259,10 +259,10 @@ impl<'a> OpenJob<'a> {
         })
     }
 
-    /// Checks the sizes of this job, as [`open_batch`] does.
+    /// Checks the sizes of this job, as [`open_jobs`] does.
     ///
     /// # Errors
-    /// The error that [`open_batch`] would return for this job.
+    /// The error that [`open_jobs`] would return for this job.
     pub fn check(&self) -> Result<(), Error> {
         Direction::check(self)
     }
@@ -306,7 +306,7 @@ fn first(output: &mut [u8], needed: usize) -> Result<&mut [u8], Error> {
 /// this case.
 ///
 /// ```
-/// use sealcomb::{Algorithm, Key, SealJob, seal_batch};
+/// use sealcomb::{Algorithm, Key, SealJob, seal_jobs};
 ///
 /// let key = Key::new(Algorithm::by_id("aes128-ccm")?, &[7; 16])?;
 /// let nonces: Vec<[u8; 12]> = (0..100u128).map(|n| n.to_be_bytes()[4..].try_into().unwrap()).collect();
@@ -316,19 +316,19 @@ fn first(output: &mut [u8], needed: usize) -> Result<&mut [u8], Error> {
 /// let mut jobs: Vec<SealJob> = packets.iter_mut().zip(&nonces).zip(&mut tags)
 ///     .map(|((packet, nonce), tag)| SealJob::in_place(&key, nonce, b"header", packet, tag))
 ///     .collect();
-/// seal_batch(&mut jobs).unwrap();
+/// seal_jobs(&mut jobs).unwrap();
 /// # Ok::<(), sealcomb::Error>(())
 /// ```
-pub fn seal_batch(jobs: &mut [SealJob<'_>]) -> Result<(), BatchError> {
-    seal_batch_with(Schedule::Auto, jobs)
+pub fn seal_jobs(jobs: &mut [SealJob<'_>]) -> Result<(), BatchError> {
+    seal_jobs_with(Schedule::Auto, jobs)
 }
 
-/// Seals all jobs of a batch like [`seal_batch`], with the given schedule.
+/// Seals all jobs of a batch like [`seal_jobs`], with the given schedule.
 ///
 /// # Errors
 /// A [`BatchError`] with the first job whose sizes its algorithm does not take. Nothing was written to any job in
 /// this case.
-pub fn seal_batch_with(schedule: Schedule, jobs: &mut [SealJob<'_>]) -> Result<(), BatchError> {
+pub fn seal_jobs_with(schedule: Schedule, jobs: &mut [SealJob<'_>]) -> Result<(), BatchError> {
     run(schedule, jobs)
 }
 
@@ -340,7 +340,7 @@ pub fn seal_batch_with(schedule: Schedule, jobs: &mut [SealJob<'_>]) -> Result<(
 /// this case.
 ///
 /// ```
-/// use sealcomb::{Algorithm, Key, OpenJob, Verdict, open_batch};
+/// use sealcomb::{Algorithm, Key, OpenJob, Verdict, open_jobs};
 ///
 /// let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
 /// let (mut good, mut bad) = (*b"message", *b"another");
@@ -351,21 +351,21 @@ pub fn seal_batch_with(schedule: Schedule, jobs: &mut [SealJob<'_>]) -> Result<(
 ///     OpenJob::in_place(&key, b"unique nonce", b"", &mut good, &tag),
 ///     OpenJob::in_place(&key, b"unique nonce", b"", &mut bad, &wrong),
 /// ];
-/// assert_eq!(open_batch(&mut jobs), Ok(1));
+/// assert_eq!(open_jobs(&mut jobs), Ok(1));
 /// assert_eq!((jobs[0].verdict(), jobs[1].verdict()), (Verdict::Verified, Verdict::Forged));
 /// assert_eq!((&good, &bad), (b"message", &[0; 7]));
 /// # Ok::<(), sealcomb::Error>(())
 /// ```
-pub fn open_batch(jobs: &mut [OpenJob<'_>]) -> Result<usize, BatchError> {
-    open_batch_with(Schedule::Auto, jobs)
+pub fn open_jobs(jobs: &mut [OpenJob<'_>]) -> Result<usize, BatchError> {
+    open_jobs_with(Schedule::Auto, jobs)
 }
 
-/// Opens all jobs of a batch like [`open_batch`], with the given schedule.
+/// Opens all jobs of a batch like [`open_jobs`], with the given schedule.
 ///
 /// # Errors
 /// A [`BatchError`] with the first job whose sizes its algorithm does not take. Nothing was written to any job in
 /// this case.
-pub fn open_batch_with(schedule: Schedule, jobs: &mut [OpenJob<'_>]) -> Result<usize, BatchError> {
+pub fn open_jobs_with(schedule: Schedule, jobs: &mut [OpenJob<'_>]) -> Result<usize, BatchError> {
     run(schedule, jobs)?;
     Ok(jobs.iter().filter(|job| job.verdict == Verdict::Forged).count())
 }

@@ -15,8 +15,8 @@ use crate::{Algorithm, BatchError, Error, Key, Kind, Verdict};
 /// Messages under one key, in columns: one slice each of nonces, additional data, buffers and tags, with one entry
 /// per message, as in a ring of packets or a table.
 ///
-/// A burst seals and opens in place, with the results of [`seal_batch`](crate::seal_batch) and
-/// [`open_batch`](crate::open_batch). It avoids the construction of jobs, which takes a large part of the time for
+/// A burst seals and opens in place, with the results of [`seal_jobs`](crate::seal_jobs) and
+/// [`open_jobs`](crate::open_jobs). It avoids the construction of jobs, which takes a large part of the time for
 /// short messages. A call takes 8 KiB more stack than one with jobs.
 ///
 /// Entries are byte strings of any type, such as `[u8; 12]`, `&[u8]` or `Vec<u8>`. Use jobs for messages that are not

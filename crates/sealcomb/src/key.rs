@@ -331,7 +331,7 @@ mod tests {
             let sealed = |key: &Key| match algorithm.kind {
                 Kind::Mac => {
                     let mut tag = vec![0; algorithm.tag_bytes];
-                    crate::seal_batch(&mut [crate::SealJob::mac(key, &nonce, &[3; 32], &mut tag)]).unwrap();
+                    crate::seal_jobs(&mut [crate::SealJob::mac(key, &nonce, &[3; 32], &mut tag)]).unwrap();
                     tag
                 }
                 _ => key.seal(&nonce, b"", &[3; 32]).unwrap(),

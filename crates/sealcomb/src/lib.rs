@@ -8,8 +8,8 @@
 //! * [`Key`] holds an expanded key, and seals and opens single messages.
 //! * [`Burst`] seals and opens many messages under one key, in place. Nonces, additional data, buffers and tags
 //!   are one slice each.
-//! * [`SealJob`] and [`OpenJob`] describe messages under any keys, in place or not, for [`seal_batch`] and
-//!   [`open_batch`].
+//! * [`SealJob`] and [`OpenJob`] describe messages under any keys, in place or not, for [`seal_jobs`] and
+//!   [`open_jobs`].
 //! * [`Verdict`] is the result for each opened message.
 //! * [`ALGORITHMS`] lists the algorithms with their sizes and limits, and [`Backend`] the CPU-specific
 //!   implementations.
@@ -51,7 +51,7 @@
 //! one by one.
 //!
 //! ```
-//! use sealcomb::{Algorithm, Key, SealJob, seal_batch};
+//! use sealcomb::{Algorithm, Key, SealJob, seal_jobs};
 //!
 //! let secrets = [[1; 32], [2; 32], [3; 32]];
 //! let keys = Key::new_many(Algorithm::by_id("aes256-gcm")?, &secrets)?;
@@ -62,7 +62,7 @@
 //!     // The nonce may be the same, since every message has its own key.
 //!     .map(|((key, record), tag)| SealJob::in_place(key, b"unique nonce", b"", record, tag))
 //!     .collect();
-//! seal_batch(&mut jobs)?;
+//! seal_jobs(&mut jobs)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -71,7 +71,7 @@
 //! A message that fails verification is zeroed and gets [`Verdict::Forged`]. The other messages are not affected.
 //!
 //! ```
-//! use sealcomb::{Algorithm, Key, OpenJob, Verdict, open_batch};
+//! use sealcomb::{Algorithm, Key, OpenJob, Verdict, open_jobs};
 //!
 //! let key = Key::new(Algorithm::by_id("aes256-gcm-siv")?, &[7; 32])?;
 //! let nonces = [[1; 12], [2; 12], [3; 12]];
@@ -86,7 +86,7 @@
 //! let mut jobs: Vec<OpenJob> = nonces.iter().zip(&mut messages).zip(&tags)
 //!     .map(|((nonce, message), tag)| OpenJob::in_place(&key, nonce, b"", message, tag))
 //!     .collect();
-//! assert_eq!(open_batch(&mut jobs)?, 1); // the number of forged messages
+//! assert_eq!(open_jobs(&mut jobs)?, 1); // the number of forged messages
 //! let verdicts: Vec<Verdict> = jobs.iter().map(OpenJob::verdict).collect();
 //! assert_eq!(verdicts, [Verdict::Verified, Verdict::Forged, Verdict::Verified]);
 //! assert_eq!(messages, [*b"pay 10 to Ann", [0; 13], *b"pay 30 to Cyd"]);
@@ -234,7 +234,7 @@ mod sectors;
 mod stream;
 
 pub use backend::Backend;
-pub use batch::{Aad, OpenJob, SealJob, Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with};
+pub use batch::{Aad, OpenJob, SealJob, Verdict, open_jobs, open_jobs_with, seal_jobs, seal_jobs_with};
 pub use burst::Burst;
 pub use catalog::{ALGORITHMS, Algorithm, Cipher, Kind, Parallel, Range, Status, Structure, Work};
 pub use engine::Schedule;

@@ -8,7 +8,7 @@ mod common {
 use common::{backends, misuse};
 use sealcomb::{
     ALGORITHMS, Algorithm, Backend, BatchError, Error, Key, Kind, OpenError, OpenJob, Schedule, SealJob,
-    Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with,
+    Verdict, open_jobs, open_jobs_with, seal_jobs, seal_jobs_with,
 };
 use std::env;
 use std::process::Command;
@@ -77,12 +77,12 @@ fn is_refused(algorithm: &'static Algorithm, bad: &Bytes, error: Error) {
         let expected = Err(BatchError { index: 2, error });
         let mut batch = [good.clone(), good.clone(), bad.clone(), good.clone()];
         let mut jobs: Vec<_> = batch.iter_mut().map(|bytes| bytes.seal_job(&key)).collect();
-        assert_eq!(seal_batch(&mut jobs), expected, "{context}");
+        assert_eq!(seal_jobs(&mut jobs), expected, "{context}");
         drop(jobs);
         assert!(batch == [good.clone(), good.clone(), bad.clone(), good.clone()], "{context}");
 
         let mut jobs: Vec<_> = batch.iter_mut().map(|bytes| bytes.open_job(&key)).collect();
-        assert_eq!(open_batch(&mut jobs), expected.map(|()| 0), "{context}");
+        assert_eq!(open_jobs(&mut jobs), expected.map(|()| 0), "{context}");
         assert!(jobs.iter().all(|job| job.verdict() == Verdict::Pending), "{context}");
         drop(jobs);
         assert!(batch == [good.clone(), good.clone(), bad.clone(), good], "{context}");
@@ -224,8 +224,8 @@ fn ccm_with_two_bytes_of_length_refuses_65536_bytes_and_takes_one_less() {
         for backend in backends::available() {
             let mut bytes = Bytes::new(13, 0, 65_535, 16);
             let key = key(by_id(id), backend);
-            assert_eq!(seal_batch(&mut [bytes.seal_job(&key)]), Ok(()), "{id}");
-            assert_eq!(open_batch(&mut [bytes.open_job(&key)]), Ok(0), "{id}");
+            assert_eq!(seal_jobs(&mut [bytes.seal_job(&key)]), Ok(()), "{id}");
+            assert_eq!(open_jobs(&mut [bytes.open_job(&key)]), Ok(0), "{id}");
         }
     }
 }
@@ -263,7 +263,7 @@ fn an_output_that_is_too_short_is_refused() {
             let job = SealJob::in_place(&key, &nonce, &[], &mut data[..got], &mut tag);
             if needed > got {
                 let expected = BatchError { index: 0, error: Error::OutputTooShort { needed, got } };
-                assert_eq!(seal_batch(&mut [job]), Err(expected), "{}", algorithm.id);
+                assert_eq!(seal_jobs(&mut [job]), Err(expected), "{}", algorithm.id);
             }
         }
     }
@@ -314,12 +314,12 @@ fn a_cipher_without_a_tweak_refuses_aad_and_a_mac_refuses_a_message() {
 
 #[test]
 fn no_jobs_are_a_batch() {
-    assert_eq!(seal_batch(&mut []), Ok(()));
-    assert_eq!(open_batch(&mut []), Ok(0));
+    assert_eq!(seal_jobs(&mut []), Ok(()));
+    assert_eq!(open_jobs(&mut []), Ok(0));
     let schedules = [Schedule::Single, Schedule::Comb(1), Schedule::Comb(32), Schedule::Refill];
     for schedule in schedules.into_iter().chain([Schedule::Auto, Schedule::Blocks]) {
-        assert_eq!(seal_batch_with(schedule, &mut []), Ok(()));
-        assert_eq!(open_batch_with(schedule, &mut []), Ok(0));
+        assert_eq!(seal_jobs_with(schedule, &mut []), Ok(()));
+        assert_eq!(open_jobs_with(schedule, &mut []), Ok(0));
     }
 }
 
@@ -331,11 +331,11 @@ fn a_bad_tag_among_good_ones_is_refused_alone() {
             let good = Bytes::good(algorithm);
             let mut batch = vec![good.clone(); 20];
             let mut jobs: Vec<_> = batch.iter_mut().map(|bytes| bytes.seal_job(&key)).collect();
-            seal_batch(&mut jobs).expect("the sizes are right");
+            seal_jobs(&mut jobs).expect("the sizes are right");
             drop(jobs);
             batch[7].tag[3] ^= 0x10;
             let mut jobs: Vec<_> = batch.iter_mut().map(|bytes| bytes.open_job(&key)).collect();
-            assert_eq!(open_batch(&mut jobs), Ok(1), "{} {}", backend.name(), algorithm.id);
+            assert_eq!(open_jobs(&mut jobs), Ok(1), "{} {}", backend.name(), algorithm.id);
             for (i, job) in jobs.iter().enumerate() {
                 let expected = if i == 7 { Verdict::Forged } else { Verdict::Verified };
                 assert_eq!(job.verdict(), expected, "{} {} {i}", backend.name(), algorithm.id);

@@ -12,8 +12,8 @@ use proptest::sample::{Index, select};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use sealcomb::{
-    ALGORITHMS, Algorithm, Backend, Key, Kind, OpenError, OpenJob, Schedule, SealJob, Verdict, open_batch,
-    open_batch_with, reference, seal_batch_with,
+    ALGORITHMS, Algorithm, Backend, Key, Kind, OpenError, OpenJob, Schedule, SealJob, Verdict, open_jobs,
+    open_jobs_with, reference, seal_jobs_with,
 };
 use std::collections::HashMap;
 
@@ -179,7 +179,7 @@ fn holds_alone(message: &Message, key: &Key) -> Result<(), String> {
     }
     let mut job = OpenJob::new(key, nonce, aad.as_slice(), &message.ct, &mut output, &message.received)
         .map_err(|error| error.to_string())?;
-    open_batch(core::slice::from_mut(&mut job)).map_err(|error| error.to_string())?;
+    open_jobs(core::slice::from_mut(&mut job)).map_err(|error| error.to_string())?;
     let (verdict, bytes) = (job.verdict(), job.message_bytes());
     let expected = if message.shape.forged { 0 } else { message.msg.len() };
     if verdict != message.expected_verdict() || bytes != expected {
@@ -224,7 +224,7 @@ fn sealing_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Resul
             }
         })
         .collect();
-    seal_batch_with(schedule, &mut jobs).map_err(|error| error.to_string())?;
+    seal_jobs_with(schedule, &mut jobs).map_err(|error| error.to_string())?;
     drop(jobs);
     for (i, (message, (output, tag))) in messages.iter().zip(&outputs).enumerate() {
         let at = |what| format!("sealing job {i}: {what}");
@@ -256,7 +256,7 @@ fn opening_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Resul
             }
         })
         .collect();
-    let forged = open_batch_with(schedule, &mut jobs).map_err(|error| error.to_string())?;
+    let forged = open_jobs_with(schedule, &mut jobs).map_err(|error| error.to_string())?;
     let verdicts: Vec<_> = jobs.iter().map(|job| (job.verdict(), job.message_bytes())).collect();
     drop(jobs);
     let expected = messages.iter().filter(|message| message.shape.forged).count();
@@ -475,7 +475,7 @@ fn messages_two_kib_apart_are_equivalent() {
                 data.copy_from_slice(message);
                 jobs.push(SealJob::in_place(&key, &nonce, b"", data, tag));
             }
-            seal_batch_with(Schedule::Auto, &mut jobs).expect("a batch");
+            seal_jobs_with(Schedule::Auto, &mut jobs).expect("a batch");
             drop(jobs);
             let mut jobs = Vec::new();
             for ((message, data), tag) in messages.iter().zip(buffer.chunks_mut(APART)).zip(&tags) {
@@ -484,7 +484,7 @@ fn messages_two_kib_apart_are_equivalent() {
                 assert!([data, tag.as_slice()].concat() == alone, "{}, {backend:?}", algorithm.id);
                 jobs.push(OpenJob::in_place(&key, &nonce, b"", data, tag));
             }
-            assert_eq!(open_batch(&mut jobs), Ok(0), "{}, {backend:?}", algorithm.id);
+            assert_eq!(open_jobs(&mut jobs), Ok(0), "{}, {backend:?}", algorithm.id);
             drop(jobs);
             for (message, data) in messages.iter().zip(buffer.chunks(APART)) {
                 assert!(data.starts_with(message), "{}, {backend:?}", algorithm.id);

@@ -9,8 +9,8 @@ use std::cell::Cell;
 
 use common::{backends, misuse};
 use sealcomb::{
-    ALGORITHMS, Algorithm, BatchError, Burst, Error, Key, Kind, OpenJob, SealJob, Verdict, open_batch,
-    seal_batch,
+    ALGORITHMS, Algorithm, BatchError, Burst, Error, Key, Kind, OpenJob, SealJob, Verdict, open_jobs,
+    seal_jobs,
 };
 
 /// Numbers of messages around the size of a flight and the numbers of lanes.
@@ -56,7 +56,7 @@ impl Messages {
             .zip(data.iter_mut().zip(&mut tags))
             .map(|((nonce, aad), (data, tag))| SealJob::in_place(key, nonce, &aad[..], data, tag))
             .collect();
-        seal_batch(&mut jobs).unwrap();
+        seal_jobs(&mut jobs).unwrap();
         (data, tags)
     }
 }
@@ -92,7 +92,7 @@ fn a_burst_is_a_batch_of_jobs() {
                     .zip(expected.iter_mut().zip(&received))
                     .map(|((nonce, aad), (data, tag))| OpenJob::in_place(&key, nonce, &aad[..], data, tag))
                     .collect();
-                assert_eq!(open_batch(&mut jobs), Ok(forged));
+                assert_eq!(open_jobs(&mut jobs), Ok(forged));
                 assert_eq!(verdicts, jobs.iter().map(OpenJob::verdict).collect::<Vec<_>>());
                 drop(jobs);
                 assert_eq!(data, expected, "{algorithm:?} {backend:?} {count}");

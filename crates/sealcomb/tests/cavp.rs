@@ -15,7 +15,7 @@ use common::backends;
 use common::forgery::must_be_refused;
 use common::known_answer::{KnownAnswer, must_hold};
 use common::rsp::{Record, parse};
-use sealcomb::{Algorithm, Backend, Key, OpenJob, SealJob, open_batch, seal_batch};
+use sealcomb::{Algorithm, Backend, Key, OpenJob, SealJob, open_jobs, seal_jobs};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -346,12 +346,12 @@ fn run_in_batches(chains: &mut [Chain], encrypts: bool) {
                 SealJob::new(&chain.key, &chain.iv, &[], &chain.input, result, &mut [])
             });
             let mut jobs: Vec<_> = jobs.collect::<Result<_, _>>().expect("blocks of equal size");
-            seal_batch(&mut jobs).expect("the sizes are right");
+            seal_jobs(&mut jobs).expect("the sizes are right");
         } else {
             let jobs = slots
                 .map(|(chain, result)| OpenJob::new(&chain.key, &chain.iv, &[], &chain.input, result, &[]));
             let mut jobs: Vec<_> = jobs.collect::<Result<_, _>>().expect("blocks of equal size");
-            open_batch(&mut jobs).expect("the sizes are right");
+            open_jobs(&mut jobs).expect("the sizes are right");
         }
         for (chain, result) in chains.iter_mut().zip(results) {
             chain.advance(result.to_vec(), encrypts);

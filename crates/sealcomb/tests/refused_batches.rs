@@ -7,8 +7,8 @@ mod common {
 
 use common::misuse;
 use sealcomb::{
-    Algorithm, BatchError, Burst, Error, Key, OpenJob, Schedule, SealJob, Verdict, open_batch_with,
-    seal_batch_with,
+    Algorithm, BatchError, Burst, Error, Key, OpenJob, Schedule, SealJob, Verdict, open_jobs_with,
+    seal_jobs_with,
 };
 
 /// Numbers of messages around the flights: 64 messages of a burst, 128 jobs of a batch.
@@ -191,7 +191,7 @@ fn a_mistake_anywhere_refuses_all_of_a_batch_to_seal() {
                 .zip(keys.iter().cycle())
                 .map(|(((nonce, aad), (data, tag)), key)| SealJob::in_place(key, nonce, &aad[..], data, tag))
                 .collect();
-            seal_batch_with(schedule, &mut jobs)
+            seal_jobs_with(schedule, &mut jobs)
         };
         must_refuse(seal, if schedule == Schedule::Auto { &[1, 3] } else { &[1] });
     }
@@ -208,7 +208,7 @@ fn a_mistake_anywhere_refuses_all_of_a_batch_to_open() {
                 .zip(keys.iter().cycle())
                 .map(|(((nonce, aad), (data, tag)), key)| OpenJob::in_place(key, nonce, &aad[..], data, tag))
                 .collect();
-            let opened = open_batch_with(schedule, &mut jobs);
+            let opened = open_jobs_with(schedule, &mut jobs);
             assert!(opened.is_ok() || jobs.iter().all(|job| job.verdict() == Verdict::Pending));
             opened.map(|_| ())
         };
@@ -233,13 +233,13 @@ fn a_mistake_anywhere_refuses_all_of_a_batch_of_several_algorithms() {
             let mut jobs: Vec<_> = (data.iter_mut().zip(&mut tags).zip(keys.iter().cycle()))
                 .map(|((data, tag), key)| SealJob::in_place(key, b"unique nonce", b"", data, tag))
                 .collect();
-            assert_eq!(seal_batch_with(Schedule::Auto, &mut jobs), Err(refused), "{index} of {count}");
+            assert_eq!(seal_jobs_with(Schedule::Auto, &mut jobs), Err(refused), "{index} of {count}");
             drop(jobs);
             let mut jobs: Vec<_> = (data.iter_mut().zip(&tags).zip(keys.iter().cycle()))
                 .map(|((data, tag), key)| OpenJob::in_place(key, b"unique nonce", b"", data, tag))
                 .collect();
             assert_eq!(
-                open_batch_with(Schedule::Auto, &mut jobs),
+                open_jobs_with(Schedule::Auto, &mut jobs),
                 Err(refused).map(|()| 0),
                 "{index} of {count}"
             );

@@ -9,8 +9,7 @@ use aes::{Aes128, Aes192, Aes256};
 use common::backends;
 use sealcomb::reference::{BlockCipher, siv};
 use sealcomb::{
-    Aad, Algorithm, Backend, Error, Key, OpenJob, Schedule, SealJob, Verdict, open_batch_with,
-    seal_batch_with,
+    Aad, Algorithm, Backend, Error, Key, OpenJob, Schedule, SealJob, Verdict, open_jobs_with, seal_jobs_with,
 };
 
 /// A message with its nonce and strings, and the expected ciphertext and tag.
@@ -39,7 +38,7 @@ fn must_hold(key: &Key, schedule: Schedule, messages: &[Sealed]) {
     for (((message, strings), data), tag) in messages.iter().zip(&strings).zip(&mut data).zip(&mut tags) {
         jobs.push(SealJob::in_place(key, &message.nonce, Aad::strings(strings), data, tag));
     }
-    seal_batch_with(schedule, &mut jobs).unwrap();
+    seal_jobs_with(schedule, &mut jobs).unwrap();
     for (i, ((message, ct), v)) in messages.iter().zip(&data).zip(&tags).enumerate() {
         assert_eq!((ct, v.as_slice()), (&message.ct, message.v.as_slice()), "{key:?} {schedule:?} {i}");
     }
@@ -47,7 +46,7 @@ fn must_hold(key: &Key, schedule: Schedule, messages: &[Sealed]) {
     for (((message, strings), data), tag) in messages.iter().zip(&strings).zip(&mut data).zip(&tags) {
         jobs.push(OpenJob::in_place(key, &message.nonce, Aad::strings(strings), data, tag));
     }
-    assert_eq!(open_batch_with(schedule, &mut jobs), Ok(0));
+    assert_eq!(open_jobs_with(schedule, &mut jobs), Ok(0));
     assert!(jobs.iter().all(|job| job.verdict() == Verdict::Verified));
     drop(jobs);
     for (message, opened) in messages.iter().zip(&data) {
@@ -153,7 +152,7 @@ fn a_string_that_messages_share_counts_for_each_of_them() {
         for ((key, data), tag) in keys.iter().zip(&mut data).zip(&mut tags) {
             jobs.push(SealJob::in_place(key, b"", context.as_slice(), data, tag));
         }
-        seal_batch_with(Schedule::Auto, &mut jobs).unwrap();
+        seal_jobs_with(Schedule::Auto, &mut jobs).unwrap();
         for (i, (key, bytes)) in keys.iter().zip([5, 16, 64]).enumerate() {
             let single = key.seal(b"", &context.clone(), &some_bytes(i + 1, bytes)).unwrap();
             assert_eq!([&data[i][..], &tags[i]].concat(), single);
@@ -163,7 +162,7 @@ fn a_string_that_messages_share_counts_for_each_of_them() {
 
 fn tag_of(key: &Key, nonce: &[u8], aad: Aad<'_>) -> [u8; 16] {
     let (mut data, mut tag) = (*b"message", [0; 16]);
-    seal_batch_with(Schedule::Auto, &mut [SealJob::in_place(key, nonce, aad, &mut data, &mut tag)]).unwrap();
+    seal_jobs_with(Schedule::Auto, &mut [SealJob::in_place(key, nonce, aad, &mut data, &mut tag)]).unwrap();
     tag
 }
 
@@ -194,7 +193,7 @@ fn more_strings_than_the_rfc_allows_are_refused() {
     let seal = |nonce: &[u8], strings: &[&[u8]]| {
         let (mut data, mut tag) = (*b"message", [0; 16]);
         let job = SealJob::in_place(&key, nonce, Aad::strings(strings), &mut data, &mut tag);
-        seal_batch_with(Schedule::Auto, &mut [job]).map_err(|error| error.error)
+        seal_jobs_with(Schedule::Auto, &mut [job]).map_err(|error| error.error)
     };
     assert_eq!(seal(b"", &strings[..126]), Ok(()));
     let refused = Err(Error::TooManyStrings { limit: 126, got: 127 });

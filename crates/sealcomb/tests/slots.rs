@@ -8,7 +8,7 @@ mod common {
 use common::backends;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
-use sealcomb::{Algorithm, Backend, Key, Kind, SealJob, seal_batch};
+use sealcomb::{Algorithm, Backend, Key, Kind, SealJob, seal_jobs};
 
 const CHAINED: [&str; 9] = [
     "aes128-cbc",
@@ -136,7 +136,7 @@ fn check(keys: &Keys, lengths: &[usize], layout: Layout) {
                 SealJob::in_place(key, &message.nonce, b"", text, tag)
             });
         }
-        seal_batch(&mut jobs).expect("a batch");
+        seal_jobs(&mut jobs).expect("a batch");
         drop(jobs);
         let sealed = if matches!(layout, Layout::Separate) { &output[..] } else { &data[page..] };
         let mut place = 0;

@@ -41,7 +41,7 @@ struct Whole {
 
 fn whole(key: &Key, nonce: &[u8], aad: &[u8], message: &[u8]) -> Whole {
     let (mut sealed, mut tag) = (message.to_vec(), vec![0; key.tag_bytes()]);
-    sealcomb::seal_batch(&mut [SealJob::in_place(key, nonce, aad, &mut sealed, &mut tag)]).unwrap();
+    sealcomb::seal_jobs(&mut [SealJob::in_place(key, nonce, aad, &mut sealed, &mut tag)]).unwrap();
     Whole { nonce: nonce.to_vec(), aad: aad.to_vec(), message: message.to_vec(), sealed, tag }
 }
 

@@ -8,7 +8,7 @@ use ccm::consts::{U12, U16};
 use cmac::{Cmac, Mac};
 use eax::Eax;
 use sealcomb::mac::{Aes128Cmac, Aes192Cmac, Aes256Cmac};
-use sealcomb::{Algorithm, Backend, Error, Key, OpenJob, SealJob, Verdict, aead, open_batch, seal_batch};
+use sealcomb::{Algorithm, Backend, Error, Key, OpenJob, SealJob, Verdict, aead, open_jobs, seal_jobs};
 use std::env;
 use std::process::Command;
 
@@ -217,13 +217,13 @@ fn a_batch_under_the_same_key_gives_the_same_messages() {
         .zip(&mut tags)
         .map(|((data, nonce), tag)| SealJob::in_place(cipher.as_ref(), nonce, b"header", data, tag))
         .collect();
-    seal_batch(&mut jobs).expect("right sizes");
+    seal_jobs(&mut jobs).expect("right sizes");
     for (((message, nonce), data), tag) in messages.iter().zip(nonces).zip(&mut sealed).zip(&tags) {
         let single =
             cipher.encrypt(&nonce.into(), Payload { msg: message, aad: b"header" }).expect("right sizes");
         assert_eq!(single, [data.as_slice(), tag].concat());
         let mut job = [OpenJob::in_place(cipher.as_ref(), &nonce, b"header", data, tag)];
-        assert_eq!(open_batch(&mut job), Ok(0));
+        assert_eq!(open_jobs(&mut job), Ok(0));
         assert_eq!(job[0].verdict(), Verdict::Verified);
     }
 }

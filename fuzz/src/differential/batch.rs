@@ -1,7 +1,7 @@
 //! Seals and opens a batch or a burst, and compares each message with the model's result.
 
 use super::job::{Job, Received};
-use sealcomb::{Burst, Key, Kind, OpenJob, Schedule, SealJob, Verdict, open_batch_with, seal_batch_with};
+use sealcomb::{Burst, Key, Kind, OpenJob, Schedule, SealJob, Verdict, open_jobs_with, seal_jobs_with};
 
 /// Bytes that follow the result in an output buffer, and must not change.
 const REST: [u8; 3] = [0xa5; 3];
@@ -30,7 +30,7 @@ pub(super) fn seals(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
             }
         })
         .collect();
-    seal_batch_with(schedule, &mut batch).expect("sizes that the algorithms take");
+    seal_jobs_with(schedule, &mut batch).expect("sizes that the algorithms take");
     drop(batch);
     for (i, ((job, key), (data, tag))) in jobs.iter().zip(keys).zip(&results).enumerate() {
         let expected = with_rest(job, &job.ciphertext);
@@ -73,7 +73,7 @@ pub(super) fn opens(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
             }
         })
         .collect();
-    let refused = open_batch_with(schedule, &mut batch).expect("sizes that the algorithms take");
+    let refused = open_jobs_with(schedule, &mut batch).expect("sizes that the algorithms take");
     let verdicts: Vec<_> = batch.iter().map(|job| (job.verdict(), job.message_bytes())).collect();
     drop(batch);
     for (i, ((job, key), (data, verdict))) in

@@ -123,13 +123,13 @@ static void make_burst(size_t count) {
 static sealcomb_status seal_burst(sealcomb_job *ignored, size_t count) {
     (void)ignored;
     (void)count;
-    return sealcomb_burst_seal(&burst);
+    return sealcomb_seal_burst(&burst);
 }
 
 static sealcomb_status open_burst(sealcomb_job *ignored, size_t count) {
     (void)ignored;
     (void)count;
-    return sealcomb_burst_open(&burst);
+    return sealcomb_open_burst(&burst);
 }
 
 static size_t max_stack, max_burst_stack, batches;
@@ -204,7 +204,7 @@ static void check(sealcomb_key *const *keys, size_t key_count, size_t count, con
     CHECK(jobs[0].nonce_bytes <= sizeof nonces[0]);
     if (key_count == 1 && s->in_place && !s->aad_in_parts) check_burst(keys, count, is_common, base);
     for (int opens = 0; opens < 2; opens++) {
-        task t = {count, opens ? sealcomb_open_batch : sealcomb_seal_batch, SEALCOMB_OK, 0};
+        task t = {count, opens ? sealcomb_open_jobs : sealcomb_seal_jobs, SEALCOMB_OK, 0};
         size_t stack = stack_of(&t) - base;
         EXPECT(SEALCOMB_OK, t.status);
         CHECK(t.calls == 0 || may_allocate(keys, key_count));

@@ -70,7 +70,7 @@ static void check_batch(size_t count, size_t kinds, size_t forge, bool in_place,
         message *m = &messages[i];
         const sealcomb_key *key = keys[i % kinds];
         sealcomb_job single = job_of(m, key, m->plain, m->single, m->tag_single);
-        EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&single, 1));
+        EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(&single, 1));
         CHECK(single.status == SEALCOMB_OK && single.written == single.input_bytes);
 
         uint8_t *input = in_place ? m->sealed : m->plain;
@@ -79,7 +79,7 @@ static void check_batch(size_t count, size_t kinds, size_t forge, bool in_place,
         }
         jobs[i] = job_of(m, key, input, m->sealed, m->tag);
     }
-    EXPECT(SEALCOMB_OK, sealcomb_seal_batch(jobs, count));
+    EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(jobs, count));
     size_t forged = 0;
     for (size_t i = 0; i < count; i++) {
         message *m = &messages[i];
@@ -98,7 +98,7 @@ static void check_batch(size_t count, size_t kinds, size_t forge, bool in_place,
             }
         }
     }
-    EXPECT(forged > 0 ? SEALCOMB_FORGED : SEALCOMB_OK, sealcomb_open_batch(jobs, count));
+    EXPECT(forged > 0 ? SEALCOMB_FORGED : SEALCOMB_OK, sealcomb_open_jobs(jobs, count));
     for (size_t i = 0; i < count; i++) {
         if (forge > 0 && i % forge == 0) {
             CHECK(jobs[i].status == SEALCOMB_FORGED && jobs[i].written == 0);
@@ -120,7 +120,7 @@ static void check_parts(size_t count, const char *id) {
     for (size_t i = 0; i < count; i++) {
         message *m = &messages[i];
         sealcomb_job single = job_of(m, key, m->plain, m->single, m->tag_single);
-        EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&single, 1));
+        EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(&single, 1));
 
         size_t first = m->aad_bytes / 3;
         m->parts[0].data = m->aad;
@@ -137,7 +137,7 @@ static void check_parts(size_t count, const char *id) {
             jobs[i].aad_part_count = 3;
         }
     }
-    EXPECT(SEALCOMB_OK, sealcomb_seal_batch(jobs, count));
+    EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(jobs, count));
     for (size_t i = 0; i < count; i++) {
         message *m = &messages[i];
         CHECK(jobs[i].status == SEALCOMB_OK && equal(m->sealed, m->single, m->bytes));
@@ -145,7 +145,7 @@ static void check_parts(size_t count, const char *id) {
         jobs[i].input = m->sealed;
         jobs[i].output = m->opened;
     }
-    EXPECT(SEALCOMB_OK, sealcomb_open_batch(jobs, count));
+    EXPECT(SEALCOMB_OK, sealcomb_open_jobs(jobs, count));
     for (size_t i = 0; i < count; i++) {
         CHECK(jobs[i].status == SEALCOMB_OK && equal(messages[i].opened, messages[i].plain, messages[i].bytes));
     }
@@ -181,12 +181,12 @@ static void check_long_parts(void) {
     }
     /* An invalid last job is found before the first flight is processed. */
     jobs[JOBS - 1].tag_bytes = 3;
-    EXPECT(SEALCOMB_ERROR_TAG_LENGTH, sealcomb_seal_batch(jobs, JOBS));
+    EXPECT(SEALCOMB_ERROR_TAG_LENGTH, sealcomb_seal_jobs(jobs, JOBS));
     CHECK(is_filled_with(tags[0], 0, sizeof tags));
     jobs[JOBS - 1].tag_bytes = 16;
-    EXPECT(SEALCOMB_OK, sealcomb_seal_batch(jobs, JOBS));
+    EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(jobs, JOBS));
     CHECK(memcmp(tags, expected, sizeof tags) == 0);
-    EXPECT(SEALCOMB_OK, sealcomb_open_batch(jobs, JOBS));
+    EXPECT(SEALCOMB_OK, sealcomb_open_jobs(jobs, JOBS));
     sealcomb_key_free(key);
 }
 
@@ -217,21 +217,21 @@ static void check_strings(void) {
     jobs[1].aad_bytes = 2;
     jobs[3].aad_parts = parts;
     jobs[3].aad_part_count = 0;
-    EXPECT(SEALCOMB_OK, sealcomb_seal_batch(jobs, 4));
+    EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(jobs, 4));
     for (size_t i = 0; i < 4; i++) {
         for (size_t j = 0; j < i; j++) {
             CHECK(memcmp(tags[i], tags[j], 16) != 0);
         }
         jobs[i].input = jobs[i].output;
     }
-    EXPECT(SEALCOMB_OK, sealcomb_open_batch(jobs, 4));
+    EXPECT(SEALCOMB_OK, sealcomb_open_jobs(jobs, 4));
     for (size_t i = 0; i < 4; i++) {
         CHECK(equal(sealed[i], plain, sizeof plain));
     }
     jobs[0].aad_part_count = 126;
-    EXPECT(SEALCOMB_OK, sealcomb_seal_batch(jobs, 1));
+    EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(jobs, 1));
     jobs[0].aad_part_count = 127;
-    EXPECT(SEALCOMB_ERROR_AAD_TOO_LONG, sealcomb_seal_batch(jobs, 1));
+    EXPECT(SEALCOMB_ERROR_AAD_TOO_LONG, sealcomb_seal_jobs(jobs, 1));
     sealcomb_key_free(key);
 }
 

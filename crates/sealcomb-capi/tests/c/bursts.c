@@ -81,7 +81,7 @@ static void draw(size_t count, const sealcomb_key *key, uint64_t *random) {
         job.input_bytes = job.output_bytes = message_bytes[i];
         job.tag = expected_tags[i];
         job.tag_bytes = TAG;
-        EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&job, 1));
+        EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(&job, 1));
     }
 }
 
@@ -101,7 +101,7 @@ static void check(size_t count, const sealcomb_key *key, layout where, size_t fo
     memset(tags, 0xA5, sizeof tags);
     for (size_t i = 0; i < count; i++) memcpy(data[i], plain[i], message_bytes[i]);
     if (random_number(random) % 2) burst.statuses = NULL; /* Optional when sealing. */
-    EXPECT(SEALCOMB_OK, sealcomb_burst_seal(&burst));
+    EXPECT(SEALCOMB_OK, sealcomb_seal_burst(&burst));
     burst.statuses = statuses;
     for (size_t i = 0; i < count; i++) {
         uint8_t *tag = tag_of(i, where), *end = where == FOLLOWS ? tag + TAG : data[i] + message_bytes[i];
@@ -112,7 +112,7 @@ static void check(size_t count, const sealcomb_key *key, layout where, size_t fo
             changed[random_number(random) % (changed == tag ? (size_t)TAG : message_bytes[i])] ^= 0x10;
         }
     }
-    EXPECT(forge > 0 ? SEALCOMB_FORGED : SEALCOMB_OK, sealcomb_burst_open(&burst));
+    EXPECT(forge > 0 ? SEALCOMB_FORGED : SEALCOMB_OK, sealcomb_open_burst(&burst));
     for (size_t i = 0; i < count; i++) {
         bool forged = forge > 0 && i % forge == 0;
         CHECK(statuses[i] == (forged ? SEALCOMB_FORGED : SEALCOMB_OK));
@@ -193,7 +193,7 @@ static void check_mistake(sealcomb_status status, mistake *make_mistake, invalid
                 make_mistake(&burst, places[p]);
                 /* A tag that is only read may overlap additional data. */
                 if (opens && make_mistake == aad_in_tag) continue;
-                EXPECT(status, opens ? sealcomb_burst_open(&burst) : sealcomb_burst_seal(&burst));
+                EXPECT(status, opens ? sealcomb_open_burst(&burst) : sealcomb_seal_burst(&burst));
                 CHECK(is_filled_with(data[0], 0xA5, sizeof data) && is_filled_with(tags[0], 0xA5, sizeof tags));
                 size_t first = which == ONE_MESSAGE ? places[p] : 0;
                 for (size_t i = 0; which != NO_MESSAGE && i < counts[c]; i++) {
@@ -233,22 +233,22 @@ static void check_mistakes(void) {
     check_mistake(SEALCOMB_ERROR_NONCE_LENGTH, no_nonce, ALL_MESSAGES);
 
     sealcomb_burst burst = empty_burst();
-    EXPECT(SEALCOMB_OK, sealcomb_burst_seal(&burst));
-    EXPECT(SEALCOMB_OK, sealcomb_burst_open(&burst));
+    EXPECT(SEALCOMB_OK, sealcomb_seal_burst(&burst));
+    EXPECT(SEALCOMB_OK, sealcomb_open_burst(&burst));
     /* Arrays without elements are NULL in many programs, while the sizes are constant. */
     burst.key = keys[0];
     burst.nonce_bytes = burst.nonce_stride = 12;
     burst.tag_bytes = TAG;
-    EXPECT(SEALCOMB_OK, sealcomb_burst_seal(&burst));
-    EXPECT(SEALCOMB_OK, sealcomb_burst_open(&burst));
+    EXPECT(SEALCOMB_OK, sealcomb_seal_burst(&burst));
+    EXPECT(SEALCOMB_OK, sealcomb_open_burst(&burst));
     burst.reserved = 1;
-    EXPECT(SEALCOMB_ERROR_JOB_SIZE, sealcomb_burst_seal(&burst));
-    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_burst_seal(NULL));
-    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_burst_open(NULL));
+    EXPECT(SEALCOMB_ERROR_JOB_SIZE, sealcomb_seal_burst(&burst));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_seal_burst(NULL));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_open_burst(NULL));
     /* Opening requires a place for the statuses. */
     burst = make(1, keys[0], FOLLOWS);
     burst.statuses = NULL;
-    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_burst_open(&burst));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_open_burst(&burst));
     /* Algorithms whose ciphertexts are longer than their messages; a build without optional features has none. */
     for (size_t n = 0; sealcomb_algorithm_at(n) != NULL; n++) {
         if (sealcomb_algorithm_ciphertext_bytes(sealcomb_algorithm_at(n), 1) <= 1) continue;
@@ -257,7 +257,7 @@ static void check_mistakes(void) {
             burst = make(count, key, FOLLOWS);
             for (int opens = 0; opens < 2; opens++) {
                 for (size_t i = 0; i < count; i++) statuses[i] = SEALCOMB_ERROR_INTERNAL;
-                EXPECT(SEALCOMB_ERROR_OUTPUT_TOO_SHORT, opens ? sealcomb_burst_open(&burst) : sealcomb_burst_seal(&burst));
+                EXPECT(SEALCOMB_ERROR_OUTPUT_TOO_SHORT, opens ? sealcomb_open_burst(&burst) : sealcomb_seal_burst(&burst));
                 CHECK(statuses[0] == SEALCOMB_ERROR_OUTPUT_TOO_SHORT && statuses[count - 1] == (count > 1 ? SEALCOMB_NOT_DONE : statuses[0]));
             }
         }
@@ -284,7 +284,7 @@ static void check_first_mistakes(void) {
                 /* The library finds the first mistake, and this interface the second. */
                 message_bytes[0] = 1;
                 aad_pointers[counts[c] - 1] = NULL;
-                EXPECT(SEALCOMB_ERROR_TAKES_NO_MESSAGE, opens ? sealcomb_burst_open(&burst) : sealcomb_burst_seal(&burst));
+                EXPECT(SEALCOMB_ERROR_TAKES_NO_MESSAGE, opens ? sealcomb_open_burst(&burst) : sealcomb_seal_burst(&burst));
                 for (size_t i = 0; i < counts[c]; i++) {
                     CHECK(statuses[i] == (i == 0 ? SEALCOMB_ERROR_TAKES_NO_MESSAGE : SEALCOMB_NOT_DONE));
                 }
@@ -301,7 +301,7 @@ static void check_many_keys(void) {
     uint8_t tag_many[16 + TAG], tag_single[16 + TAG];
     size_t written;
     fill_randomly(&random, secrets, sizeof secrets);
-    EXPECT(SEALCOMB_OK, sealcomb_keys_new_many(algorithm("aes256-gcm"), secrets, STRIDE, COUNT, many));
+    EXPECT(SEALCOMB_OK, sealcomb_key_new_many(algorithm("aes256-gcm"), secrets, STRIDE, COUNT, many));
     for (size_t i = 0; i < COUNT; i++) {
         EXPECT(SEALCOMB_OK, sealcomb_key_new(algorithm("aes256-gcm"), secrets + i * STRIDE, 32, &single));
         EXPECT(SEALCOMB_OK, sealcomb_seal(single, nonces[0], 12, NULL, 0, plain[0], 16, tag_single, sizeof tag_single, &written));
@@ -310,12 +310,12 @@ static void check_many_keys(void) {
         sealcomb_key_free(single);
         sealcomb_key_free(many[i]);
     }
-    EXPECT(SEALCOMB_OK, sealcomb_keys_new_many(algorithm("aes256-gcm"), NULL, 0, 0, NULL));
-    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_keys_new_many(algorithm("aes256-gcm"), secrets, STRIDE, 2, NULL));
-    EXPECT(SEALCOMB_ERROR_KEY_LENGTH, sealcomb_keys_new_many(algorithm("aes256-gcm"), secrets, 31, 2, many));
-    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_keys_new_many(algorithm("aes256-gcm"), NULL, STRIDE, 2, many));
-    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_keys_new_many(algorithm("aes256-gcm"), secrets, SIZE_MAX, 2, many));
-    EXPECT(SEALCOMB_ERROR_UNKNOWN_ALGORITHM, sealcomb_keys_new_many(NULL, secrets, STRIDE, 2, many));
+    EXPECT(SEALCOMB_OK, sealcomb_key_new_many(algorithm("aes256-gcm"), NULL, 0, 0, NULL));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_key_new_many(algorithm("aes256-gcm"), secrets, STRIDE, 2, NULL));
+    EXPECT(SEALCOMB_ERROR_KEY_LENGTH, sealcomb_key_new_many(algorithm("aes256-gcm"), secrets, 31, 2, many));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_key_new_many(algorithm("aes256-gcm"), NULL, STRIDE, 2, many));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_key_new_many(algorithm("aes256-gcm"), secrets, SIZE_MAX, 2, many));
+    EXPECT(SEALCOMB_ERROR_UNKNOWN_ALGORITHM, sealcomb_key_new_many(NULL, secrets, STRIDE, 2, many));
     CHECK(many[0] == NULL && many[1] == NULL);
 }
 

@@ -232,17 +232,17 @@ static size_t check_file(const file *f) {
         CHECK(sealcomb_key_algorithm(a->ready) == alg);
         seal[used] = job_of(a, kind, &a->msg, a->ct.bytes);
         memset(seal[used].tag == NULL ? (void *)&seal[used].written : seal[used].tag, 0, a->tag.bytes);
-        EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&seal[used], 1));
+        EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(&seal[used], 1));
         check_sealed(&seal[used], a);
 
         open[used] = job_of(a, kind, &a->ct, room_to_open(alg, a));
-        EXPECT(SEALCOMB_OK, sealcomb_open_batch(&open[used], 1));
+        EXPECT(SEALCOMB_OK, sealcomb_open_jobs(&open[used], 1));
         check_opened(&open[used], a, kind);
 
         forged[used] = job_of(a, kind, &a->ct, room_to_open(alg, a));
         if (kind != SEALCOMB_CIPHER) {
             forged[used].tag[i % a->tag.bytes] ^= (uint8_t)(1 << i % 8);
-            EXPECT(SEALCOMB_FORGED, sealcomb_open_batch(&forged[used], 1));
+            EXPECT(SEALCOMB_FORGED, sealcomb_open_jobs(&forged[used], 1));
             CHECK(forged[used].status == SEALCOMB_FORGED && forged[used].written == 0);
             CHECK(is_filled_with(forged[used].output, 0, forged[used].output_bytes));
         }
@@ -251,10 +251,10 @@ static size_t check_file(const file *f) {
         memset(open[used].output == NULL ? (void *)&open[used].written : open[used].output, 0, open[used].output_bytes);
         used++;
     }
-    EXPECT(SEALCOMB_OK, sealcomb_seal_batch(seal, used));
-    EXPECT(SEALCOMB_OK, sealcomb_open_batch(open, used));
+    EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(seal, used));
+    EXPECT(SEALCOMB_OK, sealcomb_open_jobs(open, used));
     if (kind != SEALCOMB_CIPHER && used > 0) {
-        EXPECT(SEALCOMB_FORGED, sealcomb_open_batch(forged, used));
+        EXPECT(SEALCOMB_FORGED, sealcomb_open_jobs(forged, used));
     }
     for (size_t i = 0, at = 0; i < f->count; i++) {
         if (f->answers[i].ready == NULL) {

@@ -54,7 +54,7 @@ static void check_mistake(sealcomb_status expected, mistake *make) {
                     jobs[i] = all[i].job;
                     jobs[i].status = SEALCOMB_ERROR_INTERNAL;
                 }
-                EXPECT(expected, opens ? sealcomb_open_batch(jobs, counts[c]) : sealcomb_seal_batch(jobs, counts[c]));
+                EXPECT(expected, opens ? sealcomb_open_jobs(jobs, counts[c]) : sealcomb_seal_jobs(jobs, counts[c]));
                 for (size_t i = 0; i < counts[c]; i++) {
                     CHECK(is_untouched(&all[i]));
                     if (expected != SEALCOMB_ERROR_JOB_SIZE) {
@@ -140,9 +140,9 @@ static void check_jobs(void) {
     check_mistake(SEALCOMB_ERROR_OVERLAP, nonce_in_output);
     check_mistake(SEALCOMB_ERROR_OVERLAP, aad_in_output);
     check_mistake(SEALCOMB_ERROR_OVERLAP, part_in_output);
-    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_seal_batch(NULL, 1));
-    EXPECT(SEALCOMB_OK, sealcomb_seal_batch(NULL, 0));
-    EXPECT(SEALCOMB_OK, sealcomb_open_batch(NULL, 0));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_seal_jobs(NULL, 1));
+    EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(NULL, 0));
+    EXPECT(SEALCOMB_OK, sealcomb_open_jobs(NULL, 0));
 }
 
 /* The first of several invalid jobs must be reported, whatever the mistakes are. */
@@ -173,7 +173,7 @@ static void check_first_mistakes(void) {
             if (i == second) mistakes[b].make(&all[i]);
             jobs[i] = all[i].job;
         }
-        EXPECT(mistakes[a].status, opens ? sealcomb_open_batch(jobs, count) : sealcomb_seal_batch(jobs, count));
+        EXPECT(mistakes[a].status, opens ? sealcomb_open_jobs(jobs, count) : sealcomb_seal_jobs(jobs, count));
         for (size_t i = 0; i < count; i++) {
             CHECK(is_untouched(&all[i]) && jobs[i].status == (i == 0 ? mistakes[a].status : SEALCOMB_NOT_DONE));
         }
@@ -192,20 +192,20 @@ static void check_adjacent_buffers(void) {
     f.job.input = packet + 12;
     f.job.output = packet + 12;
     f.job.tag = packet + 112;
-    EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&f.job, 1));
-    EXPECT(SEALCOMB_OK, sealcomb_open_batch(&f.job, 1));
+    EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(&f.job, 1));
+    EXPECT(SEALCOMB_OK, sealcomb_open_jobs(&f.job, 1));
     CHECK(is_filled_with(packet, 0xA5, 112));
     /* The output may be larger than the result, with the tag in its unused part. */
     f.job.output_bytes = 116;
-    EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&f.job, 1));
-    EXPECT(SEALCOMB_OK, sealcomb_open_batch(&f.job, 1));
+    EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(&f.job, 1));
+    EXPECT(SEALCOMB_OK, sealcomb_open_jobs(&f.job, 1));
     CHECK(is_filled_with(packet, 0xA5, 112));
     /* A tag that is only read may overlap the input; one that is written may not. */
     fill(&f);
     f.job.tag = f.input + 84;
-    EXPECT(SEALCOMB_ERROR_OVERLAP, sealcomb_seal_batch(&f.job, 1));
+    EXPECT(SEALCOMB_ERROR_OVERLAP, sealcomb_seal_jobs(&f.job, 1));
     CHECK(is_untouched(&f));
-    EXPECT(SEALCOMB_FORGED, sealcomb_open_batch(&f.job, 1));
+    EXPECT(SEALCOMB_FORGED, sealcomb_open_jobs(&f.job, 1));
 }
 
 /* Programs compiled with a later header may pass larger jobs if all later fields are 0. */
@@ -222,16 +222,16 @@ static void check_larger_jobs(void) {
         jobs[i].job = f[i].job;
         jobs[i].job.size = sizeof(larger);
     }
-    EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&jobs[0].job, 3));
+    EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(&jobs[0].job, 3));
     CHECK(memcmp(f[0].tag, f[2].tag, 16) == 0 && !is_untouched(&f[2]));
     jobs[1].later[23] = 1;
-    EXPECT(SEALCOMB_ERROR_JOB_SIZE, sealcomb_seal_batch(&jobs[0].job, 3));
+    EXPECT(SEALCOMB_ERROR_JOB_SIZE, sealcomb_seal_jobs(&jobs[0].job, 3));
     /* Sizes that no version has, such as those of jobs that were not initialized. */
     static const size_t sizes[] = {0, sizeof(sealcomb_job) + 1, SIZE_MAX / 3 * 2, SIZE_MAX / 2 + 1, SIZE_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         f[0].job.size = sizes[i];
-        EXPECT(SEALCOMB_ERROR_JOB_SIZE, sealcomb_seal_batch(&f[0].job, 1));
-        EXPECT(SEALCOMB_ERROR_JOB_SIZE, sealcomb_open_batch(&f[0].job, 1));
+        EXPECT(SEALCOMB_ERROR_JOB_SIZE, sealcomb_seal_jobs(&f[0].job, 1));
+        EXPECT(SEALCOMB_ERROR_JOB_SIZE, sealcomb_open_jobs(&f[0].job, 1));
     }
 }
 

@@ -27,7 +27,7 @@ static void seal(const sealcomb_key *const keys[KEYS], uint8_t tags[JOBS][16]) {
         jobs[i].tag = tags[i];
         jobs[i].tag_bytes = 16;
     }
-    EXPECT(SEALCOMB_OK, sealcomb_seal_batch(jobs, JOBS));
+    EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(jobs, JOBS));
     free(sealed);
 }
 

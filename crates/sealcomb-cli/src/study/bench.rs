@@ -3,7 +3,7 @@
 use super::results::Direction;
 use super::workload::BATCH;
 use sealcomb::{
-    Algorithm, Backend, Key, Kind, OpenJob, Schedule, SealJob, open_batch_with, seal_batch, seal_batch_with,
+    Algorithm, Backend, Key, Kind, OpenJob, Schedule, SealJob, open_jobs_with, seal_jobs, seal_jobs_with,
 };
 use sealcomb_peers::Peer;
 use sealcomb_timing::{Clock, Quartiles};
@@ -77,7 +77,7 @@ impl Bench {
         let mut batches = Message::batches(keys[0].algorithm(), lengths);
         self.clock.measure(self.samples, || {
             for batch in &mut batches {
-                seal_batch_with(schedule, &mut seal_jobs(keys, batch))
+                seal_jobs_with(schedule, &mut jobs_to_seal(keys, batch))
                     .expect("message lengths that the algorithm accepts");
             }
         })
@@ -108,7 +108,7 @@ impl Bench {
         let cycles = self.clock.measure(self.samples, || {
             for (key, message) in keys.iter().zip(&mut messages) {
                 let key = [new_key(algorithm, backend, key)];
-                seal_batch(&mut seal_jobs(&key, slice::from_mut(message)))
+                seal_jobs(&mut jobs_to_seal(&key, slice::from_mut(message)))
                     .expect("message lengths that the algorithm accepts");
             }
         });
@@ -121,7 +121,7 @@ impl Bench {
         let algorithm = keys[0].algorithm();
         let mut sealed = Message::batches(algorithm, lengths);
         for batch in &mut sealed {
-            seal_batch_with(Schedule::Auto, &mut seal_jobs(keys, batch))
+            seal_jobs_with(Schedule::Auto, &mut jobs_to_seal(keys, batch))
                 .expect("message lengths that the algorithm accepts");
         }
         let mut outputs: Vec<Vec<Vec<u8>>> = sealed
@@ -130,7 +130,7 @@ impl Bench {
             .collect();
         self.clock.measure(self.samples, || {
             for (batch, outputs) in sealed.iter().zip(&mut outputs) {
-                let forged = open_batch_with(schedule, &mut open_jobs(keys, batch, outputs));
+                let forged = open_jobs_with(schedule, &mut jobs_to_open(keys, batch, outputs));
                 assert_eq!(forged, Ok(0), "{} did not open what it sealed", algorithm.id);
             }
         })
@@ -146,9 +146,9 @@ pub(crate) fn sealing<T>(
     call: impl FnOnce(&mut dyn FnMut()) -> T,
 ) -> T {
     let mut batch = Message::batches(keys[0].algorithm(), &[vec![bytes; messages]]).concat();
-    let mut jobs = seal_jobs(keys, &mut batch);
+    let mut jobs = jobs_to_seal(keys, &mut batch);
     call(&mut || {
-        seal_batch_with(Schedule::Auto, &mut jobs).expect("a message length that the algorithm accepts");
+        seal_jobs_with(Schedule::Auto, &mut jobs).expect("a message length that the algorithm accepts");
     })
 }
 
@@ -159,7 +159,7 @@ fn output_buffer(algorithm: &Algorithm, message: &Message) -> Vec<u8> {
     vec![0; if algorithm.needs_message_bytes() { message.bytes } else { max }]
 }
 
-fn seal_jobs<'a>(keys: &'a [Key], batch: &'a mut [Message]) -> Vec<SealJob<'a>> {
+fn jobs_to_seal<'a>(keys: &'a [Key], batch: &'a mut [Message]) -> Vec<SealJob<'a>> {
     let job = |(key, message): (&'a Key, &'a mut Message)| match key.algorithm().kind {
         Kind::Mac => SealJob::mac(key, &message.nonce, &message.data[..], &mut message.tag),
         _ => SealJob::in_buffer(key, &message.nonce, b"", &mut message.data, message.bytes, &mut message.tag)
@@ -168,7 +168,7 @@ fn seal_jobs<'a>(keys: &'a [Key], batch: &'a mut [Message]) -> Vec<SealJob<'a>> 
     keys.iter().cycle().zip(batch).map(job).collect()
 }
 
-fn open_jobs<'a>(keys: &'a [Key], batch: &'a [Message], outputs: &'a mut [Vec<u8>]) -> Vec<OpenJob<'a>> {
+fn jobs_to_open<'a>(keys: &'a [Key], batch: &'a [Message], outputs: &'a mut [Vec<u8>]) -> Vec<OpenJob<'a>> {
     let job = |((key, message), output): ((&'a Key, &'a Message), &'a mut Vec<u8>)| match key.algorithm().kind
     {
         Kind::Mac => OpenJob::mac(key, &message.nonce, &message.data[..], &message.tag),

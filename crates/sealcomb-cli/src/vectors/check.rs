@@ -3,8 +3,7 @@
 use super::file::{Test, VectorFile};
 use anyhow::{Context, Result};
 use sealcomb::{
-    Backend, BatchError, Key, Kind, OpenJob, Schedule, SealJob, Verdict, open_batch, open_batch_with,
-    seal_batch,
+    Backend, BatchError, Key, Kind, OpenJob, Schedule, SealJob, Verdict, open_jobs, open_jobs_with, seal_jobs,
 };
 use std::collections::HashMap;
 use std::slice;
@@ -163,7 +162,7 @@ impl Checks {
     fn open_one(&mut self, case @ Case { test, .. }: Case<'_>) {
         let mut output = case.open_buffer();
         let mut job = case.open_out_of_place(&mut output, &test.tag);
-        let opened = open_batch_with(Schedule::Single, slice::from_mut(&mut job)) == Ok(0)
+        let opened = open_jobs_with(Schedule::Single, slice::from_mut(&mut job)) == Ok(0)
             && (job.verdict(), job.message_bytes()) == (case.good_verdict(), test.message.len());
         let passed = opened && case.is_message(&output);
         self.count(case, "opening one message", passed);
@@ -175,7 +174,7 @@ impl Checks {
         }
         let (mut output, tag) = (case.open_buffer(), self.flipped(&test.tag));
         let mut job = case.open_out_of_place(&mut output, &tag);
-        let rejected = open_batch_with(Schedule::Single, slice::from_mut(&mut job)) == Ok(1)
+        let rejected = open_jobs_with(Schedule::Single, slice::from_mut(&mut job)) == Ok(1)
             && job.verdict() == Verdict::Forged;
         let passed = rejected && is_zero(&output);
         self.count(case, "rejecting one forged message", passed);
@@ -201,7 +200,7 @@ impl Checks {
                     .expect("a buffer as long as the ciphertext"),
             })
             .collect();
-        let sealed = seal_batch(&mut jobs);
+        let sealed = seal_jobs(&mut jobs);
         self.count_sealed(cases, sealed, &results, "sealing in a batch, in place");
     }
 
@@ -219,7 +218,7 @@ impl Checks {
                     .expect("an output as long as the ciphertext"),
             })
             .collect();
-        let sealed = seal_batch(&mut jobs);
+        let sealed = seal_jobs(&mut jobs);
         self.count_sealed(cases, sealed, &results, "sealing in a batch, out of place");
     }
 
@@ -259,7 +258,7 @@ impl Checks {
                     .expect("a buffer as long as the ciphertext"),
             })
             .collect();
-        let rejected = open_batch(&mut jobs);
+        let rejected = open_jobs(&mut jobs);
         let verdicts: Vec<_> = jobs.iter().map(OpenJob::verdict).collect();
         self.count_opened(cases, &forged, rejected, &verdicts, &outputs, "in a batch, in place");
     }
@@ -274,7 +273,7 @@ impl Checks {
             .zip(&tags)
             .map(|((case, output), tag)| case.open_out_of_place(output, tag))
             .collect();
-        let rejected = open_batch(&mut jobs);
+        let rejected = open_jobs(&mut jobs);
         let verdicts: Vec<_> = jobs.iter().map(OpenJob::verdict).collect();
         self.count_opened(cases, &forged, rejected, &verdicts, &outputs, "in a batch, out of place");
     }

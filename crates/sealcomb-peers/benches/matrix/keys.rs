@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use sealcomb::{Algorithm, Key, Kind, SealJob, seal_batch};
+use sealcomb::{Algorithm, Key, Kind, SealJob, seal_jobs};
 use sealcomb_peers::{Peer, peers};
 use sealcomb_timing::{Clock, Quartiles};
 
@@ -109,7 +109,7 @@ fn together(algorithm: &'static Algorithm, keys: &[Vec<u8>], buffers: &mut Buffe
             _ => SealJob::in_place(key, nonce, &[], data, tag),
         })
         .collect();
-    seal_batch(&mut jobs).expect("sizes that the algorithm accepts");
+    seal_jobs(&mut jobs).expect("sizes that the algorithm accepts");
 }
 
 fn peer_one_by_one(peer: &mut Peer, keys: &[Vec<u8>], buffers: &mut Buffers) {

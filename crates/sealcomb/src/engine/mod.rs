@@ -34,7 +34,7 @@ pub(crate) use message::{AssociatedData, Batch, Column, Material, Message, share
 /// Maximum number of messages processed together. Longer batches are divided into flights of this size.
 pub(crate) const FLIGHT: usize = 128;
 
-/// How the messages of a batch are assigned to lanes. [`crate::seal_batch`] uses [`Schedule::Auto`]. The others are
+/// How the messages of a batch are assigned to lanes. [`crate::seal_jobs`] uses [`Schedule::Auto`]. The others are
 /// for comparison and study. All schedules return equal results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Schedule {

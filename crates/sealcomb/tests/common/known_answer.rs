@@ -5,7 +5,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use sealcomb::{
-    Algorithm, Backend, Error, Key, Kind, OpenError, OpenJob, SealJob, Verdict, open_batch, seal_batch,
+    Algorithm, Backend, Error, Key, Kind, OpenError, OpenJob, SealJob, Verdict, open_jobs, seal_jobs,
 };
 use std::collections::HashMap;
 use std::fmt;
@@ -169,7 +169,7 @@ fn sealed_batch_holds<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
         .zip(&mut outputs)
         .map(|(answer, (data, tag))| answer.seal_job(keys.get(answer), data, tag))
         .collect();
-    seal_batch(&mut jobs).expect("the sizes are right");
+    seal_jobs(&mut jobs).expect("the sizes are right");
     drop(jobs);
     for (answer, (data, tag)) in answers.iter().zip(&outputs) {
         let context = format!("batch, {} {}", keys.get(answer).backend().name(), answer.origin);
@@ -195,7 +195,7 @@ fn opened_batch_holds<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
         .map(|(answer, (data, tag))| answer.open_job(keys.get(answer), data, tag))
         .collect();
     let forged = (0..answers.len()).filter(|&i| is_forged(i)).count();
-    assert_eq!(open_batch(&mut jobs), Ok(forged));
+    assert_eq!(open_jobs(&mut jobs), Ok(forged));
     for (i, (job, answer)) in jobs.iter().zip(answers).enumerate() {
         let expected = match answer.algorithm.kind {
             Kind::Cipher => Verdict::Unauthenticated,
