@@ -150,7 +150,7 @@ impl Aead {
             match open_jobs(&mut jobs) {
                 // The ciphertext is longer than any message's, so it is forged.
                 Err(_) if self.tag_bytes() > 0 => Ok(1),
-                forged => forged.map_err(|error| misuse(error.error)),
+                opened => Ok(opened.map_err(|error| misuse(error.error))?.forged()),
             }
         })?;
         if forged == 0 { Ok(()) } else { Err(InvalidTag::new_err(())) }

@@ -527,7 +527,7 @@ impl Call<'_> {
                 jobs.push(job.map_err(|error| (row, BatchError { index: 0, error }))?);
                 opening.push(row);
             }
-            if open_jobs(&mut jobs).map_err(|error| (start, error))? > 0 {
+            if open_jobs(&mut jobs).map_err(|error| (start, error))?.forged() > 0 {
                 let forged = jobs.iter().zip(&opening).filter(|(job, _)| job.verdict() == Verdict::Forged);
                 bad.extend(forged.map(|(_, row)| *row));
             }

@@ -17,8 +17,8 @@ use std::ops::DerefMut;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use sealcomb::{
-    Algorithm, Backend, Burst, Key, Kind, OpenError, OpenJob, Schedule, SealJob, Verdict, open_jobs,
-    open_jobs_with, seal_jobs, seal_jobs_with,
+    Algorithm, Backend, Burst, Key, Kind, OpenError, OpenJob, Schedule, SealJob, TagPosition, Verdict,
+    open_jobs, open_jobs_with, seal_jobs, seal_jobs_with,
 };
 
 /// Lengths in bytes around multiples of the block size, and of the register groups that backends process at once.
@@ -347,14 +347,14 @@ impl Case {
             })
             .collect::<Result<_, _>>()
             .expect("room for the messages");
-        let forged = memory.call(Call::OpenBatch, || {
+        let opened = memory.call(Call::OpenBatch, || {
             if self.schedule == Schedule::Auto {
                 call!(open_jobs(&mut batch))
             } else {
                 call!(open_jobs_with(self.schedule, &mut batch))
             }
         });
-        let forged = forged.expect("sizes that the algorithm takes");
+        let forged = opened.expect("sizes that the algorithm takes").forged();
         let ends: Vec<_> =
             batch.iter().map(|job| memory.public((job.verdict(), job.message_bytes()))).collect();
         drop(batch);
@@ -412,7 +412,8 @@ impl Case {
                     call!(Burst::open(&burst, &mut data_column, &tag_column, &mut verdicts))
                 }
             })
-            .expect("sizes that the algorithm takes");
+            .expect("sizes that the algorithm takes")
+            .forged();
         assert_eq!(forged, jobs.iter().filter(|job| job.forged).count(), "{self:?}");
         for ((job, data), verdict) in jobs.iter().zip(&mut data).zip(verdicts) {
             assert_eq!(memory.public(verdict), self.expected(job), "{:?} of {self:?}", job.sizes);
@@ -433,7 +434,8 @@ impl Case {
     /// Uses the functions for single messages, whose results must equal those of the batch.
     fn alone<M: Memory>(&self, memory: &mut M, key: &Key, job: &Job<M>) {
         let Job { nonce, aad, message, ciphertext, tag, .. } = job;
-        let both = [&ciphertext[..], tag].concat();
+        let aad: &[u8] = aad;
+        let both = combined(self.algorithm, ciphertext, tag);
         let input = memory.hold(Role::Message, message);
         let sealed = memory.call(Call::Seal, || call!(Key::seal(key, nonce, aad, &input)));
         let mut sealed = sealed.expect("sizes that the algorithm takes");
@@ -452,7 +454,8 @@ impl Case {
         memory
             .call(Call::Seal, || call!(Key::seal_in_place(key, nonce, aad, &mut data, &mut output)))
             .expect("sizes that the algorithm takes");
-        assert_eq!([memory.publish(&mut data), memory.publish(&mut output)].concat(), both, "{self:?}");
+        let detached = [memory.publish(&mut data), memory.publish(&mut output)];
+        assert_eq!(detached, [&ciphertext[..], tag], "{self:?}");
         let mut data = memory.hold(Role::Ciphertext, ciphertext);
         let tag = memory.hold(Role::Tag, tag);
         memory
@@ -476,7 +479,8 @@ impl Case {
 
     fn alone_and_forged<M: Memory>(&self, memory: &mut M, key: &Key, job: &Job<M>) {
         let Job { nonce, aad, ciphertext, tag, .. } = job;
-        let input = memory.hold(Role::Ciphertext, &[&ciphertext[..], tag].concat());
+        let aad: &[u8] = aad;
+        let input = memory.hold(Role::Ciphertext, &combined(self.algorithm, ciphertext, tag));
         let opened = memory.call(Call::Open, || call!(Key::open(key, nonce, aad, &input)));
         assert_eq!(opened, Err(OpenError::Forged), "{self:?}");
         if self.algorithm.expands() {
@@ -487,6 +491,14 @@ impl Case {
         let opened = memory.call(Call::Open, || call!(Key::open_in_place(key, nonce, aad, &mut data, &tag)));
         assert_eq!(opened, Err(OpenError::Forged), "{self:?}");
         assert!(memory.publish(&mut data).iter().all(|byte| *byte == 0), "{self:?}");
+    }
+}
+
+/// Returns a ciphertext with its tag, as [`Key::seal`] does.
+fn combined(algorithm: &Algorithm, ciphertext: &[u8], tag: &[u8]) -> Vec<u8> {
+    match algorithm.tag_position() {
+        TagPosition::First => [tag, ciphertext].concat(),
+        TagPosition::Last => [ciphertext, tag].concat(),
     }
 }
 

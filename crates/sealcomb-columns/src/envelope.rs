@@ -225,7 +225,7 @@ pub(crate) fn open<'v>(
             }
         }
     }
-    if open_jobs(&mut jobs)? > 0 {
+    if open_jobs(&mut jobs)?.all_verified().is_err() {
         let forged = jobs.iter().zip(&opening).filter(|(job, _)| job.verdict() == Verdict::Forged);
         unopened.extend(forged.map(|(_, (row, id))| (*row, Reason::Forged(*id))));
         unopened.sort_unstable_by_key(|(row, _)| *row);
@@ -238,7 +238,7 @@ pub(crate) fn open<'v>(
                 let sealed = envelope(*row).and_then(|envelope| parse(keyset, envelope).ok());
                 let value = &mut out[start..start + slot(*row)];
                 let job = sealed.and_then(|sealed| sealed.job(other, aads.of(row - rows.start), value).ok());
-                job.is_some_and(|job| open_jobs(&mut [job]) == Ok(0))
+                job.is_some_and(|job| open_jobs(&mut [job]).is_ok_and(|opened| opened.all_verified().is_ok()))
             })
         });
     }

@@ -11,18 +11,33 @@ use crate::catalog::{Kind, Ordinary};
 use crate::engine::{AssociatedData, Batch, FLIGHT, Message, Schedule};
 use crate::modes::Mode;
 use crate::primitives::block::head;
-use crate::{Algorithm, BatchError, Error, Forged, Key};
+use crate::{BatchError, Error, Forged, Key};
 
-/// Additional data of a job: one slice, several slices that are authenticated as one, or the associated strings of
-/// AES-SIV.
+/// The additional data of a message: one byte string, or the associated strings of AES-SIV.
+///
+/// Functions take whatever converts into it, such as `b"header"`, `&[u8]`, `&Vec<u8>` and `&str`.
 #[derive(Clone, Debug)]
 pub struct Aad<'a>(AssociatedData<'a>);
 
 impl<'a> Aad<'a> {
+    /// Joins the parts of one byte string into a new buffer on the heap.
+    ///
+    /// ```
+    /// use sealcomb::{Aad, Algorithm, Key};
+    ///
+    /// let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
+    /// let sealed = key.seal(b"unique nonce", Aad::joined(&[b"head", b"er"]), b"message")?;
+    /// assert!(key.open(b"unique nonce", b"header", &sealed).is_ok());
+    /// # Ok::<(), sealcomb::Error>(())
+    /// ```
+    pub fn joined(parts: &[&[u8]]) -> Self {
+        Self(AssociatedData::One(Cow::Owned(parts.concat())))
+    }
+
     /// Returns associated strings, which AES-SIV authenticates separately (RFC 5297, section 2.4): it also
     /// authenticates the boundaries between them, and distinguishes an empty list from one empty string. AES-SIV
-    /// takes up to 126 strings, the nonce included; more are [`Error::TooManyStrings`]. Other algorithms authenticate
-    /// the concatenation, which is allocated on the heap.
+    /// takes up to 126 strings, the nonce included; more are [`Error::TooManyStrings`]. Other algorithms refuse them
+    /// with [`Error::TakesNoStrings`].
     ///
     /// AES-SIV treats all other additional data as one string.
     ///
@@ -38,20 +53,6 @@ impl<'a> Aad<'a> {
     pub fn strings(strings: &'a [&'a [u8]]) -> Self {
         Self(AssociatedData::Several(strings))
     }
-
-    /// Joins the strings if the algorithm does not authenticate them separately.
-    #[inline]
-    fn of(self, algorithm: &Algorithm) -> AssociatedData<'a> {
-        match self.0 {
-            AssociatedData::Several(strings) if !algorithm.strings => joined(strings),
-            aad => aad,
-        }
-    }
-}
-
-#[cold]
-fn joined<'a>(strings: &[&[u8]]) -> AssociatedData<'a> {
-    AssociatedData::One(Cow::Owned(strings.concat()))
 }
 
 impl<'a> From<&'a [u8]> for Aad<'a> {
@@ -68,10 +69,17 @@ impl<'a, const N: usize> From<&'a [u8; N]> for Aad<'a> {
     }
 }
 
-impl<'a> From<&'a [&'a [u8]]> for Aad<'a> {
-    /// Joins the slices into a new buffer on the heap.
-    fn from(slices: &'a [&'a [u8]]) -> Self {
-        Self(joined(slices))
+impl<'a> From<&'a Vec<u8>> for Aad<'a> {
+    #[inline]
+    fn from(bytes: &'a Vec<u8>) -> Self {
+        bytes.as_slice().into()
+    }
+}
+
+impl<'a> From<&'a str> for Aad<'a> {
+    #[inline]
+    fn from(text: &'a str) -> Self {
+        text.as_bytes().into()
     }
 }
 
@@ -94,7 +102,8 @@ pub struct OpenJob<'a> {
     verdict: Verdict,
 }
 
-/// The result of opening a message.
+/// The result of opening a message. The enum is exhaustive on purpose: a `match` without a wildcard handles all results.
+#[must_use = "the message may be forged"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The message has not been opened yet.
@@ -105,6 +114,77 @@ pub enum Verdict {
     Forged,
     /// The message was decrypted with an unauthenticated cipher, so nothing was verified.
     Unauthenticated,
+}
+
+impl Verdict {
+    /// Returns whether verification succeeded.
+    #[must_use]
+    pub fn is_verified(self) -> bool {
+        self == Self::Verified
+    }
+}
+
+/// How many messages of an opened batch did not verify. The verdicts of its jobs or of the burst say which ones.
+///
+/// ```
+/// # use sealcomb::{Algorithm, Key, OpenJob, open_jobs};
+/// # let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
+/// # let (mut message, wrong) = (*b"message", [0; 16]);
+/// # let mut jobs = [OpenJob::in_place(&key, b"unique nonce", b"", &mut message, &wrong)];
+/// let opened = open_jobs(&mut jobs).unwrap();
+/// assert_eq!(opened.forged(), 1);
+/// assert!(opened.all_verified().is_err());
+/// # Ok::<(), sealcomb::Error>(())
+/// ```
+#[must_use = "messages of the batch may be forged"]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Opened {
+    forged: usize,
+    unauthenticated: usize,
+}
+
+impl Opened {
+    /// Counts the verdicts on the messages of a batch.
+    #[inline]
+    fn of(verdicts: impl Iterator<Item = Verdict>) -> Self {
+        let mut opened = Self::default();
+        for verdict in verdicts {
+            opened.forged += usize::from(verdict == Verdict::Forged);
+            opened.unauthenticated += usize::from(verdict == Verdict::Unauthenticated);
+        }
+        opened
+    }
+
+    /// Returns the result for `messages` messages under one key, of which `forged` are forged.
+    #[inline(always)]
+    pub(crate) fn under(key: &Key, messages: usize, forged: usize) -> Self {
+        let unauthenticated = if key.algorithm().kind == Kind::Cipher { messages } else { 0 };
+        Self { forged, unauthenticated }
+    }
+
+    /// Returns the number of forged messages.
+    #[must_use]
+    #[inline]
+    pub fn forged(self) -> usize {
+        self.forged
+    }
+
+    /// Returns the number of messages that were decrypted with an unauthenticated cipher, so that nothing was
+    /// verified.
+    #[must_use]
+    #[inline]
+    pub fn unauthenticated(self) -> usize {
+        self.unauthenticated
+    }
+
+    /// Returns `Ok` if every message of the batch is verified.
+    ///
+    /// # Errors
+    /// [`Forged`] if any is forged, or was decrypted with an unauthenticated cipher.
+    #[inline]
+    pub fn all_verified(self) -> Result<(), Forged> {
+        if self == Self::default() { Ok(()) } else { Err(Forged) }
+    }
 }
 
 impl<'a> SealJob<'a> {
@@ -277,6 +357,31 @@ impl<'a> OpenJob<'a> {
         self.verdict
     }
 
+    /// Returns the opened message, which is at the start of the output.
+    ///
+    /// ```
+    /// use sealcomb::{Algorithm, Key, OpenJob, open_jobs};
+    ///
+    /// let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
+    /// let (mut data, mut tag) = (*b"message", [0; 16]);
+    /// key.seal_in_place(b"unique nonce", b"", &mut data, &mut tag)?;
+    ///
+    /// let mut jobs = [OpenJob::in_place(&key, b"unique nonce", b"", &mut data, &tag)];
+    /// open_jobs(&mut jobs).unwrap().all_verified().expect("an authentic message");
+    /// assert_eq!(jobs[0].message(), Ok(&b"message"[..]));
+    /// # Ok::<(), sealcomb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Forged`] unless the verdict is [`Verdict::Verified`].
+    pub fn message(&self) -> Result<&[u8], Forged> {
+        if self.verdict.is_verified() {
+            Ok(self.message.data.result(self.message.bytes))
+        } else {
+            Err(Forged)
+        }
+    }
+
     /// Returns the size in bytes of the opened message, which is at the start of the output. Returns 0 if the message
     /// is forged or has not been opened yet.
     pub fn message_bytes(&self) -> usize {
@@ -290,7 +395,7 @@ impl<'a> OpenJob<'a> {
 #[inline]
 fn message<'a>(key: &'a Key, nonce: &'a [u8], aad: Aad<'a>, data: Span<'a>) -> Message<'a> {
     let bytes = data.len();
-    Message { key: key.material(), nonce, aad: aad.of(key.algorithm()), data, bytes, tag: [0; 16] }
+    Message { key: key.material(), nonce, aad: aad.0, data, bytes, tag: [0; 16] }
 }
 
 /// Returns the first `needed` bytes of an output, or [`Error::OutputTooShort`].
@@ -332,8 +437,10 @@ pub fn seal_jobs_with(schedule: Schedule, jobs: &mut [SealJob<'_>]) -> Result<()
     run(schedule, jobs)
 }
 
-/// Opens all jobs of a batch, stores the verdict in each, and returns the number of forged messages. The outputs of
+/// Opens all jobs of a batch, stores the verdict in each, and returns how many messages are forged. The outputs of
 /// forged messages are zeroed. The results of the other jobs do not depend on them.
+///
+/// `Ok` means that every job was processed, not that its message is authentic: see [`Opened`].
 ///
 /// # Errors
 /// A [`BatchError`] with the first job whose sizes its algorithm does not take. Nothing was written to any job in
@@ -351,12 +458,12 @@ pub fn seal_jobs_with(schedule: Schedule, jobs: &mut [SealJob<'_>]) -> Result<()
 ///     OpenJob::in_place(&key, b"unique nonce", b"", &mut good, &tag),
 ///     OpenJob::in_place(&key, b"unique nonce", b"", &mut bad, &wrong),
 /// ];
-/// assert_eq!(open_jobs(&mut jobs), Ok(1));
+/// assert_eq!(open_jobs(&mut jobs).unwrap().forged(), 1);
 /// assert_eq!((jobs[0].verdict(), jobs[1].verdict()), (Verdict::Verified, Verdict::Forged));
 /// assert_eq!((&good, &bad), (b"message", &[0; 7]));
 /// # Ok::<(), sealcomb::Error>(())
 /// ```
-pub fn open_jobs(jobs: &mut [OpenJob<'_>]) -> Result<usize, BatchError> {
+pub fn open_jobs(jobs: &mut [OpenJob<'_>]) -> Result<Opened, BatchError> {
     open_jobs_with(Schedule::Auto, jobs)
 }
 
@@ -365,9 +472,9 @@ pub fn open_jobs(jobs: &mut [OpenJob<'_>]) -> Result<usize, BatchError> {
 /// # Errors
 /// A [`BatchError`] with the first job whose sizes its algorithm does not take. Nothing was written to any job in
 /// this case.
-pub fn open_jobs_with(schedule: Schedule, jobs: &mut [OpenJob<'_>]) -> Result<usize, BatchError> {
+pub fn open_jobs_with(schedule: Schedule, jobs: &mut [OpenJob<'_>]) -> Result<Opened, BatchError> {
     run(schedule, jobs)?;
-    Ok(jobs.iter().filter(|job| job.verdict == Verdict::Forged).count())
+    Ok(Opened::of(jobs.iter().map(OpenJob::verdict)))
 }
 
 /// Sealing or opening, for the code that they share.
@@ -391,7 +498,7 @@ impl<'a> Direction<'a> for SealJob<'a> {
     fn check(&self) -> Result<(), Error> {
         let Message { nonce, aad, data, .. } = &self.message;
         check(self.key, nonce, self.tag.len(), aad.len(), data.len())?;
-        check_strings(nonce, aad)?;
+        check_strings(self.key, nonce, aad)?;
         check_room(self.key, data.len(), data.room())
     }
 
@@ -417,7 +524,7 @@ impl<'a> Direction<'a> for OpenJob<'a> {
     fn check(&self) -> Result<(), Error> {
         let Message { nonce, aad, .. } = &self.message;
         check(self.key, nonce, self.tag.len(), aad.len(), self.max_bytes.unwrap_or(0))?;
-        check_strings(nonce, aad)
+        check_strings(self.key, nonce, aad)
     }
 
     fn message(&mut self) -> Option<&mut Message<'a>> {
@@ -550,16 +657,33 @@ fn check_closely(
 /// The maximum number of associated strings of AES-SIV, the nonce included (RFC 5297, section 2.6).
 const STRINGS: usize = 126;
 
-/// Checks the number of associated strings.
+/// Checks whether the algorithm takes associated strings, and so many of them.
 #[inline(always)]
-fn check_strings(nonce: &[u8], aad: &AssociatedData<'_>) -> Result<(), Error> {
+fn check_strings(key: &Key, nonce: &[u8], aad: &AssociatedData<'_>) -> Result<(), Error> {
     match aad {
         AssociatedData::Several(strings) => {
             let got = strings.len() + usize::from(!nonce.is_empty());
-            if got > STRINGS { Err(Error::TooManyStrings { limit: STRINGS, got }) } else { Ok(()) }
+            match key.algorithm() {
+                algorithm if !algorithm.strings => Err(Error::TakesNoStrings { algorithm: algorithm.id }),
+                _ if got > STRINGS => Err(Error::TooManyStrings { limit: STRINGS, got }),
+                _ => Ok(()),
+            }
         }
         AssociatedData::One(_) => Ok(()),
     }
+}
+
+/// Checks the sizes of a single message.
+#[inline(always)]
+pub(crate) fn check_one(
+    key: &Key,
+    nonce: &[u8],
+    tag_bytes: usize,
+    aad: &Aad<'_>,
+    message_bytes: usize,
+) -> Result<(), Error> {
+    check(key, nonce, tag_bytes, aad.0.len(), message_bytes)?;
+    check_strings(key, nonce, &aad.0)
 }
 
 /// Checks whether the ciphertext of a message fits into `room` bytes.
@@ -635,7 +759,13 @@ fn alone<'b, 'm, 'a>(key: &Key, messages: &'b mut [&'m mut Message<'a>; 1]) -> B
 
 /// Seals one message whose sizes have been checked.
 #[inline]
-pub(crate) fn seal_one<'a>(key: &'a Key, nonce: &'a [u8], aad: &'a [u8], data: Span<'a>, tag: &mut [u8]) {
+pub(crate) fn seal_one<'a>(
+    key: &'a Key,
+    nonce: &'a [u8],
+    aad: impl Into<Aad<'a>>,
+    data: Span<'a>,
+    tag: &mut [u8],
+) {
     let mut message = message(key, nonce, aad.into(), data);
     key.algorithm().code.seal(&mut alone(key, &mut [&mut message]));
     write_part(&message.tag, tag);
@@ -646,7 +776,7 @@ pub(crate) fn seal_one<'a>(key: &'a Key, nonce: &'a [u8], aad: &'a [u8], data: S
 pub(crate) fn open_unverified<'a>(
     key: &'a Key,
     nonce: &'a [u8],
-    aad: &'a [u8],
+    aad: impl Into<Aad<'a>>,
     data: Span<'a>,
     tag: &mut [u8],
 ) {
@@ -661,7 +791,7 @@ pub(crate) fn open_unverified<'a>(
 pub(crate) fn open_one<'a>(
     key: &'a Key,
     nonce: &'a [u8],
-    aad: &'a [u8],
+    aad: impl Into<Aad<'a>>,
     data: Span<'a>,
     tag: &[u8],
 ) -> Result<usize, Forged> {

@@ -10,7 +10,7 @@ use crate::backend::{BLOCK, Block, Columns, FLIGHT, Tags, read_part, write_part}
 use crate::batch::{Sizes, verdict};
 use crate::engine::flights::{Flights, Results};
 use crate::engine::{AssociatedData, Batch, Message, Schedule};
-use crate::{Algorithm, BatchError, Error, Key, Kind, Verdict};
+use crate::{Algorithm, BatchError, Error, Key, Kind, Opened, Verdict};
 
 /// Messages under one key, in columns: one slice each of nonces, additional data, buffers and tags, with one entry
 /// per message, as in a ring of packets or a table.
@@ -35,7 +35,7 @@ use crate::{Algorithm, BatchError, Error, Key, Kind, Verdict};
 ///
 /// tags[1][0] ^= 1;
 /// let mut verdicts = [Verdict::Pending; 3];
-/// assert_eq!(burst.open(&mut packets, &tags, &mut verdicts), Ok(1));
+/// assert_eq!(burst.open(&mut packets, &tags, &mut verdicts).unwrap().forged(), 1);
 /// assert_eq!(verdicts, [Verdict::Verified, Verdict::Forged, Verdict::Verified]);
 /// assert_eq!(packets, [b"one".to_vec(), vec![0; 3], b"three".to_vec()]);
 /// # Ok::<(), sealcomb::Error>(())
@@ -188,8 +188,10 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         Ok(())
     }
 
-    /// Opens all messages in place, writes a verdict for each, and returns the number of forged messages. Forged
-    /// messages are zeroed. The results of the other messages do not depend on them.
+    /// Opens all messages in place, writes a verdict for each, and returns how many are forged. Forged messages are
+    /// zeroed. The results of the other messages do not depend on them.
+    ///
+    /// `Ok` means that every message was processed, not that it is authentic: see [`Opened`].
     ///
     /// # Errors
     /// The errors of [`Burst::seal`]. Nothing was written to any message or verdict in these cases.
@@ -198,8 +200,9 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         data: &mut [D],
         tags: &[T],
         verdicts: &mut [Verdict],
-    ) -> Result<usize, BatchError> {
+    ) -> Result<Opened, BatchError> {
         self.check_columns(data.len(), &[tags.len(), verdicts.len()])?;
+        let messages = data.len();
         if data.len() > FLIGHT {
             let sizes = data.iter_mut().zip(tags);
             self.check_all(sizes.map(|(data, tag)| (data.as_mut().len(), tag.as_ref().len())))?;
@@ -207,14 +210,14 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         let (mut first, mut data, mut tags, mut verdicts) = (0, data, tags, verdicts);
         let mut forged = 0;
         while !data.is_empty() {
-            let messages = FLIGHT.min(data.len());
-            let (flight, later) = data.split_at_mut(messages);
-            let (received, later_tags) = tags.split_at(messages);
-            let (places, later_verdicts) = verdicts.split_at_mut(messages);
+            let together = FLIGHT.min(data.len());
+            let (flight, later) = data.split_at_mut(together);
+            let (received, later_tags) = tags.split_at(together);
+            let (places, later_verdicts) = verdicts.split_at_mut(together);
             forged += self.open_flight(first, flight, received, places)?;
             (first, data, tags, verdicts) = (first + FLIGHT, later, later_tags, later_verdicts);
         }
-        Ok(forged)
+        Ok(Opened::under(self.key, messages, forged))
     }
 
     /// Opens up to a flight of messages, the first of which has this index. Returns the number of forged messages.
@@ -311,13 +314,13 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         self.seal(&mut vec![[]; tags.len()], tags)
     }
 
-    /// Verifies the tags of the messages set by [`Burst::aads`], writes a verdict for each, and returns the number of
-    /// forged messages.
+    /// Verifies the tags of the messages set by [`Burst::aads`], writes a verdict for each, and returns how many are
+    /// forged.
     ///
     /// # Errors
     /// The errors of [`Burst::seal`]. No verdict was written in these cases.
     #[inline]
-    pub fn verify<T: AsRef<[u8]>>(&self, tags: &[T], verdicts: &mut [Verdict]) -> Result<usize, BatchError> {
+    pub fn verify<T: AsRef<[u8]>>(&self, tags: &[T], verdicts: &mut [Verdict]) -> Result<Opened, BatchError> {
         self.open(&mut vec![[]; tags.len()], tags, verdicts)
     }
 

@@ -72,6 +72,12 @@ pub enum Error {
         /// The number of given strings, the nonce included.
         got: usize,
     },
+    /// Several associated strings were passed to an algorithm other than AES-SIV, which could not tell where one ends.
+    /// [`crate::Aad::joined`] joins parts of one string.
+    TakesNoStrings {
+        /// The algorithm's id.
+        algorithm: &'static str,
+    },
     /// The data is not a multiple of 16 bytes. ECB and CBC take whole blocks, which the caller pads. A stream of OCB3
     /// takes whole blocks in every piece except the last.
     NotWholeBlocks {
@@ -178,6 +184,12 @@ impl fmt::Display for Error {
             }
             Self::TooManyStrings { limit, got } => {
                 write!(f, "{got} associated strings; AES-SIV takes at most {limit}, the nonce included")
+            }
+            Self::TakesNoStrings { algorithm } => {
+                write!(
+                    f,
+                    "associated strings for {algorithm}; only AES-SIV takes them, others take Aad::joined"
+                )
             }
             Self::NotWholeBlocks { got } => {
                 write!(f, "message or piece of {got} bytes; expected a multiple of 16")

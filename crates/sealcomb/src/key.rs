@@ -9,10 +9,10 @@ use zeroize::ZeroizeOnDrop;
 
 use crate::backend::{Span, Wiped};
 use crate::batch;
-use crate::catalog::Algorithm;
+use crate::catalog::{Algorithm, TagPosition};
 use crate::engine::Material;
 use crate::primitives::aes::{GROUP, KeySchedule};
-use crate::{Backend, Error, Forged, OpenError};
+use crate::{Aad, Backend, Error, Forged, OpenError};
 
 /// A key of one algorithm, expanded once. Any number of messages and threads can share it. Its memory is zeroized on
 /// drop.
@@ -185,14 +185,15 @@ impl Key {
     /// An [`Error`] for sizes that the algorithm does not take, and [`Error::OutputTooShort`] if its ciphertexts are
     /// longer than their messages. Nothing was written in these cases.
     #[inline]
-    pub fn seal_in_place(
+    pub fn seal_in_place<'a>(
         &self,
         nonce: &[u8],
-        aad: &[u8],
+        aad: impl Into<Aad<'a>>,
         data: &mut [u8],
         tag: &mut [u8],
     ) -> Result<(), Error> {
-        batch::check(self, nonce, tag.len(), aad.len(), data.len())?;
+        let aad = aad.into();
+        batch::check_one(self, nonce, tag.len(), &aad, data.len())?;
         batch::check_room(self, data.len(), data.len())?;
         batch::seal_one(self, nonce, aad, data.into(), tag);
         Ok(())
@@ -205,14 +206,15 @@ impl Key {
     /// algorithm does not take, and with [`Error::CiphertextIsLonger`] if its ciphertexts are longer than their
     /// messages, since this function cannot return the message's length. Nothing was written in these cases.
     #[inline]
-    pub fn open_in_place(
+    pub fn open_in_place<'a>(
         &self,
         nonce: &[u8],
-        aad: &[u8],
+        aad: impl Into<Aad<'a>>,
         data: &mut [u8],
         tag: &[u8],
     ) -> Result<(), OpenError> {
-        batch::check(self, nonce, tag.len(), aad.len(), data.len())?;
+        let aad = aad.into();
+        batch::check_one(self, nonce, tag.len(), &aad, data.len())?;
         if self.algorithm().expands() {
             return Err(Error::CiphertextIsLonger.into());
         }
@@ -244,14 +246,15 @@ impl Key {
     /// An [`Error`] for sizes that the algorithm does not take, and [`Error::CiphertextIsLonger`] if its ciphertexts
     /// are longer than their messages. Nothing was written in these cases.
     #[cfg(feature = "hazmat")]
-    pub fn open_unverified_in_place(
+    pub fn open_unverified_in_place<'a>(
         &self,
         nonce: &[u8],
-        aad: &[u8],
+        aad: impl Into<Aad<'a>>,
         data: &mut [u8],
         tag: &mut [u8],
     ) -> Result<(), Error> {
-        batch::check(self, nonce, tag.len(), aad.len(), data.len())?;
+        let aad = aad.into();
+        batch::check_one(self, nonce, tag.len(), &aad, data.len())?;
         if self.algorithm().expands() {
             return Err(Error::CiphertextIsLonger);
         }
@@ -259,21 +262,29 @@ impl Key {
         Ok(())
     }
 
-    /// Encrypts a message and returns the ciphertext followed by the tag of [`Key::tag_bytes`] bytes.
+    /// Encrypts a message and returns the ciphertext and the tag of [`Key::tag_bytes`] bytes in the order of the
+    /// algorithm's specification: the tag first for AES-SIV, last for all others, see [`Algorithm::tag_position`].
     ///
     /// # Errors
     /// An [`Error`] for sizes that the algorithm does not take.
-    pub fn seal(&self, nonce: &[u8], aad: &[u8], message: &[u8]) -> Result<Vec<u8>, Error> {
-        batch::check(self, nonce, self.tag_bytes(), aad.len(), message.len())?;
+    pub fn seal<'a>(&self, nonce: &[u8], aad: impl Into<Aad<'a>>, message: &[u8]) -> Result<Vec<u8>, Error> {
+        let aad = aad.into();
+        batch::check_one(self, nonce, self.tag_bytes(), &aad, message.len())?;
         let ciphertext_bytes = self.algorithm().ciphertext_bytes(message.len());
         let mut sealed = vec![0; ciphertext_bytes + self.tag_bytes()];
-        let (ciphertext, tag) = sealed.split_at_mut(ciphertext_bytes);
+        let (ciphertext, tag) = match self.algorithm().tag_position() {
+            TagPosition::First => {
+                let (tag, ciphertext) = sealed.split_at_mut(self.tag_bytes());
+                (ciphertext, tag)
+            }
+            TagPosition::Last => sealed.split_at_mut(ciphertext_bytes),
+        };
         batch::seal_one(self, nonce, aad, Span::new(message, ciphertext), tag);
         Ok(sealed)
     }
 
-    /// Verifies and decrypts a ciphertext that is followed by its tag of [`Key::tag_bytes`] bytes, and returns the
-    /// message.
+    /// Verifies and decrypts a ciphertext with its tag of [`Key::tag_bytes`] bytes, in the order of [`Key::seal`], and
+    /// returns the message.
     ///
     /// If the algorithm [needs the message's length](Algorithm::needs_message_bytes), the message is assumed to be as
     /// long as the ciphertext. [`OpenJob::new`](crate::OpenJob::new) takes other lengths.
@@ -281,11 +292,23 @@ impl Key {
     /// # Errors
     /// [`OpenError::Forged`] if verification fails, the input is shorter than a tag, or no message has a ciphertext
     /// of this length. [`OpenError::Misuse`] for sizes that the algorithm does not take.
-    pub fn open(&self, nonce: &[u8], aad: &[u8], sealed: &[u8]) -> Result<Vec<u8>, OpenError> {
+    pub fn open<'a>(
+        &self,
+        nonce: &[u8],
+        aad: impl Into<Aad<'a>>,
+        sealed: &[u8],
+    ) -> Result<Vec<u8>, OpenError> {
+        let aad = aad.into();
         let ciphertext_bytes = sealed.len().checked_sub(self.tag_bytes()).ok_or(Forged)?;
-        let (ciphertext, tag) = sealed.split_at(ciphertext_bytes);
+        let (ciphertext, tag) = match self.algorithm().tag_position() {
+            TagPosition::First => {
+                let (tag, ciphertext) = sealed.split_at(self.tag_bytes());
+                (ciphertext, tag)
+            }
+            TagPosition::Last => sealed.split_at(ciphertext_bytes),
+        };
         let max = self.algorithm().max_message_bytes(ciphertext_bytes)?;
-        batch::check(self, nonce, tag.len(), aad.len(), max)?;
+        batch::check_one(self, nonce, tag.len(), &aad, max)?;
         let mut message = vec![0; max];
         let bytes = batch::open_one(self, nonce, aad, Span::new(ciphertext, &mut message), tag)?;
         message.truncate(bytes);

@@ -10,7 +10,7 @@
 //!   are one slice each.
 //! * [`SealJob`] and [`OpenJob`] describe messages under any keys, in place or not, for [`seal_jobs`] and
 //!   [`open_jobs`].
-//! * [`Verdict`] is the result for each opened message.
+//! * [`Verdict`] is the result for each opened message, and [`Opened`] counts those that are forged.
 //! * [`ALGORITHMS`] lists the algorithms with their sizes and limits, and [`Backend`] the CPU-specific
 //!   implementations.
 //!
@@ -86,7 +86,7 @@
 //! let mut jobs: Vec<OpenJob> = nonces.iter().zip(&mut messages).zip(&tags)
 //!     .map(|((nonce, message), tag)| OpenJob::in_place(&key, nonce, b"", message, tag))
 //!     .collect();
-//! assert_eq!(open_jobs(&mut jobs)?, 1); // the number of forged messages
+//! assert_eq!(open_jobs(&mut jobs)?.forged(), 1);
 //! let verdicts: Vec<Verdict> = jobs.iter().map(OpenJob::verdict).collect();
 //! assert_eq!(verdicts, [Verdict::Verified, Verdict::Forged, Verdict::Verified]);
 //! assert_eq!(messages, [*b"pay 10 to Ann", [0; 13], *b"pay 30 to Cyd"]);
@@ -222,6 +222,8 @@ mod error;
 mod key;
 #[cfg(feature = "aead")]
 pub mod mac;
+#[cfg(doctest)]
+mod misuse;
 mod modes;
 #[cfg_attr(not(all(feature = "hazmat", feature = "research")), allow(dead_code))]
 mod primitives;
@@ -234,9 +236,13 @@ mod sectors;
 mod stream;
 
 pub use backend::Backend;
-pub use batch::{Aad, OpenJob, SealJob, Verdict, open_jobs, open_jobs_with, seal_jobs, seal_jobs_with};
+pub use batch::{
+    Aad, OpenJob, Opened, SealJob, Verdict, open_jobs, open_jobs_with, seal_jobs, seal_jobs_with,
+};
 pub use burst::Burst;
-pub use catalog::{ALGORITHMS, Algorithm, Cipher, Kind, Parallel, Range, Status, Structure, Work};
+pub use catalog::{
+    ALGORITHMS, Algorithm, Cipher, Kind, Parallel, Range, Status, Structure, TagPosition, Work,
+};
 pub use engine::Schedule;
 pub use error::{BatchError, Error, Forged, OpenError};
 pub use key::Key;

@@ -12,8 +12,8 @@ use proptest::sample::{Index, select};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use sealcomb::{
-    ALGORITHMS, Algorithm, Backend, Key, Kind, OpenError, OpenJob, Schedule, SealJob, Verdict, open_jobs,
-    open_jobs_with, reference, seal_jobs_with,
+    ALGORITHMS, Aad, Algorithm, Backend, Key, Kind, OpenError, OpenJob, Opened, Schedule, SealJob,
+    TagPosition, Verdict, open_jobs, open_jobs_with, reference, seal_jobs_with,
 };
 use std::collections::HashMap;
 
@@ -170,16 +170,22 @@ fn batch_equivalence(shapes: &[Shape], schedules: &[Schedule]) -> Result<(), Str
 fn holds_alone(message: &Message, key: &Key) -> Result<(), String> {
     let Message { nonce, aad, .. } = message;
     let sealed = key.seal(nonce, aad, &message.msg).map_err(|error| error.to_string())?;
-    let (ct, tag) = sealed.split_at(sealed.len() - message.shape.tag);
+    let (ct, tag) = match message.algorithm.tag_position() {
+        TagPosition::First => {
+            let (tag, ct) = sealed.split_at(message.shape.tag);
+            (ct, tag)
+        }
+        TagPosition::Last => sealed.split_at(sealed.len() - message.shape.tag),
+    };
     same("ciphertext", ct, &message.ct)?;
     same("tag", tag, &message.tag)?;
     let mut output = vec![0x5A; message.algorithm.max_message_bytes(ct.len()).unwrap_or(0)];
     if message.algorithm.needs_message_bytes() {
         output.truncate(message.msg.len());
     }
-    let mut job = OpenJob::new(key, nonce, aad.as_slice(), &message.ct, &mut output, &message.received)
+    let mut job = OpenJob::new(key, nonce, aad, &message.ct, &mut output, &message.received)
         .map_err(|error| error.to_string())?;
-    open_jobs(core::slice::from_mut(&mut job)).map_err(|error| error.to_string())?;
+    let _ = open_jobs(core::slice::from_mut(&mut job)).map_err(|error| error.to_string())?;
     let (verdict, bytes) = (job.verdict(), job.message_bytes());
     let expected = if message.shape.forged { 0 } else { message.msg.len() };
     if verdict != message.expected_verdict() || bytes != expected {
@@ -214,12 +220,12 @@ fn sealing_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Resul
         .map(|((message, aad), (output, tag))| {
             let (key, nonce) = (key_of(keys, message), &message.nonce);
             if message.shape.in_place {
-                SealJob::in_buffer(key, nonce, aad.as_slice(), output, message.msg.len(), tag)
+                SealJob::in_buffer(key, nonce, Aad::joined(aad), output, message.msg.len(), tag)
                     .expect("the buffer is long enough")
             } else if message.algorithm.kind == Kind::Mac {
-                SealJob::mac(key, nonce, aad.as_slice(), tag)
+                SealJob::mac(key, nonce, Aad::joined(aad), tag)
             } else {
-                SealJob::new(key, nonce, aad.as_slice(), &message.msg, output, tag)
+                SealJob::new(key, nonce, Aad::joined(aad), &message.msg, output, tag)
                     .expect("the output is long enough")
             }
         })
@@ -246,17 +252,17 @@ fn opening_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Resul
         .map(|((message, aad), output)| {
             let (key, nonce, tag) = (key_of(keys, message), &message.nonce, &message.received);
             if message.shape.in_place {
-                OpenJob::in_buffer(key, nonce, aad.as_slice(), output, message.msg.len(), tag)
+                OpenJob::in_buffer(key, nonce, Aad::joined(aad), output, message.msg.len(), tag)
                     .expect("the buffer is long enough")
             } else if message.algorithm.kind == Kind::Mac {
-                OpenJob::mac(key, nonce, aad.as_slice(), tag)
+                OpenJob::mac(key, nonce, Aad::joined(aad), tag)
             } else {
-                OpenJob::new(key, nonce, aad.as_slice(), &message.ct, output, tag)
+                OpenJob::new(key, nonce, Aad::joined(aad), &message.ct, output, tag)
                     .expect("the output is long enough")
             }
         })
         .collect();
-    let forged = open_jobs_with(schedule, &mut jobs).map_err(|error| error.to_string())?;
+    let forged = open_jobs_with(schedule, &mut jobs).map_err(|error| error.to_string())?.forged();
     let verdicts: Vec<_> = jobs.iter().map(|job| (job.verdict(), job.message_bytes())).collect();
     drop(jobs);
     let expected = messages.iter().filter(|message| message.shape.forged).count();
@@ -479,12 +485,13 @@ fn messages_two_kib_apart_are_equivalent() {
             drop(jobs);
             let mut jobs = Vec::new();
             for ((message, data), tag) in messages.iter().zip(buffer.chunks_mut(APART)).zip(&tags) {
-                let alone = key.seal(&nonce, b"", message).expect("a message");
+                let (mut alone, mut tag_alone) = (message.clone(), vec![0; key.tag_bytes()]);
+                key.seal_in_place(&nonce, b"", &mut alone, &mut tag_alone).expect("a message");
                 let data = &mut data[..message.len()];
-                assert!([data, tag.as_slice()].concat() == alone, "{}, {backend:?}", algorithm.id);
+                assert!(*data == alone && *tag == tag_alone, "{}, {backend:?}", algorithm.id);
                 jobs.push(OpenJob::in_place(&key, &nonce, b"", data, tag));
             }
-            assert_eq!(open_jobs(&mut jobs), Ok(0), "{}, {backend:?}", algorithm.id);
+            assert_eq!(open_jobs(&mut jobs).map(Opened::forged), Ok(0), "{}, {backend:?}", algorithm.id);
             drop(jobs);
             for (message, data) in messages.iter().zip(buffer.chunks(APART)) {
                 assert!(data.starts_with(message), "{}, {backend:?}", algorithm.id);

@@ -1,7 +1,7 @@
 //! Short messages under one key, which GCM, GCM-SIV, CCM, EAX, SIV, CMAC, CTR, CBC, CFB and OFB process in groups: their
 //! results must be those of single messages, whatever their lengths, their order, and the backend.
 
-use sealcomb::{Algorithm, Backend, Burst, Error, Key, Verdict};
+use sealcomb::{Algorithm, Backend, Burst, Error, Key, Opened, Verdict};
 
 /// A burst of messages of these lengths, and additional data of these lengths, cycled.
 struct Messages {
@@ -47,7 +47,11 @@ impl Messages {
         }
         let mut verdicts = vec![Verdict::Pending; count];
         let burst = Burst::new(key, &nonces).aads(&self.aads);
-        assert_eq!(burst.open(&mut data, &tags, &mut verdicts), Ok(forged.len()), "{what}");
+        assert_eq!(
+            burst.open(&mut data, &tags, &mut verdicts).map(Opened::forged),
+            Ok(forged.len()),
+            "{what}"
+        );
         for i in 0..count {
             if forged.contains(&i) {
                 assert_eq!(verdicts[i], Verdict::Forged, "{what}: message {i} of {count}");
@@ -83,7 +87,7 @@ fn check_cipher(key: &Key, messages: &Messages, what: &str) {
         assert!(alone == data[i], "{what}: message {i} of {count}");
     }
     let mut verdicts = vec![Verdict::Pending; count];
-    Burst::new(key, &messages.nonces).open(&mut data, &tags, &mut verdicts).unwrap();
+    assert!(Burst::new(key, &messages.nonces).open(&mut data, &tags, &mut verdicts).is_ok());
     assert!(data == messages.plain, "{what}");
 }
 
@@ -203,7 +207,7 @@ fn siv_without_nonces_gives_the_results_of_single_messages() {
             }
             let mut verdicts = [Verdict::Pending; 17];
             let burst = Burst::new(&key, &messages.nonces).aads(&messages.aads);
-            assert_eq!(burst.open(&mut data, &tags, &mut verdicts), Ok(0), "{len} bytes");
+            assert_eq!(burst.open(&mut data, &tags, &mut verdicts).map(Opened::forged), Ok(0), "{len} bytes");
             assert!(data == messages.plain);
         }
     }

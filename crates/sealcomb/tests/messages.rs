@@ -91,6 +91,10 @@ fn every_message_says_what_was_found_and_what_was_expected() {
             Error::TooManyStrings { limit: 126, got: 127 },
             "127 associated strings; AES-SIV takes at most 126, the nonce included",
         ),
+        (
+            Error::TakesNoStrings { algorithm },
+            "associated strings for aes128-gcm-siv; only AES-SIV takes them, others take Aad::joined",
+        ),
         (Error::NotWholeBlocks { got: 17 }, "message or piece of 17 bytes; expected a multiple of 16"),
         (Error::OutputTooShort { needed: 33, got: 32 }, "output buffer of 32 bytes; the result takes 33"),
         (

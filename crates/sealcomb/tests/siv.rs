@@ -9,7 +9,8 @@ use aes::{Aes128, Aes192, Aes256};
 use common::backends;
 use sealcomb::reference::{BlockCipher, siv};
 use sealcomb::{
-    Aad, Algorithm, Backend, Error, Key, OpenJob, Schedule, SealJob, Verdict, open_jobs_with, seal_jobs_with,
+    Aad, Algorithm, Backend, Error, Key, OpenError, OpenJob, Opened, Schedule, SealJob, Verdict,
+    open_jobs_with, seal_jobs_with,
 };
 
 /// A message with its nonce and strings, and the expected ciphertext and tag.
@@ -46,7 +47,7 @@ fn must_hold(key: &Key, schedule: Schedule, messages: &[Sealed]) {
     for (((message, strings), data), tag) in messages.iter().zip(&strings).zip(&mut data).zip(&tags) {
         jobs.push(OpenJob::in_place(key, &message.nonce, Aad::strings(strings), data, tag));
     }
-    assert_eq!(open_jobs_with(schedule, &mut jobs), Ok(0));
+    assert_eq!(open_jobs_with(schedule, &mut jobs).map(Opened::all_verified), Ok(Ok(())));
     assert!(jobs.iter().all(|job| job.verdict() == Verdict::Verified));
     drop(jobs);
     for (message, opened) in messages.iter().zip(&data) {
@@ -154,8 +155,8 @@ fn a_string_that_messages_share_counts_for_each_of_them() {
         }
         seal_jobs_with(Schedule::Auto, &mut jobs).unwrap();
         for (i, (key, bytes)) in keys.iter().zip([5, 16, 64]).enumerate() {
-            let single = key.seal(b"", &context.clone(), &some_bytes(i + 1, bytes)).unwrap();
-            assert_eq!([&data[i][..], &tags[i]].concat(), single);
+            let single = key.seal(b"", &context, &some_bytes(i + 1, bytes)).unwrap();
+            assert_eq!([&tags[i], &data[i][..]].concat(), single);
         }
     }
 }
@@ -203,14 +204,48 @@ fn more_strings_than_the_rfc_allows_are_refused() {
 }
 
 #[test]
-fn other_algorithms_take_strings_as_if_they_were_one() {
+fn other_algorithms_refuse_strings_and_join_parts() {
     for backend in Backend::available() {
         let key = Key::with_backend(by_id("aes128-gcm"), &[7; 16], backend).unwrap();
         let nonce = [1; 12];
+        let refused = Error::TakesNoStrings { algorithm: "aes128-gcm" };
+        let several: [&[&[u8]]; 3] = [&[], &[b"abc"], &[b"a", b"bc"]];
+        for strings in several {
+            let (mut data, mut tag) = (*b"message", [0; 16]);
+            let job = SealJob::in_place(&key, &nonce, Aad::strings(strings), &mut data, &mut tag);
+            assert_eq!(seal_jobs_with(Schedule::Auto, &mut [job]).map_err(|error| error.error), Err(refused));
+            assert_eq!(key.seal(&nonce, Aad::strings(strings), b"message"), Err(refused));
+        }
         assert_eq!(
-            tag_of(&key, &nonce, Aad::strings(&[b"a", b"", b"bc"])),
+            tag_of(&key, &nonce, Aad::joined(&[b"a", b"", b"bc"])),
             tag_of(&key, &nonce, b"abc".into())
         );
-        assert_eq!(tag_of(&key, &nonce, Aad::strings(&[])), tag_of(&key, &nonce, (&[]).into()));
+    }
+}
+
+#[test]
+fn single_messages_take_strings() {
+    for key in keys("aes256-siv", &[7; 64]) {
+        let strings = Aad::strings(&[b"a", b"b"]);
+        let sealed = key.seal(b"nonce", strings.clone(), b"message").unwrap();
+        assert_eq!(sealed[..16], tag_of(&key, b"nonce", strings.clone()));
+        assert_eq!(key.open(b"nonce", strings, &sealed).unwrap(), b"message");
+        assert_eq!(key.open(b"nonce", b"ab", &sealed), Err(OpenError::Forged));
+    }
+}
+
+#[test]
+fn sealed_messages_begin_with_the_synthetic_iv() {
+    // RFC 5297, appendix A.1: Z is V || C.
+    let key = "fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
+    let aad = hex::decode("101112131415161718191a1b1c1d1e1f2021222324252627").unwrap();
+    let message = hex::decode("112233445566778899aabbccddee").unwrap();
+    let expected = "85632d07c6e8f37f950acd320a2ecc9340c02b9690c4dc04daef7f6afe5c";
+    for key in keys("aes128-siv", &hex::decode(key).unwrap()) {
+        let sealed = key.seal(b"", &aad, &message).unwrap();
+        assert_eq!(hex::encode(&sealed), expected, "{key:?}");
+        assert_eq!(key.open(b"", &aad, &sealed).unwrap(), message);
+        let wrong_order = [&sealed[16..], &sealed[..16]].concat();
+        assert_eq!(key.open(b"", &aad, &wrong_order), Err(OpenError::Forged));
     }
 }

@@ -8,7 +8,7 @@ mod common {
 use common::backends;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
-use sealcomb::{Algorithm, Backend, Key, Kind, SealJob, seal_jobs};
+use sealcomb::{Algorithm, Backend, Key, Kind, SealJob, TagPosition, seal_jobs};
 
 const CHAINED: [&str; 9] = [
     "aes128-cbc",
@@ -142,7 +142,11 @@ fn check(keys: &Keys, lengths: &[usize], layout: Layout) {
         let mut place = 0;
         for (i, ((message, stride), tag)) in messages.iter().zip(&strides).zip(&tags).enumerate() {
             let text = if keys[0].algorithm().kind == Kind::Mac { 0 } else { message.text.len() };
-            let result = [&sealed[place..place + text], tag].concat();
+            let ciphertext = &sealed[place..place + text];
+            let result = match keys[0].algorithm().tag_position() {
+                TagPosition::First => [tag, ciphertext].concat(),
+                TagPosition::Last => [ciphertext, tag].concat(),
+            };
             assert!(
                 result == message.sealed,
                 "message {i} of {}, {backend:?}, {layout:?}, {lengths:?}",

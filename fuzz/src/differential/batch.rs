@@ -1,7 +1,7 @@
 //! Seals and opens a batch or a burst, and compares each message with the model's result.
 
 use super::job::{Job, Received};
-use sealcomb::{Burst, Key, Kind, OpenJob, Schedule, SealJob, Verdict, open_jobs_with, seal_jobs_with};
+use sealcomb::{Aad, Burst, Key, Kind, OpenJob, Schedule, SealJob, Verdict, open_jobs_with, seal_jobs_with};
 
 /// Bytes that follow the result in an output buffer, and must not change.
 const REST: [u8; 3] = [0xa5; 3];
@@ -19,7 +19,7 @@ pub(super) fn seals(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
         .zip(&slices)
         .zip(&mut results)
         .map(|(((job, key), aad), (data, tag))| {
-            let (nonce, aad) = (&job.nonce[..], &aad[..]);
+            let (nonce, aad) = (&job.nonce[..], Aad::joined(aad));
             if job.algorithm.kind == Kind::Mac {
                 SealJob::mac(key, nonce, aad, tag)
             } else if job.in_place {
@@ -62,7 +62,7 @@ pub(super) fn opens(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
         .zip(&mut results)
         .map(|((((job, key), received), aad), data)| {
             let Received { nonce, ciphertext, tag, .. } = received;
-            let aad = &aad[..];
+            let aad = Aad::joined(aad);
             if job.algorithm.kind == Kind::Mac {
                 OpenJob::mac(key, nonce, aad, tag)
             } else if job.in_place {
@@ -73,7 +73,7 @@ pub(super) fn opens(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
             }
         })
         .collect();
-    let refused = open_jobs_with(schedule, &mut batch).expect("sizes that the algorithms take");
+    let opened = open_jobs_with(schedule, &mut batch).expect("sizes that the algorithms take");
     let verdicts: Vec<_> = batch.iter().map(|job| (job.verdict(), job.message_bytes())).collect();
     drop(batch);
     for (i, ((job, key), (data, verdict))) in
@@ -91,7 +91,11 @@ pub(super) fn opens(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
             first_difference(data, &expected)
         );
     }
-    assert_eq!(refused, jobs.iter().filter(|job| job.forged.is_some()).count(), "number of forged jobs");
+    assert_eq!(
+        opened.forged(),
+        jobs.iter().filter(|job| job.forged.is_some()).count(),
+        "number of forged jobs"
+    );
 }
 
 /// Checks that bursts of the jobs, all under this key, have the results of the batches.
@@ -113,7 +117,7 @@ pub(super) fn bursts(jobs: &[Job], key: &Key) {
     let mut data: Vec<Vec<u8>> = received.iter().map(|received| received.ciphertext.clone()).collect();
     let mut verdicts = vec![Verdict::Pending; jobs.len()];
     let opened = Burst::new(key, &nonces).aads(&aads).open(&mut data, &tags, &mut verdicts);
-    let forged = opened.expect("sizes that the algorithm takes");
+    let forged = opened.expect("sizes that the algorithm takes").forged();
     assert_eq!(forged, jobs.iter().filter(|job| job.forged.is_some()).count(), "number of forged messages");
     for (job, (data, verdict)) in jobs.iter().zip(data.iter().zip(verdicts)) {
         let expected = if job.forged.is_none() { job.message.clone() } else { vec![0; data.len()] };

@@ -3,7 +3,8 @@
 use super::file::{Test, VectorFile};
 use anyhow::{Context, Result};
 use sealcomb::{
-    Backend, BatchError, Key, Kind, OpenJob, Schedule, SealJob, Verdict, open_jobs, open_jobs_with, seal_jobs,
+    Backend, BatchError, Key, Kind, OpenJob, Opened, Schedule, SealJob, TagPosition, Verdict, open_jobs,
+    open_jobs_with, seal_jobs,
 };
 use std::collections::HashMap;
 use std::slice;
@@ -155,14 +156,18 @@ impl Checks {
 
     fn seal_one(&mut self, case @ Case { test, key }: Case<'_>) {
         let sealed = key.seal(&test.nonce, &test.aad, &test.message);
-        let passed = sealed.is_ok_and(|sealed| sealed == [&test.ciphertext[..], &test.tag].concat());
+        let combined = match key.algorithm().tag_position() {
+            TagPosition::First => [&test.tag[..], &test.ciphertext].concat(),
+            TagPosition::Last => [&test.ciphertext[..], &test.tag].concat(),
+        };
+        let passed = sealed.is_ok_and(|sealed| sealed == combined);
         self.count(case, "sealing one message", passed);
     }
 
     fn open_one(&mut self, case @ Case { test, .. }: Case<'_>) {
         let mut output = case.open_buffer();
         let mut job = case.open_out_of_place(&mut output, &test.tag);
-        let opened = open_jobs_with(Schedule::Single, slice::from_mut(&mut job)) == Ok(0)
+        let opened = open_jobs_with(Schedule::Single, slice::from_mut(&mut job)).map(Opened::forged) == Ok(0)
             && (job.verdict(), job.message_bytes()) == (case.good_verdict(), test.message.len());
         let passed = opened && case.is_message(&output);
         self.count(case, "opening one message", passed);
@@ -174,7 +179,8 @@ impl Checks {
         }
         let (mut output, tag) = (case.open_buffer(), self.flipped(&test.tag));
         let mut job = case.open_out_of_place(&mut output, &tag);
-        let rejected = open_jobs_with(Schedule::Single, slice::from_mut(&mut job)) == Ok(1)
+        let rejected = open_jobs_with(Schedule::Single, slice::from_mut(&mut job)).map(Opened::forged)
+            == Ok(1)
             && job.verdict() == Verdict::Forged;
         let passed = rejected && is_zero(&output);
         self.count(case, "rejecting one forged message", passed);
@@ -258,7 +264,7 @@ impl Checks {
                     .expect("a buffer as long as the ciphertext"),
             })
             .collect();
-        let rejected = open_jobs(&mut jobs);
+        let rejected = open_jobs(&mut jobs).map(Opened::forged);
         let verdicts: Vec<_> = jobs.iter().map(OpenJob::verdict).collect();
         self.count_opened(cases, &forged, rejected, &verdicts, &outputs, "in a batch, in place");
     }
@@ -273,7 +279,7 @@ impl Checks {
             .zip(&tags)
             .map(|((case, output), tag)| case.open_out_of_place(output, tag))
             .collect();
-        let rejected = open_jobs(&mut jobs);
+        let rejected = open_jobs(&mut jobs).map(Opened::forged);
         let verdicts: Vec<_> = jobs.iter().map(OpenJob::verdict).collect();
         self.count_opened(cases, &forged, rejected, &verdicts, &outputs, "in a batch, out of place");
     }

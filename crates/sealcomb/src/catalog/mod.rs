@@ -29,6 +29,15 @@ pub enum Cipher {
     Serpent,
 }
 
+/// The position of the tag in the combined format of an algorithm's specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TagPosition {
+    /// The tag precedes the ciphertext: AES-SIV (RFC 5297, section 2.6).
+    First,
+    /// The tag follows the ciphertext.
+    Last,
+}
+
 /// How far an algorithm can be trusted. [`Algorithm::reason`] gives the reason and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -256,6 +265,20 @@ impl Algorithm {
             }
         };
         if self.ciphertext_bytes(max) == ciphertext_bytes { Ok(max) } else { Err(Forged) }
+    }
+
+    /// Returns the position of the tag in the combined format, which [`Key::seal`](crate::Key::seal) returns.
+    ///
+    /// ```
+    /// use sealcomb::{Algorithm, TagPosition};
+    ///
+    /// assert_eq!(Algorithm::by_id("aes128-gcm")?.tag_position(), TagPosition::Last);
+    /// assert_eq!(Algorithm::by_id("aes128-siv")?.tag_position(), TagPosition::First);
+    /// # Ok::<(), sealcomb::Error>(())
+    /// ```
+    pub fn tag_position(&self) -> TagPosition {
+        // Only the specification of AES-SIV puts the tag first.
+        if self.strings { TagPosition::First } else { TagPosition::Last }
     }
 
     /// Returns whether the receiver needs the message's length from elsewhere, because messages of several lengths

@@ -169,7 +169,7 @@ impl Gcm {
     pub(super) fn tag(&mut self, key: &Key) -> Block {
         if self.is_whole() {
             let mut tag = [0; BLOCK];
-            batch::seal_one(key, &self.j0[..12], &self.aad, (&mut [][..]).into(), &mut tag);
+            batch::seal_one(key, &self.j0[..12], self.aad.as_slice(), (&mut [][..]).into(), &mut tag);
             return tag;
         }
         if let Some(tag) = self.hash.tag_of_first() {
