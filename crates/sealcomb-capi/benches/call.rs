@@ -86,7 +86,7 @@ unsafe fn fill(jobs: &mut Jobs, buffers: *mut Buffers, key: *const sealcomb_key,
             tag_bytes: 16,
             written: MaybeUninit::new(0),
             status: MaybeUninit::new(sealcomb_status::SEALCOMB_OK),
-            reserved: 0,
+            flags: 0,
         });
     }
 }

@@ -24,7 +24,9 @@
 #include <stdint.h>
 
 /* Makes the compiler warn if a status is ignored. */
-#if defined(__GNUC__)
+#if (defined(__cplusplus) && __cplusplus >= 201703L) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202311L)
+#define SEALCOMB_MUST_USE [[nodiscard]]
+#elif defined(__GNUC__)
 #define SEALCOMB_MUST_USE __attribute__((warn_unused_result))
 #else
 #define SEALCOMB_MUST_USE
@@ -46,23 +48,81 @@
 #define SEALCOMB_VERSION_PATCH 0
 
 /**
+ * Version of this header as a number that grows with each version, for `#if`: major * 10000 + minor * 100 + patch.
+ */
+#define SEALCOMB_VERSION (((SEALCOMB_VERSION_MAJOR * 10000) + (SEALCOMB_VERSION_MINOR * 100)) + SEALCOMB_VERSION_PATCH)
+
+/**
+ * Flag of a job: each of the `aad_parts` is a separate associated string of AES-SIV (RFC 5297, section 2.4), which
+ * also authenticates the boundaries between them. Without the flag, AES-SIV treats all additional data as one string.
+ *
+ * No string (`aad_part_count` 0) and one empty string yield different tags. At most 126 strings, including the nonce.
+ * `aad_bytes` must be 0. Other algorithms refuse the flag.
+ */
+#define SEALCOMB_AAD_STRINGS 1
+
+/**
  * The security service of an algorithm.
  */
-typedef enum sealcomb_kind {
+enum sealcomb_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
     /**
      * Authenticated encryption with additional data: confidentiality and authenticity.
      */
-    SEALCOMB_AEAD = 0,
+    SEALCOMB_KIND_AEAD = 0,
     /**
      * Message authentication code: authenticity only. The message is passed as additional data, and there is no
      * input.
      */
-    SEALCOMB_MAC = 1,
+    SEALCOMB_KIND_MAC = 1,
     /**
      * Unauthenticated cipher: confidentiality only, no tag. Requires a build with the feature `hazmat`.
      */
-    SEALCOMB_CIPHER = 2,
-} sealcomb_kind;
+    SEALCOMB_KIND_CIPHER = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum sealcomb_kind sealcomb_kind;
+#else
+typedef int32_t sealcomb_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * How far an algorithm can be trusted.
+ */
+enum sealcomb_trust
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * An attack breaks a security claim, or the designers have withdrawn the algorithm. Kept for study.
+     */
+    SEALCOMB_TRUST_BROKEN = 0,
+    /**
+     * Published, but neither standardized nor chosen by a competition. No relevant attack is known.
+     */
+    SEALCOMB_TRUST_RESEARCH = 1,
+    /**
+     * In the final portfolio of a competition, or chosen by a standards body as the basis of a standard.
+     */
+    SEALCOMB_TRUST_PORTFOLIO = 2,
+    /**
+     * Published by a standards body, with no relevant attack known.
+     */
+    SEALCOMB_TRUST_STANDARD = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum sealcomb_trust sealcomb_trust;
+#else
+typedef int32_t sealcomb_trust;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
 
 /**
  * Result of a call or of a job. `sealcomb_status_text` returns a description.
@@ -71,7 +131,11 @@ typedef enum sealcomb_kind {
  * `SEALCOMB_ERROR_` values are invalid arguments, detected before anything is written to an output or tag. The only
  * exception is `SEALCOMB_ERROR_INTERNAL`.
  */
-typedef enum sealcomb_status {
+enum sealcomb_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
     /**
      * Success. Opened messages are authentic.
      */
@@ -90,9 +154,10 @@ typedef enum sealcomb_status {
      */
     SEALCOMB_FORGED = -1,
     /**
-     * `size` of a job is not supported by this library or differs within the batch, or a reserved field is not 0.
+     * `size` of a structure is not supported by this library or differs within the batch, a reserved field is not 0,
+     * or a flag is unknown.
      */
-    SEALCOMB_ERROR_JOB_SIZE = -2,
+    SEALCOMB_ERROR_STRUCT_SIZE = -2,
     /**
      * A required pointer is NULL, a buffer is NULL although its length or count is not 0, a length or the size of an
      * array is over `SIZE_MAX / 2` bytes, an array is not aligned for its elements, or a job has both `aad_bytes`
@@ -168,11 +233,22 @@ typedef enum sealcomb_status {
      */
     SEALCOMB_ERROR_STREAM_ORDER = -19,
     /**
+     * The job has the flag `SEALCOMB_AAD_STRINGS`, but the algorithm is not AES-SIV.
+     */
+    SEALCOMB_ERROR_TAKES_NO_STRINGS = -20,
+    /**
      * A bug in the library: please report it. Outputs of messages to open are zeroed; other outputs and tags are
      * unspecified and must be discarded.
      */
     SEALCOMB_ERROR_INTERNAL = -100,
-} sealcomb_status;
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum sealcomb_status sealcomb_status;
+#else
+typedef int32_t sealcomb_status;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
 
 /**
  * An algorithm: a mode of operation with a block cipher of one key size, such as AES-128-GCM.
@@ -266,10 +342,7 @@ typedef struct sealcomb_job {
     size_t aad_bytes;
     /**
      * Additional data in several pieces, authenticated as their concatenation; NULL for none. With pieces,
-     * `aad_bytes` must be 0.
-     *
-     * For AES-SIV, each piece is a separate associated string (RFC 5297, section 2.4), and `aad` is a single string.
-     * No piece and one empty piece yield different tags. At most 126 strings, including the nonce.
+     * `aad_bytes` must be 0. See also `SEALCOMB_AAD_STRINGS`.
      */
     const struct sealcomb_iovec *aad_parts;
     /**
@@ -311,11 +384,11 @@ typedef struct sealcomb_job {
     /**
      * Set by the call: the result of the job.
      */
-    enum sealcomb_status status;
+    sealcomb_status status;
     /**
-     * Reserved; must be 0. Later versions may append fields, and will still accept jobs of this size.
+     * 0 or `SEALCOMB_AAD_STRINGS`. Later versions may append fields, and will still accept jobs of this size.
      */
-    uint32_t reserved;
+    uint32_t flags;
 } sealcomb_job;
 
 /**
@@ -398,7 +471,7 @@ typedef struct sealcomb_burst {
     /**
      * Receives the result of each message. May be NULL when sealing, where it only reports which message is invalid.
      */
-    enum sealcomb_status *statuses;
+    sealcomb_status *statuses;
     /**
      * Reserved; must be 0.
      */
@@ -415,6 +488,11 @@ extern "C" {
  * @return static NUL-terminated string
  */
 const char *sealcomb_version(void);
+
+/**
+ * Returns the version of the linked library as a number, comparable with `SEALCOMB_VERSION`.
+ */
+uint32_t sealcomb_version_number(void);
 
 /**
  * Returns the number of algorithms in this build.
@@ -465,9 +543,25 @@ const char *sealcomb_algorithm_note(const struct sealcomb_algorithm *algorithm);
  * Returns the security service of an algorithm.
  *
  * @param algorithm the algorithm; may be NULL
- * @return the kind; `SEALCOMB_CIPHER`, the weakest, for NULL
+ * @return the kind; `SEALCOMB_KIND_CIPHER`, the weakest, for NULL
  */
-enum sealcomb_kind sealcomb_algorithm_kind(const struct sealcomb_algorithm *algorithm);
+sealcomb_kind sealcomb_algorithm_kind(const struct sealcomb_algorithm *algorithm);
+
+/**
+ * Returns whether the tag precedes the ciphertext in the result of `sealcomb_seal`, as in the specification of AES-SIV
+ * (RFC 5297). Jobs and bursts have the tag apart.
+ *
+ * @param algorithm the algorithm; may be NULL
+ */
+bool sealcomb_algorithm_tag_first(const struct sealcomb_algorithm *algorithm);
+
+/**
+ * Returns how far an algorithm can be trusted. Higher values mean more trust.
+ *
+ * @param algorithm the algorithm; may be NULL
+ * @return the trust; `SEALCOMB_TRUST_BROKEN`, the lowest, for NULL
+ */
+sealcomb_trust sealcomb_algorithm_trust(const struct sealcomb_algorithm *algorithm);
 
 /**
  * Returns the key size of an algorithm in bytes.
@@ -535,9 +629,9 @@ size_t sealcomb_algorithm_ciphertext_bytes(const struct sealcomb_algorithm *algo
  * @retval SEALCOMB_ERROR_POINTER `algorithm` or `message_bytes` is NULL
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_algorithm_max_message_bytes(const struct sealcomb_algorithm *algorithm,
-                                                          size_t ciphertext_bytes,
-                                                          size_t *message_bytes);
+sealcomb_status sealcomb_algorithm_max_message_bytes(const struct sealcomb_algorithm *algorithm,
+                                                     size_t ciphertext_bytes,
+                                                     size_t *message_bytes);
 
 /**
  * Returns true if the ciphertext size does not determine the message size. To open under such an algorithm, pass the
@@ -548,10 +642,15 @@ enum sealcomb_status sealcomb_algorithm_max_message_bytes(const struct sealcomb_
 bool sealcomb_algorithm_needs_message_bytes(const struct sealcomb_algorithm *algorithm);
 
 /**
+ * Returns the number of backends, including those that this CPU does not support.
+ */
+size_t sealcomb_backend_count(void);
+
+/**
  * Returns the name of a backend by its index, for listing all of them, including those that this CPU does not
  * support. The order is from slow to fast.
  *
- * @param number index, counted from 0
+ * @param number index, from 0 to `sealcomb_backend_count() - 1`
  * @return static NUL-terminated string; NULL if `number` is too large
  */
 const char *sealcomb_backend_at(size_t number);
@@ -566,7 +665,7 @@ const char *sealcomb_backend_at(size_t number);
  * build
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_backend_check(const char *name);
+sealcomb_status sealcomb_backend_check(const char *name);
 
 /**
  * Returns the default backend of new keys: the one named by the environment variable `SEALCOMB_BACKEND` if that is
@@ -579,7 +678,7 @@ enum sealcomb_status sealcomb_backend_check(const char *name);
  * @retval SEALCOMB_ERROR_POINTER `name` is NULL
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_backend_selected(const char **name);
+sealcomb_status sealcomb_backend_selected(const char **name);
 
 /**
  * Seals every job of a batch and sets each job's `status` and `written`. Jobs may differ in key, algorithm and
@@ -597,7 +696,7 @@ enum sealcomb_status sealcomb_backend_selected(const char **name);
  * @param jobs array of `count` jobs; may be NULL if `count` is 0
  * @param count number of jobs
  * @retval SEALCOMB_OK all jobs were sealed
- * @retval SEALCOMB_ERROR_JOB_SIZE a job has an unsupported size or a reserved field that is not 0; nothing was
+ * @retval SEALCOMB_ERROR_STRUCT_SIZE a job has an unsupported size or an unknown flag; nothing was
  * written to any output or tag, and `status` and `written` of all jobs are unspecified
  * @retval SEALCOMB_ERROR_POINTER a job has an invalid pointer or length; or `jobs` itself is NULL, misaligned, or
  * too large, in which case nothing was written at all
@@ -606,8 +705,8 @@ enum sealcomb_status sealcomb_backend_selected(const char **name);
  * error, all others are `SEALCOMB_NOT_DONE`, and `written` is 0
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_seal_jobs(struct sealcomb_job *jobs,
-                                        size_t count);
+sealcomb_status sealcomb_seal_jobs(struct sealcomb_job *jobs,
+                                   size_t count);
 
 /**
  * Opens every job of a batch and sets each job's `status` and `written`. Jobs may differ in key, algorithm and
@@ -622,9 +721,11 @@ enum sealcomb_status sealcomb_seal_jobs(struct sealcomb_job *jobs,
  *
  * @param jobs array of `count` jobs; may be NULL if `count` is 0
  * @param count number of jobs
- * @retval SEALCOMB_OK no job was forged
+ * @retval SEALCOMB_OK all messages are authentic
  * @retval SEALCOMB_FORGED at least one job was forged: see each job's `status`
- * @retval SEALCOMB_ERROR_JOB_SIZE a job has an unsupported size or a reserved field that is not 0; nothing was
+ * @retval SEALCOMB_UNAUTHENTICATED no job was forged, but at least one was decrypted with an unauthenticated cipher,
+ * so that nothing was verified: see each job's `status`
+ * @retval SEALCOMB_ERROR_STRUCT_SIZE a job has an unsupported size or an unknown flag; nothing was
  * written to any output, and `status` and `written` of all jobs are unspecified
  * @retval SEALCOMB_ERROR_POINTER a job has an invalid pointer or length; or `jobs` itself is NULL, misaligned, or
  * too large, in which case nothing was written at all
@@ -633,8 +734,8 @@ enum sealcomb_status sealcomb_seal_jobs(struct sealcomb_job *jobs,
  * all others are `SEALCOMB_NOT_DONE`, and `written` is 0
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_open_jobs(struct sealcomb_job *jobs,
-                                        size_t count);
+sealcomb_status sealcomb_open_jobs(struct sealcomb_job *jobs,
+                                   size_t count);
 
 /**
  * Seals all messages of a burst in place.
@@ -647,7 +748,7 @@ enum sealcomb_status sealcomb_open_jobs(struct sealcomb_job *jobs,
  *
  * @param burst the messages; must not be NULL
  * @retval SEALCOMB_OK all messages were sealed, and each status is `SEALCOMB_OK`
- * @retval SEALCOMB_ERROR_JOB_SIZE `size` is not supported by this library, or `reserved` is not 0
+ * @retval SEALCOMB_ERROR_STRUCT_SIZE `size` is not supported by this library, or `reserved` is not 0
  * @retval SEALCOMB_ERROR_POINTER `burst` or an array is NULL, misaligned or too large, or a stride too small; or
  * a message has no key, or an invalid pointer or length; or there are both `key` and `keys`
  * @retval SEALCOMB_ERROR_OUTPUT_TOO_SHORT the algorithm's ciphertexts are longer than their messages; use jobs
@@ -656,7 +757,7 @@ enum sealcomb_status sealcomb_open_jobs(struct sealcomb_job *jobs,
  * error, all others are `SEALCOMB_NOT_DONE`
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_seal_burst(const struct sealcomb_burst *burst);
+sealcomb_status sealcomb_seal_burst(const struct sealcomb_burst *burst);
 
 /**
  * Opens all messages of a burst in place.
@@ -667,9 +768,11 @@ enum sealcomb_status sealcomb_seal_burst(const struct sealcomb_burst *burst);
  * threads: see `sealcomb_seal_burst`.
  *
  * @param burst the messages, with `statuses`; must not be NULL
- * @retval SEALCOMB_OK no message was forged
+ * @retval SEALCOMB_OK all messages are authentic
  * @retval SEALCOMB_FORGED at least one message was forged: see `statuses`
- * @retval SEALCOMB_ERROR_JOB_SIZE `size` is not supported by this library, or `reserved` is not 0
+ * @retval SEALCOMB_UNAUTHENTICATED no message was forged, but at least one was decrypted with an unauthenticated
+ * cipher, so that nothing was verified: see `statuses`
+ * @retval SEALCOMB_ERROR_STRUCT_SIZE `size` is not supported by this library, or `reserved` is not 0
  * @retval SEALCOMB_ERROR_POINTER `burst` or an array is NULL, misaligned or too large, or a stride too small; or
  * a message has no key, or an invalid pointer or length; or there are both `key` and `keys`
  * @retval SEALCOMB_ERROR_OUTPUT_TOO_SHORT the algorithm's ciphertexts are longer than their messages; use jobs
@@ -678,7 +781,7 @@ enum sealcomb_status sealcomb_seal_burst(const struct sealcomb_burst *burst);
  * error, all others are `SEALCOMB_NOT_DONE`
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_open_burst(const struct sealcomb_burst *burst);
+sealcomb_status sealcomb_open_burst(const struct sealcomb_burst *burst);
 
 /**
  * Expands a key for the algorithm's default tag size and the default backend (`sealcomb_backend_selected`).
@@ -699,10 +802,10 @@ enum sealcomb_status sealcomb_open_burst(const struct sealcomb_burst *burst);
  * @retval SEALCOMB_ERROR_NO_BACKEND `SEALCOMB_BACKEND` names a backend that is not available
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_key_new(const struct sealcomb_algorithm *algorithm,
-                                      const uint8_t *bytes,
-                                      size_t count,
-                                      struct sealcomb_key **key);
+sealcomb_status sealcomb_key_new(const struct sealcomb_algorithm *algorithm,
+                                 const uint8_t *bytes,
+                                 size_t count,
+                                 struct sealcomb_key **key);
 
 /**
  * Expands a key for a given tag size and backend.
@@ -728,12 +831,12 @@ enum sealcomb_status sealcomb_key_new(const struct sealcomb_algorithm *algorithm
  * @retval SEALCOMB_ERROR_NO_BACKEND the backend is not available on this CPU or in this build
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_key_new_with(const struct sealcomb_algorithm *algorithm,
-                                           const uint8_t *bytes,
-                                           size_t count,
-                                           size_t tag_bytes,
-                                           const char *backend,
-                                           struct sealcomb_key **key);
+sealcomb_status sealcomb_key_new_with(const struct sealcomb_algorithm *algorithm,
+                                      const uint8_t *bytes,
+                                      size_t count,
+                                      size_t tag_bytes,
+                                      const char *backend,
+                                      struct sealcomb_key **key);
 
 /**
  * Expands many keys of one algorithm together, which takes less time than one after the other, for the algorithm's
@@ -759,11 +862,11 @@ enum sealcomb_status sealcomb_key_new_with(const struct sealcomb_algorithm *algo
  * @retval SEALCOMB_ERROR_NO_BACKEND `SEALCOMB_BACKEND` names a backend that is not available
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_key_new_many(const struct sealcomb_algorithm *algorithm,
-                                           const uint8_t *bytes,
-                                           size_t stride,
-                                           size_t count,
-                                           struct sealcomb_key **keys);
+sealcomb_status sealcomb_key_new_many(const struct sealcomb_algorithm *algorithm,
+                                      const uint8_t *bytes,
+                                      size_t stride,
+                                      size_t count,
+                                      struct sealcomb_key **keys);
 
 /**
  * Zeroizes and frees a key, or, if streams use it, leaves that to the last `sealcomb_stream_free`. No other call may
@@ -799,7 +902,8 @@ const char *sealcomb_key_backend(const struct sealcomb_key *key);
 size_t sealcomb_key_tag_bytes(const struct sealcomb_key *key);
 
 /**
- * Seals one message. The result is the ciphertext followed by the tag.
+ * Seals one message. The result is the ciphertext followed by the tag, or for AES-SIV the tag followed by the
+ * ciphertext (RFC 5297): see `sealcomb_algorithm_tag_first`.
  *
  * To seal in place, pass the same pointer as `message` and `sealed`. Otherwise `sealed` must not overlap the inputs.
  * For many messages, `sealcomb_seal_jobs` is faster.
@@ -811,7 +915,7 @@ size_t sealcomb_key_tag_bytes(const struct sealcomb_key *key);
  * @param aad_bytes size of the additional data in bytes
  * @param message the message; may be NULL if `message_bytes` is 0
  * @param message_bytes size of the message in bytes
- * @param sealed receives the ciphertext and tag; unchanged on failure
+ * @param sealed receives ciphertext and tag; unchanged on failure
  * @param sealed_bytes space at `sealed` in bytes: at least `sealcomb_algorithm_ciphertext_bytes` of `message_bytes`
  * plus `sealcomb_key_tag_bytes`; space beyond that is not written
  * @param written receives the size of ciphertext and tag in bytes, 0 on failure; may be NULL
@@ -827,19 +931,20 @@ size_t sealcomb_key_tag_bytes(const struct sealcomb_key *key);
  * @retval SEALCOMB_ERROR_POINTER `key` is NULL, or a pointer or length is invalid
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_seal(const struct sealcomb_key *key,
-                                   const uint8_t *nonce,
-                                   size_t nonce_bytes,
-                                   const uint8_t *aad,
-                                   size_t aad_bytes,
-                                   const uint8_t *message,
-                                   size_t message_bytes,
-                                   uint8_t *sealed,
-                                   size_t sealed_bytes,
-                                   size_t *written);
+sealcomb_status sealcomb_seal(const struct sealcomb_key *key,
+                              const uint8_t *nonce,
+                              size_t nonce_bytes,
+                              const uint8_t *aad,
+                              size_t aad_bytes,
+                              const uint8_t *message,
+                              size_t message_bytes,
+                              uint8_t *sealed,
+                              size_t sealed_bytes,
+                              size_t *written);
 
 /**
- * Opens one message: a ciphertext followed by its tag. The tag is compared in constant time.
+ * Opens one message: a ciphertext followed by its tag, or for AES-SIV a tag followed by its ciphertext, as
+ * `sealcomb_seal` returns them. The tag is compared in constant time.
  *
  * To open in place, pass the same pointer as `sealed` and `message`. Otherwise `message` must not overlap the
  * inputs. For many messages, `sealcomb_open_jobs` is faster.
@@ -849,7 +954,7 @@ enum sealcomb_status sealcomb_seal(const struct sealcomb_key *key,
  * @param nonce_bytes size of the nonce in bytes
  * @param aad additional data of the message; may be NULL if `aad_bytes` is 0
  * @param aad_bytes size of the additional data in bytes
- * @param sealed the ciphertext and tag
+ * @param sealed ciphertext and tag
  * @param sealed_bytes size of ciphertext and tag in bytes
  * @param message receives the message; zeroed if the message is forged, unchanged after an error; may be NULL if
  * `message_bytes` is 0
@@ -872,21 +977,21 @@ enum sealcomb_status sealcomb_seal(const struct sealcomb_key *key,
  * @retval SEALCOMB_ERROR_POINTER `key` is NULL, or a pointer or length is invalid
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_open(const struct sealcomb_key *key,
-                                   const uint8_t *nonce,
-                                   size_t nonce_bytes,
-                                   const uint8_t *aad,
-                                   size_t aad_bytes,
-                                   const uint8_t *sealed,
-                                   size_t sealed_bytes,
-                                   uint8_t *message,
-                                   size_t message_bytes,
-                                   size_t *written);
+sealcomb_status sealcomb_open(const struct sealcomb_key *key,
+                              const uint8_t *nonce,
+                              size_t nonce_bytes,
+                              const uint8_t *aad,
+                              size_t aad_bytes,
+                              const uint8_t *sealed,
+                              size_t sealed_bytes,
+                              uint8_t *message,
+                              size_t message_bytes,
+                              size_t *written);
 
 /**
  * Computes the tag of one message with a MAC.
  *
- * @param key a key of an algorithm of the kind `SEALCOMB_MAC`; must not be NULL
+ * @param key a key of an algorithm of the kind `SEALCOMB_KIND_MAC`; must not be NULL
  * @param nonce the nonce, for algorithms that take one (GMAC); may be NULL if `nonce_bytes` is 0
  * @param nonce_bytes size of the nonce in bytes
  * @param message the message; may be NULL if `message_bytes` is 0
@@ -901,18 +1006,18 @@ enum sealcomb_status sealcomb_open(const struct sealcomb_key *key,
  * @retval SEALCOMB_ERROR_POINTER `key` is NULL, or a pointer or length is invalid
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_mac(const struct sealcomb_key *key,
-                                  const uint8_t *nonce,
-                                  size_t nonce_bytes,
-                                  const uint8_t *message,
-                                  size_t message_bytes,
-                                  uint8_t *tag,
-                                  size_t tag_bytes);
+sealcomb_status sealcomb_mac(const struct sealcomb_key *key,
+                             const uint8_t *nonce,
+                             size_t nonce_bytes,
+                             const uint8_t *message,
+                             size_t message_bytes,
+                             uint8_t *tag,
+                             size_t tag_bytes);
 
 /**
  * Verifies the tag of one message with a MAC, in constant time.
  *
- * @param key a key of an algorithm of the kind `SEALCOMB_MAC`; must not be NULL
+ * @param key a key of an algorithm of the kind `SEALCOMB_KIND_MAC`; must not be NULL
  * @param nonce the nonce of the message, for algorithms that take one (GMAC); may be NULL if `nonce_bytes` is 0
  * @param nonce_bytes size of the nonce in bytes
  * @param message the message; may be NULL if `message_bytes` is 0
@@ -928,13 +1033,13 @@ enum sealcomb_status sealcomb_mac(const struct sealcomb_key *key,
  * @retval SEALCOMB_ERROR_POINTER `key` is NULL, or a pointer or length is invalid
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_mac_verify(const struct sealcomb_key *key,
-                                         const uint8_t *nonce,
-                                         size_t nonce_bytes,
-                                         const uint8_t *message,
-                                         size_t message_bytes,
-                                         const uint8_t *tag,
-                                         size_t tag_bytes);
+sealcomb_status sealcomb_mac_verify(const struct sealcomb_key *key,
+                                    const uint8_t *nonce,
+                                    size_t nonce_bytes,
+                                    const uint8_t *message,
+                                    size_t message_bytes,
+                                    const uint8_t *tag,
+                                    size_t tag_bytes);
 
 /**
  * Returns a description of a status, for error messages.
@@ -959,8 +1064,8 @@ const char *sealcomb_status_text(int32_t status);
  * @retval SEALCOMB_ERROR_POINTER `key` or `stream` is NULL
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_stream_new(const struct sealcomb_key *key,
-                                         struct sealcomb_stream **stream);
+sealcomb_status sealcomb_stream_new(const struct sealcomb_key *key,
+                                    struct sealcomb_stream **stream);
 
 /**
  * Begins a message to seal, or for GMAC and CMAC the computation of a tag. A message that has not ended is
@@ -975,9 +1080,9 @@ enum sealcomb_status sealcomb_stream_new(const struct sealcomb_key *key,
  * @retval SEALCOMB_ERROR_POINTER `stream` is NULL, or the nonce's pointer or size is invalid
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_stream_begin_seal(struct sealcomb_stream *stream,
-                                                const uint8_t *nonce,
-                                                size_t nonce_bytes);
+sealcomb_status sealcomb_stream_begin_seal(struct sealcomb_stream *stream,
+                                           const uint8_t *nonce,
+                                           size_t nonce_bytes);
 
 /**
  * Begins a message to open, or for GMAC and CMAC the verification of a tag. A message that has not ended is
@@ -995,9 +1100,9 @@ enum sealcomb_status sealcomb_stream_begin_seal(struct sealcomb_stream *stream,
  * @retval SEALCOMB_ERROR_POINTER `stream` is NULL, or the nonce's pointer or size is invalid
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_stream_begin_open(struct sealcomb_stream *stream,
-                                                const uint8_t *nonce,
-                                                size_t nonce_bytes);
+sealcomb_status sealcomb_stream_begin_open(struct sealcomb_stream *stream,
+                                           const uint8_t *nonce,
+                                           size_t nonce_bytes);
 
 /**
  * Authenticates the next bytes of the additional data; for GMAC and CMAC, of the data to authenticate.
@@ -1012,9 +1117,9 @@ enum sealcomb_status sealcomb_stream_begin_open(struct sealcomb_stream *stream,
  * @retval SEALCOMB_ERROR_POINTER `stream` is NULL, or the pointer or size of the bytes is invalid
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_stream_aad(struct sealcomb_stream *stream,
-                                         const uint8_t *aad,
-                                         size_t aad_bytes);
+sealcomb_status sealcomb_stream_aad(struct sealcomb_stream *stream,
+                                    const uint8_t *aad,
+                                    size_t aad_bytes);
 
 /**
  * Encrypts the next bytes of a message, or decrypts them **without verifying them**, see `sealcomb_stream_begin_open`.
@@ -1038,11 +1143,11 @@ enum sealcomb_status sealcomb_stream_aad(struct sealcomb_stream *stream,
  * @retval SEALCOMB_ERROR_POINTER `stream` is NULL, or a pointer or size is invalid
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_stream_update(struct sealcomb_stream *stream,
-                                            const uint8_t *input,
-                                            size_t bytes,
-                                            uint8_t *output,
-                                            size_t output_bytes);
+sealcomb_status sealcomb_stream_update(struct sealcomb_stream *stream,
+                                       const uint8_t *input,
+                                       size_t bytes,
+                                       uint8_t *output,
+                                       size_t output_bytes);
 
 /**
  * Ends a message to seal, and writes its tag. The next call must begin another message.
@@ -1056,9 +1161,9 @@ enum sealcomb_status sealcomb_stream_update(struct sealcomb_stream *stream,
  * @retval SEALCOMB_ERROR_POINTER `stream` or `tag` is NULL
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_stream_finish(struct sealcomb_stream *stream,
-                                            uint8_t *tag,
-                                            size_t tag_bytes);
+sealcomb_status sealcomb_stream_finish(struct sealcomb_stream *stream,
+                                       uint8_t *tag,
+                                       size_t tag_bytes);
 
 /**
  * Ends a message to open, and compares its tag with the received one, in constant time. The next call must begin
@@ -1074,9 +1179,9 @@ enum sealcomb_status sealcomb_stream_finish(struct sealcomb_stream *stream,
  * @retval SEALCOMB_ERROR_POINTER `stream` or `tag` is NULL
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_stream_verify(struct sealcomb_stream *stream,
-                                            const uint8_t *tag,
-                                            size_t tag_bytes);
+sealcomb_status sealcomb_stream_verify(struct sealcomb_stream *stream,
+                                       const uint8_t *tag,
+                                       size_t tag_bytes);
 
 /**
  * Zeroizes and frees a stream, and its key if nothing else uses it. No other call may be using the stream during or

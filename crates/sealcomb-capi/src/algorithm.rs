@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 use std::ptr;
 use std::sync::LazyLock;
 
-use sealcomb::{ALGORITHMS, Algorithm, Kind};
+use sealcomb::{ALGORITHMS, Algorithm, Kind, Status, TagPosition};
 
 use crate::sealcomb_status::{SEALCOMB_ERROR_POINTER, SEALCOMB_FORGED, SEALCOMB_OK};
 use crate::{guard, memory, sealcomb_status, text};
@@ -21,16 +21,16 @@ pub struct sealcomb_algorithm {
 }
 
 /// The security service of an algorithm.
-#[repr(C)]
+#[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum sealcomb_kind {
     /// Authenticated encryption with additional data: confidentiality and authenticity.
-    SEALCOMB_AEAD = 0,
+    SEALCOMB_KIND_AEAD = 0,
     /// Message authentication code: authenticity only. The message is passed as additional data, and there is no
     /// input.
-    SEALCOMB_MAC = 1,
+    SEALCOMB_KIND_MAC = 1,
     /// Unauthenticated cipher: confidentiality only, no tag. Requires a build with the feature `hazmat`.
-    SEALCOMB_CIPHER = 2,
+    SEALCOMB_KIND_CIPHER = 2,
 }
 
 static LIST: LazyLock<Vec<sealcomb_algorithm>> = LazyLock::new(|| {
@@ -119,14 +119,54 @@ pub unsafe extern "C" fn sealcomb_algorithm_note(algorithm: *const sealcomb_algo
 /// Returns the security service of an algorithm.
 ///
 /// @param algorithm the algorithm; may be NULL
-/// @return the kind; `SEALCOMB_CIPHER`, the weakest, for NULL
+/// @return the kind; `SEALCOMB_KIND_CIPHER`, the weakest, for NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_kind(algorithm: *const sealcomb_algorithm) -> sealcomb_kind {
     // SAFETY: guaranteed by the caller.
     match unsafe { self::algorithm(algorithm) }.map(|algorithm| algorithm.kind) {
-        Some(Kind::Aead) => sealcomb_kind::SEALCOMB_AEAD,
-        Some(Kind::Mac) => sealcomb_kind::SEALCOMB_MAC,
-        Some(Kind::Cipher) | None => sealcomb_kind::SEALCOMB_CIPHER,
+        Some(Kind::Aead) => sealcomb_kind::SEALCOMB_KIND_AEAD,
+        Some(Kind::Mac) => sealcomb_kind::SEALCOMB_KIND_MAC,
+        Some(Kind::Cipher) | None => sealcomb_kind::SEALCOMB_KIND_CIPHER,
+    }
+}
+
+/// Returns whether the tag precedes the ciphertext in the result of `sealcomb_seal`, as in the specification of AES-SIV
+/// (RFC 5297). Jobs and bursts have the tag apart.
+///
+/// @param algorithm the algorithm; may be NULL
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sealcomb_algorithm_tag_first(algorithm: *const sealcomb_algorithm) -> bool {
+    // SAFETY: guaranteed by the caller.
+    unsafe { self::algorithm(algorithm) }
+        .is_some_and(|algorithm| algorithm.tag_position() == TagPosition::First)
+}
+
+/// How far an algorithm can be trusted.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum sealcomb_trust {
+    /// An attack breaks a security claim, or the designers have withdrawn the algorithm. Kept for study.
+    SEALCOMB_TRUST_BROKEN = 0,
+    /// Published, but neither standardized nor chosen by a competition. No relevant attack is known.
+    SEALCOMB_TRUST_RESEARCH = 1,
+    /// In the final portfolio of a competition, or chosen by a standards body as the basis of a standard.
+    SEALCOMB_TRUST_PORTFOLIO = 2,
+    /// Published by a standards body, with no relevant attack known.
+    SEALCOMB_TRUST_STANDARD = 3,
+}
+
+/// Returns how far an algorithm can be trusted. Higher values mean more trust.
+///
+/// @param algorithm the algorithm; may be NULL
+/// @return the trust; `SEALCOMB_TRUST_BROKEN`, the lowest, for NULL
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sealcomb_algorithm_trust(algorithm: *const sealcomb_algorithm) -> sealcomb_trust {
+    // SAFETY: guaranteed by the caller.
+    match unsafe { self::algorithm(algorithm) }.map(|algorithm| algorithm.status) {
+        Some(Status::Standard) => sealcomb_trust::SEALCOMB_TRUST_STANDARD,
+        Some(Status::Portfolio) => sealcomb_trust::SEALCOMB_TRUST_PORTFOLIO,
+        Some(Status::Research) => sealcomb_trust::SEALCOMB_TRUST_RESEARCH,
+        Some(Status::Broken) | None => sealcomb_trust::SEALCOMB_TRUST_BROKEN,
     }
 }
 

@@ -31,10 +31,16 @@ pub(crate) unsafe fn named(name: *const c_char) -> Result<Backend, sealcomb_stat
     Ok(Backend::named(name.to_str().unwrap_or_default())?)
 }
 
+/// Returns the number of backends, including those that this CPU does not support.
+#[unsafe(no_mangle)]
+pub extern "C" fn sealcomb_backend_count() -> usize {
+    guard::or(0, || NAMES.len())
+}
+
 /// Returns the name of a backend by its index, for listing all of them, including those that this CPU does not
 /// support. The order is from slow to fast.
 ///
-/// @param number index, counted from 0
+/// @param number index, from 0 to `sealcomb_backend_count() - 1`
 /// @return static NUL-terminated string; NULL if `number` is too large
 #[unsafe(no_mangle)]
 pub extern "C" fn sealcomb_backend_at(number: usize) -> *const c_char {

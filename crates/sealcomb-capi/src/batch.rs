@@ -8,8 +8,8 @@ use crate::job::{Direction, Open, Prepared, Refusal, Seal};
 use crate::memory;
 use crate::parts::Room;
 use crate::sealcomb_status::{
-    SEALCOMB_ERROR_INTERNAL, SEALCOMB_ERROR_JOB_SIZE, SEALCOMB_ERROR_POINTER, SEALCOMB_FORGED,
-    SEALCOMB_NOT_DONE, SEALCOMB_OK,
+    SEALCOMB_ERROR_INTERNAL, SEALCOMB_ERROR_POINTER, SEALCOMB_ERROR_STRUCT_SIZE, SEALCOMB_NOT_DONE,
+    SEALCOMB_OK,
 };
 use crate::{guard, sealcomb_job, sealcomb_status};
 
@@ -33,7 +33,7 @@ const MAX_JOB_BYTES: usize = 1 << 12;
 /// @param jobs array of `count` jobs; may be NULL if `count` is 0
 /// @param count number of jobs
 /// @retval SEALCOMB_OK all jobs were sealed
-/// @retval SEALCOMB_ERROR_JOB_SIZE a job has an unsupported size or a reserved field that is not 0; nothing was
+/// @retval SEALCOMB_ERROR_STRUCT_SIZE a job has an unsupported size or an unknown flag; nothing was
 /// written to any output or tag, and `status` and `written` of all jobs are unspecified
 /// @retval SEALCOMB_ERROR_POINTER a job has an invalid pointer or length; or `jobs` itself is NULL, misaligned, or
 /// too large, in which case nothing was written at all
@@ -59,9 +59,11 @@ pub unsafe extern "C" fn sealcomb_seal_jobs(jobs: *mut sealcomb_job, count: usiz
 ///
 /// @param jobs array of `count` jobs; may be NULL if `count` is 0
 /// @param count number of jobs
-/// @retval SEALCOMB_OK no job was forged
+/// @retval SEALCOMB_OK all messages are authentic
 /// @retval SEALCOMB_FORGED at least one job was forged: see each job's `status`
-/// @retval SEALCOMB_ERROR_JOB_SIZE a job has an unsupported size or a reserved field that is not 0; nothing was
+/// @retval SEALCOMB_UNAUTHENTICATED no job was forged, but at least one was decrypted with an unauthenticated cipher,
+/// so that nothing was verified: see each job's `status`
+/// @retval SEALCOMB_ERROR_STRUCT_SIZE a job has an unsupported size or an unknown flag; nothing was
 /// written to any output, and `status` and `written` of all jobs are unspecified
 /// @retval SEALCOMB_ERROR_POINTER a job has an invalid pointer or length; or `jobs` itself is NULL, misaligned, or
 /// too large, in which case nothing was written at all
@@ -73,6 +75,16 @@ pub unsafe extern "C" fn sealcomb_seal_jobs(jobs: *mut sealcomb_job, count: usiz
 pub unsafe extern "C" fn sealcomb_open_jobs(jobs: *mut sealcomb_job, count: usize) -> sealcomb_status {
     // SAFETY: the header requires of the jobs what `run` does.
     unsafe { Jobs { first: jobs, size: 0, count }.run::<Open>() }
+}
+
+/// Checks a job as sealing or opening it would, and writes nothing.
+///
+/// # Safety
+/// See [`sealcomb_seal_jobs`].
+pub(crate) unsafe fn check<D: Direction>(job: &mut sealcomb_job) -> sealcomb_status {
+    let jobs = Jobs { size: job.size, first: job, count: 1 };
+    // SAFETY: guaranteed by the caller.
+    guard::status(|| unsafe { jobs.check::<D>() }.map_or_else(|mistake| mistake.status, |()| SEALCOMB_OK))
 }
 
 /// The jobs of a call: an array of structures whose size is in the first one's `size`.
@@ -133,9 +145,9 @@ impl Jobs {
     unsafe fn process<D: Direction>(&self) -> Result<sealcomb_status, Mistake> {
         // SAFETY: guaranteed by the caller.
         if !unsafe { self.are_of_a_known_size() } {
-            return Err(Mistake { index: 0, status: SEALCOMB_ERROR_JOB_SIZE });
+            return Err(Mistake { index: 0, status: SEALCOMB_ERROR_STRUCT_SIZE });
         }
-        let (mut done, mut forged) = (0, false);
+        let (mut done, mut worst) = (0, SEALCOMB_OK);
         while done < self.count {
             let mut room = Room::new();
             let mut pool = room.pool();
@@ -163,13 +175,13 @@ impl Jobs {
                 .map_err(|error| Mistake { index: done + error.index, status: error.error.into() })?;
             for (index, job) in flight.iter().enumerate() {
                 let Some((status, written)) = job.result() else { break };
-                forged |= status == SEALCOMB_FORGED;
+                worst = worst.or(status);
                 // SAFETY: guaranteed by the caller.
                 unsafe { self.set(done + index, status, written) };
             }
             done += flight.len();
         }
-        Ok(if forged { SEALCOMB_FORGED } else { SEALCOMB_OK })
+        Ok(worst)
     }
 
     /// Returns the first mistake of a batch, given one that was found before the library checked the sizes of the
@@ -180,7 +192,7 @@ impl Jobs {
     #[cold]
     unsafe fn first_mistake<D: Direction>(&self, found: Mistake) -> Mistake {
         // The boundaries between jobs are unknown then.
-        if found.status == SEALCOMB_ERROR_JOB_SIZE {
+        if found.status == SEALCOMB_ERROR_STRUCT_SIZE {
             return found;
         }
         // SAFETY: guaranteed by the caller.
@@ -261,7 +273,7 @@ impl Jobs {
     #[cold]
     unsafe fn refuse(&self, mistake: &Mistake) {
         // The boundaries between jobs are unknown then.
-        if mistake.status == SEALCOMB_ERROR_JOB_SIZE {
+        if mistake.status == SEALCOMB_ERROR_STRUCT_SIZE {
             return;
         }
         for index in 0..self.count {

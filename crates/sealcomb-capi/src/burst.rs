@@ -18,9 +18,8 @@ use sealcomb::{BatchError, Burst, Key, Verdict};
 use crate::job::{Direction, Open, Prepared, Seal};
 use crate::memory::{is_possible, may_overlap, overlap};
 use crate::sealcomb_status::{
-    SEALCOMB_ERROR_INTERNAL, SEALCOMB_ERROR_JOB_SIZE, SEALCOMB_ERROR_OUTPUT_TOO_SHORT,
-    SEALCOMB_ERROR_OVERLAP, SEALCOMB_ERROR_POINTER, SEALCOMB_ERROR_TAG_LENGTH, SEALCOMB_FORGED,
-    SEALCOMB_NOT_DONE, SEALCOMB_OK,
+    SEALCOMB_ERROR_INTERNAL, SEALCOMB_ERROR_OUTPUT_TOO_SHORT, SEALCOMB_ERROR_OVERLAP, SEALCOMB_ERROR_POINTER,
+    SEALCOMB_ERROR_STRUCT_SIZE, SEALCOMB_ERROR_TAG_LENGTH, SEALCOMB_NOT_DONE, SEALCOMB_OK,
 };
 use crate::{guard, sealcomb_key, sealcomb_status};
 
@@ -91,7 +90,7 @@ pub struct sealcomb_burst {
 ///
 /// @param burst the messages; must not be NULL
 /// @retval SEALCOMB_OK all messages were sealed, and each status is `SEALCOMB_OK`
-/// @retval SEALCOMB_ERROR_JOB_SIZE `size` is not supported by this library, or `reserved` is not 0
+/// @retval SEALCOMB_ERROR_STRUCT_SIZE `size` is not supported by this library, or `reserved` is not 0
 /// @retval SEALCOMB_ERROR_POINTER `burst` or an array is NULL, misaligned or too large, or a stride too small; or
 /// a message has no key, or an invalid pointer or length; or there are both `key` and `keys`
 /// @retval SEALCOMB_ERROR_OUTPUT_TOO_SHORT the algorithm's ciphertexts are longer than their messages; use jobs
@@ -113,9 +112,11 @@ pub unsafe extern "C" fn sealcomb_seal_burst(burst: *const sealcomb_burst) -> se
 /// threads: see `sealcomb_seal_burst`.
 ///
 /// @param burst the messages, with `statuses`; must not be NULL
-/// @retval SEALCOMB_OK no message was forged
+/// @retval SEALCOMB_OK all messages are authentic
 /// @retval SEALCOMB_FORGED at least one message was forged: see `statuses`
-/// @retval SEALCOMB_ERROR_JOB_SIZE `size` is not supported by this library, or `reserved` is not 0
+/// @retval SEALCOMB_UNAUTHENTICATED no message was forged, but at least one was decrypted with an unauthenticated
+/// cipher, so that nothing was verified: see `statuses`
+/// @retval SEALCOMB_ERROR_STRUCT_SIZE `size` is not supported by this library, or `reserved` is not 0
 /// @retval SEALCOMB_ERROR_POINTER `burst` or an array is NULL, misaligned or too large, or a stride too small; or
 /// a message has no key, or an invalid pointer or length; or there are both `key` and `keys`
 /// @retval SEALCOMB_ERROR_OUTPUT_TOO_SHORT the algorithm's ciphertexts are longer than their messages; use jobs
@@ -261,7 +262,7 @@ impl sealcomb_burst {
     #[inline(always)]
     unsafe fn process<D: Columns>(&self) -> Result<sealcomb_status, Mistake> {
         if self.size != size_of::<Self>() || self.reserved != 0 {
-            return Err(SEALCOMB_ERROR_JOB_SIZE.into());
+            return Err(SEALCOMB_ERROR_STRUCT_SIZE.into());
         }
         if self.count == 0 {
             return Ok(SEALCOMB_OK);
@@ -272,7 +273,7 @@ impl sealcomb_burst {
             if self.count > FLIGHT {
                 self.check_messages::<D>()?;
             }
-            let mut forged = false;
+            let mut worst = SEALCOMB_OK;
             for first in (0..self.count).step_by(FLIGHT) {
                 let flight = first..self.count.min(first + FLIGHT);
                 let processed = match self.key.as_ref() {
@@ -280,18 +281,23 @@ impl sealcomb_burst {
                     None => self.process_jobs::<D>(flight),
                 };
                 // A message before the one found may have a size that only the library refuses.
-                forged |= processed.map_err(|found| self.check_messages::<D>().err().unwrap_or(found))?;
+                worst =
+                    worst.or(processed.map_err(|found| self.check_messages::<D>().err().unwrap_or(found))?);
             }
-            Ok(if forged { SEALCOMB_FORGED } else { SEALCOMB_OK })
+            Ok(worst)
         }
     }
 
-    /// Processes a flight under one key. Returns whether a message is forged.
+    /// Processes a flight under one key. Returns the status that all messages have together.
     ///
     /// # Safety
     /// See [`run`].
     #[inline(always)]
-    unsafe fn process_columns<D: Columns>(&self, key: &Key, flight: Range<usize>) -> Result<bool, Mistake> {
+    unsafe fn process_columns<D: Columns>(
+        &self,
+        key: &Key,
+        flight: Range<usize>,
+    ) -> Result<sealcomb_status, Mistake> {
         let (first, count) = (flight.start, flight.len());
         self.check_key(key).map_err(|mistake| Mistake { index: Some(first), ..mistake })?;
         // Slices own nothing: `ManuallyDrop` saves passes over them that would drop nothing.
@@ -337,23 +343,23 @@ impl sealcomb_burst {
             }
         };
         result.map_err(|error| Mistake { index: Some(first + error.index), status: error.error.into() })?;
-        let mut forged = false;
+        let mut worst = SEALCOMB_OK;
         if !self.statuses.is_null() {
             for (i, verdict) in verdicts.iter().enumerate() {
                 let status = if D::WRITES_TAG { SEALCOMB_OK } else { (*verdict).into() };
-                forged |= status == SEALCOMB_FORGED;
+                worst = worst.or(status);
                 // SAFETY: guaranteed by the caller.
                 unsafe { self.statuses.add(first + i).write(status) };
             }
         }
-        Ok(forged)
+        Ok(worst)
     }
 
-    /// Processes a flight in which each message has its own key. Returns whether a message is forged.
+    /// Processes a flight in which each message has its own key. Returns the status that all messages have together.
     ///
     /// # Safety
     /// See [`run`].
-    unsafe fn process_jobs<D: Columns>(&self, flight: Range<usize>) -> Result<bool, Mistake> {
+    unsafe fn process_jobs<D: Columns>(&self, flight: Range<usize>) -> Result<sealcomb_status, Mistake> {
         let first = flight.start;
         let mut jobs = ManuallyDrop::new(ArrayVec::<D::Job<'_>, FLIGHT>::new());
         for index in flight {
@@ -364,14 +370,14 @@ impl sealcomb_burst {
         }
         D::run(&mut jobs)
             .map_err(|error| Mistake { index: Some(first + error.index), status: error.error.into() })?;
-        let mut forged = false;
+        let mut worst = SEALCOMB_OK;
         for (i, job) in jobs.iter().enumerate().filter(|_| !self.statuses.is_null()) {
             let status = job.result().map_or(SEALCOMB_OK, |(status, _)| status);
-            forged |= status == SEALCOMB_FORGED;
+            worst = worst.or(status);
             // SAFETY: guaranteed by the caller.
             unsafe { self.statuses.add(first + i).write(status) };
         }
-        Ok(forged)
+        Ok(worst)
     }
 
     /// Checks the fields of a burst that is not empty, without the messages.

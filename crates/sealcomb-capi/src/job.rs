@@ -9,7 +9,8 @@ use sealcomb::{Aad, Algorithm, BatchError, Error, Key, OpenJob, SealJob, open_jo
 use crate::memory::{is_possible, may_overlap, overlap, read, write};
 use crate::parts::{Full, Pool};
 use crate::sealcomb_status::{
-    SEALCOMB_ERROR_JOB_SIZE, SEALCOMB_ERROR_OUTPUT_TOO_SHORT, SEALCOMB_ERROR_OVERLAP, SEALCOMB_ERROR_POINTER,
+    SEALCOMB_ERROR_OUTPUT_TOO_SHORT, SEALCOMB_ERROR_OVERLAP, SEALCOMB_ERROR_POINTER,
+    SEALCOMB_ERROR_STRUCT_SIZE, SEALCOMB_ERROR_TAKES_NO_STRINGS,
 };
 use crate::{sealcomb_key, sealcomb_status};
 
@@ -54,10 +55,7 @@ pub struct sealcomb_job {
     /// Size of `aad`.
     pub aad_bytes: usize,
     /// Additional data in several pieces, authenticated as their concatenation; NULL for none. With pieces,
-    /// `aad_bytes` must be 0.
-    ///
-    /// For AES-SIV, each piece is a separate associated string (RFC 5297, section 2.4), and `aad` is a single string.
-    /// No piece and one empty piece yield different tags. At most 126 strings, including the nonce.
+    /// `aad_bytes` must be 0. See also `SEALCOMB_AAD_STRINGS`.
     pub aad_parts: *const sealcomb_iovec,
     /// Number of pieces; 0 if `aad_parts` is NULL.
     pub aad_part_count: usize,
@@ -81,9 +79,16 @@ pub struct sealcomb_job {
     pub written: MaybeUninit<usize>,
     /// Set by the call: the result of the job.
     pub status: MaybeUninit<sealcomb_status>,
-    /// Reserved; must be 0. Later versions may append fields, and will still accept jobs of this size.
-    pub reserved: u32,
+    /// 0 or `SEALCOMB_AAD_STRINGS`. Later versions may append fields, and will still accept jobs of this size.
+    pub flags: u32,
 }
+
+/// Flag of a job: each of the `aad_parts` is a separate associated string of AES-SIV (RFC 5297, section 2.4), which
+/// also authenticates the boundaries between them. Without the flag, AES-SIV treats all additional data as one string.
+///
+/// No string (`aad_part_count` 0) and one empty string yield different tags. At most 126 strings, including the nonce.
+/// `aad_bytes` must be 0. Other algorithms refuse the flag.
+pub const SEALCOMB_AAD_STRINGS: u32 = 1;
 
 /// Why a job was not added to a flight.
 pub(crate) enum Refusal {
@@ -323,8 +328,8 @@ impl sealcomb_job {
         pool: &mut Pool<'a>,
         flight: &mut ArrayVec<D::Job<'a>, N>,
     ) -> Result<usize, Refusal> {
-        if self.size != size || self.reserved != 0 {
-            return Err(SEALCOMB_ERROR_JOB_SIZE.into());
+        if self.size != size || self.flags > SEALCOMB_AAD_STRINGS {
+            return Err(SEALCOMB_ERROR_STRUCT_SIZE.into());
         }
         // SAFETY: guaranteed by the caller.
         let Some(sealcomb_key(key)) = (unsafe { self.key.as_ref() }) else {
@@ -359,7 +364,7 @@ impl sealcomb_job {
             self.nonce_bytes | self.aad_bytes | self.input_bytes | self.output_bytes | self.tag_bytes;
         let with_output = |data, bytes| may_overlap(self.output, self.input_bytes, data, bytes);
         let with_tag = |data, bytes| D::WRITES_TAG && may_overlap(self.tag, self.tag_bytes, data, bytes);
-        self.aad_parts.addr() | self.aad_part_count == 0
+        self.aad_parts.addr() | self.aad_part_count | self.flags as usize == 0
             && !algorithm.expands()
             && isize::try_from(lengths).is_ok()
             && self.input_bytes <= self.output_bytes
@@ -390,7 +395,7 @@ impl sealcomb_job {
         .iter()
         .all(|(data, bytes)| is_possible(*data, *bytes))
             && is_possible(self.aad_parts, self.aad_part_count)
-            && (self.aad_parts.is_null() || self.aad_bytes == 0)
+            && (self.aad_parts.is_null() && self.flags == 0 || self.aad_bytes == 0)
     }
 
     /// Checks and adds a job that did not pass [`Self::is_simple`].
@@ -452,7 +457,7 @@ impl sealcomb_job {
     ) -> Result<Aad<'a>, Refusal> {
         // SAFETY: guaranteed by the caller; no written buffer overlaps it.
         let aad = unsafe { read(self.aad, self.aad_bytes)? };
-        if self.aad_parts.is_null() {
+        if self.aad_parts.is_null() && self.flags == 0 {
             return Ok(aad.into());
         }
         // SAFETY: guaranteed by the caller.
@@ -469,7 +474,11 @@ impl sealcomb_job {
         }
         // SAFETY: guaranteed by the caller; checked above, and no written buffer overlaps it.
         let slices = parts.iter().map(|part| unsafe { read(part.data, part.bytes) }.unwrap_or_default());
-        let aad = if algorithm.strings { pool.strings(slices)? } else { pool.joined(slices)? };
+        let aad = match self.flags {
+            SEALCOMB_AAD_STRINGS if !algorithm.strings => return Err(SEALCOMB_ERROR_TAKES_NO_STRINGS.into()),
+            SEALCOMB_AAD_STRINGS => pool.strings(slices)?,
+            _ => pool.joined(slices)?,
+        };
         aad.map_err(|Full| Refusal::Full)
     }
 }

@@ -44,6 +44,9 @@ pub const SEALCOMB_VERSION_MAJOR: u32 = 0;
 pub const SEALCOMB_VERSION_MINOR: u32 = 1;
 /// Patch version of this header.
 pub const SEALCOMB_VERSION_PATCH: u32 = 0;
+/// Version of this header as a number that grows with each version, for `#if`: major * 10000 + minor * 100 + patch.
+pub const SEALCOMB_VERSION: u32 =
+    SEALCOMB_VERSION_MAJOR * 10000 + SEALCOMB_VERSION_MINOR * 100 + SEALCOMB_VERSION_PATCH;
 
 const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
     Ok(version) => version,
@@ -56,6 +59,12 @@ const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_V
 #[unsafe(no_mangle)]
 pub extern "C" fn sealcomb_version() -> *const c_char {
     VERSION.as_ptr()
+}
+
+/// Returns the version of the linked library as a number, comparable with `SEALCOMB_VERSION`.
+#[unsafe(no_mangle)]
+pub extern "C" fn sealcomb_version_number() -> u32 {
+    SEALCOMB_VERSION
 }
 
 #[cfg(test)]

@@ -3,11 +3,18 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
+use sealcomb::TagPosition;
+
+use crate::batch::check;
+use crate::job::{Open, Seal};
 use crate::memory::{is_possible, store};
 use crate::sealcomb_status::{
     SEALCOMB_ERROR_OUTPUT_TOO_SHORT, SEALCOMB_ERROR_POINTER, SEALCOMB_FORGED, SEALCOMB_OK,
 };
 use crate::{sealcomb_job, sealcomb_key, sealcomb_open_jobs, sealcomb_seal_jobs, sealcomb_status};
+
+/// The maximum size of a tag in bytes.
+const TAG_BYTES: usize = 16;
 
 /// A job with all fields 0 except its size.
 const EMPTY: sealcomb_job = sealcomb_job {
@@ -27,10 +34,11 @@ const EMPTY: sealcomb_job = sealcomb_job {
     tag_bytes: 0,
     written: MaybeUninit::new(0),
     status: MaybeUninit::new(SEALCOMB_OK),
-    reserved: 0,
+    flags: 0,
 };
 
-/// Seals one message. The result is the ciphertext followed by the tag.
+/// Seals one message. The result is the ciphertext followed by the tag, or for AES-SIV the tag followed by the
+/// ciphertext (RFC 5297): see `sealcomb_algorithm_tag_first`.
 ///
 /// To seal in place, pass the same pointer as `message` and `sealed`. Otherwise `sealed` must not overlap the inputs.
 /// For many messages, `sealcomb_seal_jobs` is faster.
@@ -42,7 +50,7 @@ const EMPTY: sealcomb_job = sealcomb_job {
 /// @param aad_bytes size of the additional data in bytes
 /// @param message the message; may be NULL if `message_bytes` is 0
 /// @param message_bytes size of the message in bytes
-/// @param sealed receives the ciphertext and tag; unchanged on failure
+/// @param sealed receives ciphertext and tag; unchanged on failure
 /// @param sealed_bytes space at `sealed` in bytes: at least `sealcomb_algorithm_ciphertext_bytes` of `message_bytes`
 /// plus `sealcomb_key_tag_bytes`; space beyond that is not written
 /// @param written receives the size of ciphertext and tag in bytes, 0 on failure; may be NULL
@@ -84,20 +92,33 @@ pub unsafe extern "C" fn sealcomb_seal(
     if needed > sealed_bytes {
         return SEALCOMB_ERROR_OUTPUT_TOO_SHORT;
     }
+    let tag_first = inner.algorithm().tag_position() == TagPosition::First;
+    let output = if tag_first { sealed.wrapping_add(tag_bytes) } else { sealed };
+    // In place, a tag that comes first takes the place of the message's beginning.
+    let moves = tag_first && message_bytes > 0 && message == sealed.cast_const();
     let mut job = sealcomb_job {
         key,
         nonce,
         nonce_bytes,
         aad,
         aad_bytes,
-        input: message,
+        input: if moves { output } else { message },
         input_bytes: message_bytes,
-        output: sealed,
+        output,
         output_bytes: ciphertext_bytes,
-        tag: sealed.wrapping_add(ciphertext_bytes),
+        tag: if tag_first { sealed } else { sealed.wrapping_add(ciphertext_bytes) },
         tag_bytes,
         ..EMPTY
     };
+    if moves {
+        // SAFETY: guaranteed by the caller.
+        let status = unsafe { check::<Seal>(&mut job) };
+        if status != SEALCOMB_OK {
+            return status;
+        }
+        // SAFETY: `message` is valid for reads, guaranteed by the caller, and `sealed` has room for tag and ciphertext.
+        unsafe { ptr::copy(message, output, message_bytes) };
+    }
     // SAFETY: guaranteed by the caller.
     let status = unsafe { sealcomb_seal_jobs(&raw mut job, 1) };
     // SAFETY: NULL or valid for writes, guaranteed by the caller.
@@ -105,7 +126,8 @@ pub unsafe extern "C" fn sealcomb_seal(
     status
 }
 
-/// Opens one message: a ciphertext followed by its tag. The tag is compared in constant time.
+/// Opens one message: a ciphertext followed by its tag, or for AES-SIV a tag followed by its ciphertext, as
+/// `sealcomb_seal` returns them. The tag is compared in constant time.
 ///
 /// To open in place, pass the same pointer as `sealed` and `message`. Otherwise `message` must not overlap the
 /// inputs. For many messages, `sealcomb_open_jobs` is faster.
@@ -115,7 +137,7 @@ pub unsafe extern "C" fn sealcomb_seal(
 /// @param nonce_bytes size of the nonce in bytes
 /// @param aad additional data of the message; may be NULL if `aad_bytes` is 0
 /// @param aad_bytes size of the additional data in bytes
-/// @param sealed the ciphertext and tag
+/// @param sealed ciphertext and tag
 /// @param sealed_bytes size of ciphertext and tag in bytes
 /// @param message receives the message; zeroed if the message is forged, unchanged after an error; may be NULL if
 /// `message_bytes` is 0
@@ -160,44 +182,52 @@ pub unsafe extern "C" fn sealcomb_open(
     }
     let tag_bytes = inner.tag_bytes();
     let Some(ciphertext_bytes) = sealed_bytes.checked_sub(tag_bytes) else { return SEALCOMB_FORGED };
+    let tag_first = inner.algorithm().tag_position() == TagPosition::First;
+    let (ciphertext, tag) = if tag_first {
+        (sealed.wrapping_add(tag_bytes), sealed)
+    } else {
+        (sealed, sealed.wrapping_add(ciphertext_bytes))
+    };
+    // In place, the message takes the place of a tag that comes first.
+    let moves = tag_first && ciphertext_bytes > 0 && sealed == message.cast_const();
+    let mut received = [0; TAG_BYTES];
     let mut job = sealcomb_job {
         key,
         nonce,
         nonce_bytes,
         aad,
         aad_bytes,
-        input: sealed,
+        input: if moves { sealed } else { ciphertext },
         input_bytes: ciphertext_bytes,
         output: message,
         output_bytes: message_bytes,
-        tag: sealed.wrapping_add(ciphertext_bytes).cast_mut(),
+        tag: if moves { received.as_mut_ptr() } else { tag.cast_mut() },
         tag_bytes,
         ..EMPTY
     };
+    if moves {
+        // SAFETY: guaranteed by the caller.
+        let status = unsafe { check::<Open>(&mut job) };
+        if status != SEALCOMB_OK {
+            return status;
+        }
+        // SAFETY: `sealed` is valid for reads, guaranteed by the caller, and `check` found that `message` has room for
+        // the ciphertext; no tag has more than `TAG_BYTES` bytes.
+        unsafe {
+            ptr::copy(tag, received.as_mut_ptr(), tag_bytes);
+            ptr::copy(ciphertext, message, ciphertext_bytes);
+        }
+    }
     // SAFETY: guaranteed by the caller.
-    let status = unsafe { open_one(&mut job) };
+    let status = unsafe { sealcomb_open_jobs(&raw mut job, 1) };
     // SAFETY: `written` is NULL or valid for writes, guaranteed by the caller; `job.written` is initialized.
     unsafe { store(written, job.written.assume_init()) };
     status
 }
 
-/// Opens a job. Returns its status, which unlike that of the batch says if anything was verified.
-///
-/// # Safety
-/// See [`sealcomb_open_jobs`].
-unsafe fn open_one(job: &mut sealcomb_job) -> sealcomb_status {
-    // SAFETY: guaranteed by the caller.
-    let status = unsafe { sealcomb_open_jobs(ptr::from_mut(job), 1) };
-    // SAFETY: initialized by `EMPTY`, and possibly set by the call.
-    match unsafe { job.status.assume_init() } {
-        SEALCOMB_OK => status,
-        of_job => of_job,
-    }
-}
-
 /// Computes the tag of one message with a MAC.
 ///
-/// @param key a key of an algorithm of the kind `SEALCOMB_MAC`; must not be NULL
+/// @param key a key of an algorithm of the kind `SEALCOMB_KIND_MAC`; must not be NULL
 /// @param nonce the nonce, for algorithms that take one (GMAC); may be NULL if `nonce_bytes` is 0
 /// @param nonce_bytes size of the nonce in bytes
 /// @param message the message; may be NULL if `message_bytes` is 0
@@ -228,7 +258,7 @@ pub unsafe extern "C" fn sealcomb_mac(
 
 /// Verifies the tag of one message with a MAC, in constant time.
 ///
-/// @param key a key of an algorithm of the kind `SEALCOMB_MAC`; must not be NULL
+/// @param key a key of an algorithm of the kind `SEALCOMB_KIND_MAC`; must not be NULL
 /// @param nonce the nonce of the message, for algorithms that take one (GMAC); may be NULL if `nonce_bytes` is 0
 /// @param nonce_bytes size of the nonce in bytes
 /// @param message the message; may be NULL if `message_bytes` is 0
@@ -255,7 +285,7 @@ pub unsafe extern "C" fn sealcomb_mac_verify(
 ) -> sealcomb_status {
     let mut job = job_of_mac(key, nonce, nonce_bytes, message, message_bytes, tag.cast_mut(), tag_bytes);
     // SAFETY: guaranteed by the caller; opening only reads the tag.
-    unsafe { open_one(&mut job) }
+    unsafe { sealcomb_open_jobs(&raw mut job, 1) }
 }
 
 /// Returns a MAC's job: the message is its additional data.

@@ -9,7 +9,7 @@ use sealcomb::{Error, Verdict};
 /// Values of 0 and above are not errors. `SEALCOMB_FORGED` is the only failure that depends on the data. The
 /// `SEALCOMB_ERROR_` values are invalid arguments, detected before anything is written to an output or tag. The only
 /// exception is `SEALCOMB_ERROR_INTERNAL`.
-#[repr(C)]
+#[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum sealcomb_status {
     /// Success. Opened messages are authentic.
@@ -21,8 +21,9 @@ pub enum sealcomb_status {
     /// Authentication failed: the message is not authentic, and its output is zeroed. There is deliberately no
     /// further detail, which could help an attacker.
     SEALCOMB_FORGED = -1,
-    /// `size` of a job is not supported by this library or differs within the batch, or a reserved field is not 0.
-    SEALCOMB_ERROR_JOB_SIZE = -2,
+    /// `size` of a structure is not supported by this library or differs within the batch, a reserved field is not 0,
+    /// or a flag is unknown.
+    SEALCOMB_ERROR_STRUCT_SIZE = -2,
     /// A required pointer is NULL, a buffer is NULL although its length or count is not 0, a length or the size of an
     /// array is over `SIZE_MAX / 2` bytes, an array is not aligned for its elements, or a job has both `aad_bytes`
     /// and `aad_parts`.
@@ -63,6 +64,8 @@ pub enum sealcomb_status {
     /// The calls of a stream are in the wrong order: its message has not begun, has ended, or goes in the other
     /// direction, or additional data of GCM follows the message.
     SEALCOMB_ERROR_STREAM_ORDER = -19,
+    /// The job has the flag `SEALCOMB_AAD_STRINGS`, but the algorithm is not AES-SIV.
+    SEALCOMB_ERROR_TAKES_NO_STRINGS = -20,
     /// A bug in the library: please report it. Outputs of messages to open are zeroed; other outputs and tags are
     /// unspecified and must be discarded.
     SEALCOMB_ERROR_INTERNAL = -100,
@@ -70,6 +73,18 @@ pub enum sealcomb_status {
 
 #[allow(clippy::enum_glob_use, reason = "every status is mapped below")]
 use sealcomb_status::*;
+
+impl sealcomb_status {
+    /// Returns the status of messages together, given those of two of them or of two groups: it is `SEALCOMB_OK` only
+    /// if all are authentic, and `SEALCOMB_FORGED` if any is forged.
+    #[inline(always)]
+    pub(crate) fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (SEALCOMB_FORGED, _) | (_, SEALCOMB_OK) => self,
+            _ => other,
+        }
+    }
+}
 
 impl From<Error> for sealcomb_status {
     fn from(error: Error) -> Self {
@@ -81,6 +96,7 @@ impl From<Error> for sealcomb_status {
             Error::MessageTooShort { .. } | Error::NotWholeBlocks { .. } => SEALCOMB_ERROR_MESSAGE_LENGTH,
             Error::MessageTooLong { .. } => SEALCOMB_ERROR_MESSAGE_TOO_LONG,
             Error::AadTooLong { .. } | Error::TooManyStrings { .. } => SEALCOMB_ERROR_AAD_TOO_LONG,
+            Error::TakesNoStrings { .. } => SEALCOMB_ERROR_TAKES_NO_STRINGS,
             Error::OutputTooShort { .. } => SEALCOMB_ERROR_OUTPUT_TOO_SHORT,
             Error::TakesNoAad => SEALCOMB_ERROR_TAKES_NO_AAD,
             Error::TakesNoMessage => SEALCOMB_ERROR_TAKES_NO_MESSAGE,
@@ -108,14 +124,14 @@ impl From<Verdict> for sealcomb_status {
 }
 
 fn text(status: i32) -> &'static CStr {
-    const TEXTS: [(sealcomb_status, &CStr); 23] = [
+    const TEXTS: [(sealcomb_status, &CStr); 24] = [
         (SEALCOMB_OK, c"success"),
         (SEALCOMB_NOT_DONE, c"not processed: another job of the batch is invalid"),
         (SEALCOMB_UNAUTHENTICATED, c"decrypted but not authenticated: the algorithm has no tag"),
         (SEALCOMB_FORGED, c"authentication failed: the message is not authentic"),
         (
-            SEALCOMB_ERROR_JOB_SIZE,
-            c"job of an unsupported size or with a reserved field set; zero it and set size to sizeof(sealcomb_job)",
+            SEALCOMB_ERROR_STRUCT_SIZE,
+            c"structure of an unsupported size, or with an unknown flag; zero it and set size to its sizeof",
         ),
         (
             SEALCOMB_ERROR_POINTER,
@@ -140,6 +156,7 @@ fn text(status: i32) -> &'static CStr {
         (SEALCOMB_ERROR_EQUAL_KEY_HALVES, c"key with equal halves; XTS requires two different keys"),
         (SEALCOMB_ERROR_NO_STREAMS, c"no streams: not for this algorithm, or not in this build (feature hazmat)"),
         (SEALCOMB_ERROR_STREAM_ORDER, c"calls of a stream in the wrong order; see SEALCOMB_ERROR_STREAM_ORDER"),
+        (SEALCOMB_ERROR_TAKES_NO_STRINGS, c"associated strings given; only AES-SIV takes them"),
         (SEALCOMB_ERROR_INTERNAL, c"internal error: please report this bug"),
     ];
     TEXTS.iter().find(|(known, _)| *known as i32 == status).map_or(c"unknown status", |(_, text)| text)

@@ -67,7 +67,7 @@ fn empty_job(key: &OwnedKey) -> sealcomb_job {
         tag_bytes: 0,
         written: MaybeUninit::new(usize::MAX),
         status: MaybeUninit::new(SEALCOMB_ERROR_INTERNAL),
-        reserved: 0,
+        flags: 0,
     }
 }
 
@@ -664,14 +664,14 @@ fn expected(key: &Key, layout: &Layout, aad_in: AadIn, opens: bool, before: &[u8
     let pieces = [&aads[0][..], &aads[1]];
     let aad = match aad_in {
         AadIn::One => Aad::from(pieces[0]),
-        AadIn::Parts => Aad::strings(&pieces),
+        AadIn::Parts => Aad::joined(&pieces),
     };
     let mut output = vec![0; layout.output.1];
     let mut after = before.to_vec();
     let mut verified = true;
     if opens {
         let mut jobs = [OpenJob::new(key, &nonce, aad, &input, &mut output, &tag).unwrap()];
-        open_jobs(&mut jobs).unwrap();
+        let _ = open_jobs(&mut jobs).unwrap();
         verified = jobs[0].verdict() == Verdict::Verified;
     } else {
         seal_jobs(&mut [SealJob::new(key, &nonce, aad, &input, &mut output, &mut tag).unwrap()]).unwrap();
@@ -690,7 +690,7 @@ fn try_layout(key: &OwnedKey, model: &Key, layout: &Layout, aad_in: AadIn, opens
         let at = |(start, bytes): (usize, usize)| arena[start..start + bytes].to_vec();
         let (nonce, aads) = (at(layout.nonce), layout.aads.map(at));
         let pieces = [&aads[0][..], &aads[1]];
-        let aad = if aad_in == AadIn::One { Aad::from(pieces[0]) } else { Aad::strings(&pieces) };
+        let aad = if aad_in == AadIn::One { Aad::from(pieces[0]) } else { Aad::joined(&pieces) };
         let (mut sealed, mut tag) = (vec![0; layout.input.1], vec![0; layout.tag.1]);
         seal_jobs(&mut [SealJob::new(model, &nonce, aad, &message, &mut sealed, &mut tag).unwrap()]).unwrap();
         arena[layout.input.0..layout.input.0 + layout.input.1].copy_from_slice(&sealed);

@@ -13,6 +13,7 @@ use std::ptr;
 use arena::{differences, in_arena};
 use guarded::Guarded;
 use sealcomb::{ALGORITHMS, Algorithm, Kind};
+use sealcomb_capi::sealcomb_status;
 use sealcomb_capi::sealcomb_status::{SEALCOMB_FORGED, SEALCOMB_OK, SEALCOMB_UNAUTHENTICATED};
 use sealcomb_capi::{
     sealcomb_algorithm_by_id, sealcomb_burst, sealcomb_iovec, sealcomb_job, sealcomb_key, sealcomb_key_free,
@@ -127,6 +128,15 @@ fn is_plain_cipher(algorithm: &Algorithm) -> bool {
     algorithm.kind == Kind::Cipher && !algorithm.tweaked
 }
 
+/// Returns the status of a batch in which messages of AEADs are forged.
+fn with_forgeries(algorithm: &Algorithm) -> sealcomb_status {
+    match algorithm.kind {
+        Kind::Aead => SEALCOMB_FORGED,
+        Kind::Mac => SEALCOMB_OK,
+        Kind::Cipher => SEALCOMB_UNAUTHENTICATED,
+    }
+}
+
 /// Computes the tag of a message and verifies a correct and a wrong tag.
 fn mac(algorithm: &Algorithm, number: u64, at_end: bool) {
     let key =
@@ -175,7 +185,7 @@ fn long_mac(algorithm: &Algorithm, number: u64) {
         tag_bytes: algorithm.tag_bytes,
         written: MaybeUninit::new(0),
         status: MaybeUninit::new(SEALCOMB_OK),
-        reserved: 0,
+        flags: 0,
     };
     for call in [sealcomb_seal_jobs, sealcomb_open_jobs] {
         // SAFETY: the job's buffers are live.
@@ -215,7 +225,7 @@ fn batch(algorithm: &Algorithm, number: u64, count: usize) {
             tag_bytes: tag.len(),
             written: MaybeUninit::new(0),
             status: MaybeUninit::new(SEALCOMB_OK),
-            reserved: 0,
+            flags: 0,
         })
         .collect();
     // SAFETY: the jobs' buffers are live.
@@ -231,11 +241,7 @@ fn batch(algorithm: &Algorithm, number: u64, count: usize) {
     }
     // SAFETY: the jobs' buffers are live.
     let opened = in_arena(|| unsafe { sealcomb_open_jobs(jobs.as_mut_ptr(), count) });
-    assert_eq!(
-        opened,
-        if algorithm.kind == Kind::Aead { SEALCOMB_FORGED } else { SEALCOMB_OK },
-        "{algorithm:?}"
-    );
+    assert_eq!(opened, with_forgeries(algorithm), "{algorithm:?}");
     keys.into_iter().for_each(free);
 }
 
@@ -287,7 +293,7 @@ fn burst(algorithm: &Algorithm, number: u64, count: usize, several_keys: bool) {
     }
     // SAFETY: the burst's columns are live.
     let opened = in_arena(|| unsafe { sealcomb_open_burst(&raw const burst) });
-    assert_eq!(opened, if is_aead { SEALCOMB_FORGED } else { SEALCOMB_OK }, "{algorithm:?}");
+    assert_eq!(opened, with_forgeries(algorithm), "{algorithm:?}");
     keys.into_iter().for_each(free);
 }
 

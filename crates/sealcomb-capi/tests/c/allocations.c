@@ -192,7 +192,7 @@ static void check(sealcomb_key *const *keys, size_t key_count, size_t count, con
             jobs[i].aad = nonces[0];
             jobs[i].aad_bytes = 16;
         }
-        if (sealcomb_algorithm_kind(alg) != SEALCOMB_MAC) {
+        if (sealcomb_algorithm_kind(alg) != SEALCOMB_KIND_MAC) {
             jobs[i].input = data[i];
             jobs[i].output = s->in_place ? data[i] : results[i];
             jobs[i].input_bytes = s->bytes(i);
@@ -258,7 +258,7 @@ static void check_backend(const char *backend, size_t base) {
         const sealcomb_algorithm *alg = sealcomb_algorithm_at(i);
         bool is_common = is_in_every_build(sealcomb_algorithm_id(alg));
         /* Others may want whole blocks, or be told lengths: they are the other tests' subject. */
-        if (!is_common && (sealcomb_algorithm_kind(alg) != SEALCOMB_AEAD || sealcomb_algorithm_needs_message_bytes(alg) ||
+        if (!is_common && (sealcomb_algorithm_kind(alg) != SEALCOMB_KIND_AEAD || sealcomb_algorithm_needs_message_bytes(alg) ||
                                 sealcomb_algorithm_ciphertext_bytes(alg, 1) != 1)) {
             continue;
         }

@@ -46,7 +46,7 @@ static void free_messages(size_t count) {
 
 static sealcomb_job job_of(message *m, const sealcomb_key *key, const uint8_t *input, uint8_t *output, uint8_t *tag) {
     sealcomb_job job = empty_job();
-    bool is_mac = sealcomb_algorithm_kind(sealcomb_key_algorithm(key)) == SEALCOMB_MAC;
+    bool is_mac = sealcomb_algorithm_kind(sealcomb_key_algorithm(key)) == SEALCOMB_KIND_MAC;
     job.key = key;
     job.nonce = m->nonce;
     job.nonce_bytes = sealcomb_algorithm_nonce_bytes(sealcomb_key_algorithm(key));
@@ -190,7 +190,7 @@ static void check_long_parts(void) {
     sealcomb_key_free(key);
 }
 
-/* For AES-SIV each piece is a separate string, and no pieces differ from one empty piece. */
+/* With the flag, each piece is a separate string, and no string differs from one empty string. */
 static void check_strings(void) {
     sealcomb_key *key = new_key("aes256-siv");
     uint8_t ab[2] = {'a', 'b'}, plain[5] = {1, 2, 3, 4, 5}, tags[4][16], sealed[4][5];
@@ -213,11 +213,18 @@ static void check_strings(void) {
     /* "a" and "b"; "ab"; one empty string; no string. */
     jobs[0].aad_parts = parts;
     jobs[0].aad_part_count = 2;
+    jobs[0].flags = jobs[3].flags = SEALCOMB_AAD_STRINGS;
     jobs[1].aad = ab;
     jobs[1].aad_bytes = 2;
-    jobs[3].aad_parts = parts;
-    jobs[3].aad_part_count = 0;
     EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(jobs, 4));
+    /* Without the flag, the pieces are joined. */
+    sealcomb_job joined = jobs[0];
+    uint8_t text[5], tag[16];
+    joined.flags = 0;
+    joined.output = text;
+    joined.tag = tag;
+    EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(&joined, 1));
+    CHECK(memcmp(tag, tags[1], 16) == 0 && memcmp(text, sealed[1], 5) == 0);
     for (size_t i = 0; i < 4; i++) {
         for (size_t j = 0; j < i; j++) {
             CHECK(memcmp(tags[i], tags[j], 16) != 0);
@@ -281,6 +288,7 @@ int main(void) {
     check_long_parts();
     check_strings();
     check_room("aes128-gcm");
+    check_room("aes256-siv");
     /* Algorithms with longer ciphertexts require the feature `research`. */
     if (sealcomb_algorithm_by_id("aes128-copa") != NULL) {
         check_room("aes128-copa");

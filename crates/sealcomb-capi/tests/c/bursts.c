@@ -227,8 +227,8 @@ static void check_mistakes(void) {
     check_mistake(SEALCOMB_ERROR_POINTER, far_nonces, NO_MESSAGE);
     check_mistake(SEALCOMB_ERROR_POINTER, huge_count, NO_MESSAGE);
     check_mistake(SEALCOMB_ERROR_POINTER, misaligned, NO_MESSAGE);
-    check_mistake(SEALCOMB_ERROR_JOB_SIZE, wrong_size, NO_MESSAGE);
-    check_mistake(SEALCOMB_ERROR_JOB_SIZE, is_reserved, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_STRUCT_SIZE, wrong_size, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_STRUCT_SIZE, is_reserved, NO_MESSAGE);
     check_mistake(SEALCOMB_ERROR_TAG_LENGTH, short_tags, ALL_MESSAGES);
     check_mistake(SEALCOMB_ERROR_NONCE_LENGTH, no_nonce, ALL_MESSAGES);
 
@@ -242,7 +242,7 @@ static void check_mistakes(void) {
     EXPECT(SEALCOMB_OK, sealcomb_seal_burst(&burst));
     EXPECT(SEALCOMB_OK, sealcomb_open_burst(&burst));
     burst.reserved = 1;
-    EXPECT(SEALCOMB_ERROR_JOB_SIZE, sealcomb_seal_burst(&burst));
+    EXPECT(SEALCOMB_ERROR_STRUCT_SIZE, sealcomb_seal_burst(&burst));
     EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_seal_burst(NULL));
     EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_open_burst(NULL));
     /* Opening requires a place for the statuses. */

@@ -170,10 +170,10 @@ static sealcomb_job job_of(const answer *a, sealcomb_kind kind, const buffer *in
     job.key = a->ready;
     job.nonce = a->nonce.data;
     job.nonce_bytes = a->nonce.bytes;
-    const buffer *aad = kind == SEALCOMB_MAC ? &a->msg : &a->aad;
+    const buffer *aad = kind == SEALCOMB_KIND_MAC ? &a->msg : &a->aad;
     job.aad = aad->data;
     job.aad_bytes = aad->bytes;
-    if (kind != SEALCOMB_MAC) {
+    if (kind != SEALCOMB_KIND_MAC) {
         job.input = input->data;
         job.input_bytes = input->bytes;
         job.output = memory(output_bytes);
@@ -205,8 +205,8 @@ static size_t room_to_open(const sealcomb_algorithm *alg, const answer *a) {
 }
 
 static void check_opened(const sealcomb_job *job, const answer *a, sealcomb_kind kind) {
-    CHECK(job->status == (kind == SEALCOMB_CIPHER ? SEALCOMB_UNAUTHENTICATED : SEALCOMB_OK));
-    CHECK(job->written == (kind == SEALCOMB_MAC ? 0 : a->msg.bytes));
+    CHECK(job->status == (kind == SEALCOMB_KIND_CIPHER ? SEALCOMB_UNAUTHENTICATED : SEALCOMB_OK));
+    CHECK(job->written == (kind == SEALCOMB_KIND_MAC ? 0 : a->msg.bytes));
     CHECK(equal(job->output, a->msg.data, job->written));
 }
 
@@ -216,6 +216,7 @@ static size_t check_file(const file *f) {
         return 0;
     }
     sealcomb_kind kind = sealcomb_algorithm_kind(alg);
+    sealcomb_status opened = kind == SEALCOMB_KIND_CIPHER ? SEALCOMB_UNAUTHENTICATED : SEALCOMB_OK;
     sealcomb_job *seal = (sealcomb_job *)calloc(f->count, sizeof(sealcomb_job));
     sealcomb_job *open = (sealcomb_job *)calloc(f->count, sizeof(sealcomb_job));
     sealcomb_job *forged = (sealcomb_job *)calloc(f->count, sizeof(sealcomb_job));
@@ -236,11 +237,11 @@ static size_t check_file(const file *f) {
         check_sealed(&seal[used], a);
 
         open[used] = job_of(a, kind, &a->ct, room_to_open(alg, a));
-        EXPECT(SEALCOMB_OK, sealcomb_open_jobs(&open[used], 1));
+        EXPECT(opened, sealcomb_open_jobs(&open[used], 1));
         check_opened(&open[used], a, kind);
 
         forged[used] = job_of(a, kind, &a->ct, room_to_open(alg, a));
-        if (kind != SEALCOMB_CIPHER) {
+        if (kind != SEALCOMB_KIND_CIPHER) {
             forged[used].tag[i % a->tag.bytes] ^= (uint8_t)(1 << i % 8);
             EXPECT(SEALCOMB_FORGED, sealcomb_open_jobs(&forged[used], 1));
             CHECK(forged[used].status == SEALCOMB_FORGED && forged[used].written == 0);
@@ -252,8 +253,8 @@ static size_t check_file(const file *f) {
         used++;
     }
     EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(seal, used));
-    EXPECT(SEALCOMB_OK, sealcomb_open_jobs(open, used));
-    if (kind != SEALCOMB_CIPHER && used > 0) {
+    EXPECT(used > 0 ? opened : SEALCOMB_OK, sealcomb_open_jobs(open, used));
+    if (kind != SEALCOMB_KIND_CIPHER && used > 0) {
         EXPECT(SEALCOMB_FORGED, sealcomb_open_jobs(forged, used));
     }
     for (size_t i = 0, at = 0; i < f->count; i++) {
@@ -262,7 +263,7 @@ static size_t check_file(const file *f) {
         }
         check_sealed(&seal[at], &f->answers[i]);
         check_opened(&open[at], &f->answers[i], kind);
-        CHECK(kind == SEALCOMB_CIPHER || forged[at].status == SEALCOMB_FORGED);
+        CHECK(kind == SEALCOMB_KIND_CIPHER || forged[at].status == SEALCOMB_FORGED);
         at++;
     }
     for (size_t i = 0; i < used; i++) {

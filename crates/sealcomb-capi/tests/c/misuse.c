@@ -57,7 +57,7 @@ static void check_mistake(sealcomb_status expected, mistake *make) {
                 EXPECT(expected, opens ? sealcomb_open_jobs(jobs, counts[c]) : sealcomb_seal_jobs(jobs, counts[c]));
                 for (size_t i = 0; i < counts[c]; i++) {
                     CHECK(is_untouched(&all[i]));
-                    if (expected != SEALCOMB_ERROR_JOB_SIZE) {
+                    if (expected != SEALCOMB_ERROR_STRUCT_SIZE) {
                         CHECK(jobs[i].status == (i == at ? expected : SEALCOMB_NOT_DONE) && jobs[i].written == 0);
                     }
                 }
@@ -84,7 +84,12 @@ static void short_nonce(filled *f) { f->job.nonce_bytes = 0; }
 static void short_tag(filled *f) { f->job.tag_bytes = 15; }
 static void short_output(filled *f) { f->job.output_bytes = sizeof f->output - 1; }
 static void message_for_a_mac(filled *f) { f->job.key = cmac; f->job.nonce_bytes = 0; }
-static void reserved(filled *f) { f->job.reserved = 1; }
+static void unknown_flag(filled *f) { f->job.flags = 2 * SEALCOMB_AAD_STRINGS; }
+static void strings_for_gcm(filled *f) {
+    f->job.flags = SEALCOMB_AAD_STRINGS;
+    f->job.aad_bytes = 0;
+}
+static void strings_with_aad(filled *f) { f->job.flags = SEALCOMB_AAD_STRINGS; }
 static void smaller(filled *f) { f->job.size -= sizeof(size_t); }
 static void no_size(filled *f) { f->job.size = 0; }
 static void late_output(filled *f) { f->job.input_bytes -= 1; f->job.output = f->input + 1; }
@@ -131,9 +136,11 @@ static void check_jobs(void) {
     check_mistake(SEALCOMB_ERROR_TAG_LENGTH, short_tag);
     check_mistake(SEALCOMB_ERROR_OUTPUT_TOO_SHORT, short_output);
     check_mistake(SEALCOMB_ERROR_TAKES_NO_MESSAGE, message_for_a_mac);
-    check_mistake(SEALCOMB_ERROR_JOB_SIZE, reserved);
-    check_mistake(SEALCOMB_ERROR_JOB_SIZE, smaller);
-    check_mistake(SEALCOMB_ERROR_JOB_SIZE, no_size);
+    check_mistake(SEALCOMB_ERROR_STRUCT_SIZE, unknown_flag);
+    check_mistake(SEALCOMB_ERROR_TAKES_NO_STRINGS, strings_for_gcm);
+    check_mistake(SEALCOMB_ERROR_POINTER, strings_with_aad);
+    check_mistake(SEALCOMB_ERROR_STRUCT_SIZE, smaller);
+    check_mistake(SEALCOMB_ERROR_STRUCT_SIZE, no_size);
     check_mistake(SEALCOMB_ERROR_OVERLAP, late_output);
     check_mistake(SEALCOMB_ERROR_OVERLAP, early_output);
     check_mistake(SEALCOMB_ERROR_OVERLAP, tag_in_output);
@@ -225,13 +232,13 @@ static void check_larger_jobs(void) {
     EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(&jobs[0].job, 3));
     CHECK(memcmp(f[0].tag, f[2].tag, 16) == 0 && !is_untouched(&f[2]));
     jobs[1].later[23] = 1;
-    EXPECT(SEALCOMB_ERROR_JOB_SIZE, sealcomb_seal_jobs(&jobs[0].job, 3));
+    EXPECT(SEALCOMB_ERROR_STRUCT_SIZE, sealcomb_seal_jobs(&jobs[0].job, 3));
     /* Sizes that no version has, such as those of jobs that were not initialized. */
     static const size_t sizes[] = {0, sizeof(sealcomb_job) + 1, SIZE_MAX / 3 * 2, SIZE_MAX / 2 + 1, SIZE_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         f[0].job.size = sizes[i];
-        EXPECT(SEALCOMB_ERROR_JOB_SIZE, sealcomb_seal_jobs(&f[0].job, 1));
-        EXPECT(SEALCOMB_ERROR_JOB_SIZE, sealcomb_open_jobs(&f[0].job, 1));
+        EXPECT(SEALCOMB_ERROR_STRUCT_SIZE, sealcomb_seal_jobs(&f[0].job, 1));
+        EXPECT(SEALCOMB_ERROR_STRUCT_SIZE, sealcomb_open_jobs(&f[0].job, 1));
     }
 }
 
@@ -254,6 +261,25 @@ static void check_nothing(void) {
         sealcomb_key *ctr = new_key("aes128-ctr");
         uint8_t counter[16] = {0};
         EXPECT(SEALCOMB_UNAUTHENTICATED, sealcomb_mac_verify(ctr, counter, 16, NULL, 0, NULL, 0));
+        /* No batch with its messages is a success, unless nothing was opened. */
+        filled f[3];
+        sealcomb_job jobs[3];
+        for (size_t i = 0; i < 3; i++) {
+            fill(&f[i]);
+            EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(&f[i].job, 1));
+            jobs[i] = f[i].job;
+            jobs[i].input = jobs[i].output;
+        }
+        jobs[1].key = ctr;
+        jobs[1].nonce = counter;
+        jobs[1].nonce_bytes = 16;
+        jobs[1].aad_bytes = jobs[1].tag_bytes = 0;
+        EXPECT(SEALCOMB_UNAUTHENTICATED, sealcomb_open_jobs(jobs, 3));
+        CHECK(jobs[0].status == SEALCOMB_OK && jobs[1].status == SEALCOMB_UNAUTHENTICATED);
+        EXPECT(SEALCOMB_OK, sealcomb_seal_jobs(&jobs[1], 1));
+        /* All are opened now, so that opening them again finds forgeries before and after the cipher's. */
+        EXPECT(SEALCOMB_FORGED, sealcomb_open_jobs(jobs, 2));
+        EXPECT(SEALCOMB_FORGED, sealcomb_open_jobs(&jobs[1], 2));
         sealcomb_key_free(ctr);
     }
 }
@@ -285,6 +311,53 @@ static void check_single(void) {
     sealed[0] ^= 1;
     EXPECT(SEALCOMB_FORGED, sealcomb_open(gcm, nonce, 12, NULL, 0, sealed, 48, out, 48, &written));
     CHECK(written == 0 && is_filled_with(out, 0, 32) && is_filled_with(out + 32, 0xA5, 16));
+}
+
+/* The tag of AES-SIV comes first, so that in place the message moves. */
+static void check_tag_first(void) {
+    sealcomb_key *siv = new_key("aes128-siv");
+    uint8_t text[32], sealed[48], buffer[64], before[64];
+    size_t written = 9;
+    CHECK(sealcomb_algorithm_tag_first(algorithm("aes128-siv")) && !sealcomb_algorithm_tag_first(algorithm("aes128-gcm")));
+    CHECK(!sealcomb_algorithm_tag_first(NULL));
+    memset(text, 1, sizeof text);
+    EXPECT(SEALCOMB_OK, sealcomb_seal(siv, text, 16, text, 5, text, 32, sealed, 48, &written));
+    CHECK(written == 48);
+    sealcomb_job job = empty_job();
+    job.key = siv;
+    job.nonce = text;
+    job.nonce_bytes = 16;
+    job.aad = text;
+    job.aad_bytes = 5;
+    job.input = sealed + 16;
+    job.output = buffer;
+    job.input_bytes = job.output_bytes = 32;
+    job.tag = sealed;
+    job.tag_bytes = 16;
+    EXPECT(SEALCOMB_OK, sealcomb_open_jobs(&job, 1));
+    CHECK(memcmp(buffer, text, 32) == 0);
+
+    memset(buffer, 0xA5, sizeof buffer);
+    memcpy(buffer, text, 32);
+    memcpy(before, buffer, sizeof buffer);
+    EXPECT(SEALCOMB_ERROR_OUTPUT_TOO_SHORT, sealcomb_seal(siv, text, 16, text, 5, buffer, 32, buffer, 47, &written));
+    EXPECT(SEALCOMB_ERROR_OVERLAP, sealcomb_seal(siv, text, 16, buffer + 44, 5, buffer, 32, buffer, 48, &written));
+    EXPECT(SEALCOMB_ERROR_OVERLAP, sealcomb_seal(siv, text, 16, buffer, 5, buffer, 32, buffer, 48, &written));
+    EXPECT(SEALCOMB_ERROR_OVERLAP, sealcomb_seal(siv, text, 16, text, 5, buffer + 1, 32, buffer, 48, &written));
+    CHECK(memcmp(buffer, before, sizeof buffer) == 0 && written == 0);
+    EXPECT(SEALCOMB_OK, sealcomb_seal(siv, text, 16, text, 5, buffer, 32, buffer, 48, &written));
+    CHECK(written == 48 && memcmp(buffer, sealed, 48) == 0 && is_filled_with(buffer + 48, 0xA5, 16));
+
+    memcpy(before, buffer, sizeof buffer);
+    EXPECT(SEALCOMB_ERROR_OUTPUT_TOO_SHORT, sealcomb_open(siv, text, 16, text, 5, buffer, 48, buffer, 31, &written));
+    EXPECT(SEALCOMB_ERROR_OVERLAP, sealcomb_open(siv, text, 16, buffer + 31, 5, buffer, 48, buffer, 32, &written));
+    CHECK(memcmp(buffer, before, sizeof buffer) == 0 && written == 0);
+    EXPECT(SEALCOMB_OK, sealcomb_open(siv, text, 16, text, 5, buffer, 48, buffer, 32, &written));
+    CHECK(written == 32 && memcmp(buffer, text, 32) == 0 && memcmp(buffer + 32, sealed + 32, 16) == 0);
+    memcpy(buffer, sealed, 48);
+    EXPECT(SEALCOMB_FORGED, sealcomb_open(siv, text, 16, text, 4, buffer, 48, buffer, 32, &written));
+    CHECK(written == 0 && is_filled_with(buffer, 0, 32));
+    sealcomb_key_free(siv);
 }
 
 static void check_keys(void) {
@@ -336,7 +409,7 @@ static void check_lists(void) {
         CHECK(sealcomb_algorithm_nonce_bytes_min(alg) <= sealcomb_algorithm_nonce_bytes(alg));
         CHECK(sealcomb_algorithm_nonce_bytes(alg) <= sealcomb_algorithm_nonce_bytes_max(alg));
         CHECK(sealcomb_algorithm_takes_tag_bytes(alg, sealcomb_algorithm_tag_bytes(alg)));
-        CHECK((sealcomb_algorithm_kind(alg) == SEALCOMB_CIPHER) == (sealcomb_algorithm_tag_bytes(alg) == 0));
+        CHECK((sealcomb_algorithm_kind(alg) == SEALCOMB_KIND_CIPHER) == (sealcomb_algorithm_tag_bytes(alg) == 0));
         size_t empty = sealcomb_algorithm_ciphertext_bytes(alg, 0), max = 1;
         EXPECT(SEALCOMB_OK, sealcomb_algorithm_max_message_bytes(alg, empty, &max));
         bool takes_one = empty == 1 || sealcomb_algorithm_ciphertext_bytes(alg, 1) == 1;
@@ -349,9 +422,15 @@ static void check_lists(void) {
     EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_algorithm_max_message_bytes(NULL, 16, &max));
     EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_algorithm_max_message_bytes(algorithm("aes128-gcm"), 16, NULL));
 
+    CHECK(sizeof(sealcomb_status) == 4 && sizeof(sealcomb_kind) == 4 && sizeof(sealcomb_trust) == 4);
+    CHECK(sealcomb_algorithm_trust(algorithm("aes128-gcm")) == SEALCOMB_TRUST_STANDARD);
+    CHECK(sealcomb_algorithm_trust(algorithm("aes128-colm0")) == SEALCOMB_TRUST_PORTFOLIO);
+    CHECK(sealcomb_algorithm_trust(NULL) == SEALCOMB_TRUST_BROKEN);
     size_t available = 0;
     const char *name, *selected = NULL;
-    for (size_t i = 0; (name = sealcomb_backend_at(i)) != NULL; i++) {
+    CHECK(sealcomb_backend_count() >= 2 && sealcomb_backend_at(sealcomb_backend_count()) == NULL);
+    for (size_t i = 0; i < sealcomb_backend_count(); i++) {
+        name = sealcomb_backend_at(i);
         sealcomb_status status = sealcomb_backend_check(name);
         CHECK(status == SEALCOMB_OK || status == SEALCOMB_ERROR_NO_BACKEND);
         available += status == SEALCOMB_OK;
@@ -365,7 +444,7 @@ static void check_lists(void) {
     CHECK(strcmp(sealcomb_key_backend(gcm), selected) == 0);
     char version[40];
     snprintf(version, sizeof version, "%d.%d.%d", SEALCOMB_VERSION_MAJOR, SEALCOMB_VERSION_MINOR, SEALCOMB_VERSION_PATCH);
-    CHECK(strcmp(version, sealcomb_version()) == 0);
+    CHECK(strcmp(version, sealcomb_version()) == 0 && sealcomb_version_number() == SEALCOMB_VERSION);
     CHECK(strcmp(sealcomb_status_text(-12345), sealcomb_status_text(12345)) == 0);
     printf("backend %s, %zu available\n", selected, available);
 }
@@ -379,6 +458,7 @@ int main(void) {
     check_larger_jobs();
     check_nothing();
     check_single();
+    check_tag_first();
     check_keys();
     check_equal_key_halves();
     check_lists();

@@ -22,7 +22,7 @@ static example *new_example(const char *id, size_t message_bytes, size_t aad_byt
     e->id = id;
     e->key = new_key(id);
     e->nonce_bytes = sealcomb_algorithm_nonce_bytes_max(algorithm(id)) == 0 ? 0 : sizeof nonce;
-    e->message_bytes = sealcomb_algorithm_kind(algorithm(id)) == SEALCOMB_MAC ? 0 : message_bytes;
+    e->message_bytes = sealcomb_algorithm_kind(algorithm(id)) == SEALCOMB_KIND_MAC ? 0 : message_bytes;
     e->aad_bytes = aad_bytes;
     e->tag_bytes = sealcomb_key_tag_bytes(e->key);
     e->block = strstr(id, "ocb3") != NULL ? 16 : 1;
