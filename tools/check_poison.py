@@ -39,7 +39,7 @@ PUBLIC = {
     ("batch.rs", "open_one"): "the verdict on a message",
     ("key.rs", "check_key"): "whether the halves of a key of XTS are equal",
     ("key.rs", "open"): "the verdict on a message, and how long it is",
-    ("key.rs", "open_in_place"): "the verdict on a message",
+    ("key.rs", "open_in_place_detached"): "the verdict on a message",
     ("engine/message.rs", "wipe_rest"): "how long an opened message is",
     (
         "backend/span.rs",

@@ -452,14 +452,14 @@ impl Case {
         let mut data = memory.hold(Role::Message, message);
         let mut output = memory.hold(Role::Output, &vec![0; self.tag]);
         memory
-            .call(Call::Seal, || call!(Key::seal_in_place(key, nonce, aad, &mut data, &mut output)))
+            .call(Call::Seal, || call!(Key::seal_in_place_detached(key, nonce, aad, &mut data, &mut output)))
             .expect("sizes that the algorithm takes");
         let detached = [memory.publish(&mut data), memory.publish(&mut output)];
         assert_eq!(detached, [&ciphertext[..], tag], "{self:?}");
         let mut data = memory.hold(Role::Ciphertext, ciphertext);
         let tag = memory.hold(Role::Tag, tag);
         memory
-            .call(Call::Open, || call!(Key::open_in_place(key, nonce, aad, &mut data, &tag)))
+            .call(Call::Open, || call!(Key::open_in_place_detached(key, nonce, aad, &mut data, &tag)))
             .expect("a sealed message");
         assert_eq!(memory.publish(&mut data), *message, "{self:?}");
         let mut data = memory.hold(Role::Ciphertext, ciphertext);
@@ -467,7 +467,7 @@ impl Case {
         let mut output = memory.hold(Role::Tag, &job.tag);
         memory
             .call(Call::Open, || {
-                call!(Key::open_unverified_in_place(key, nonce, aad, &mut data, &mut output))
+                call!(Key::open_unverified_in_place_detached(key, nonce, aad, &mut data, &mut output))
             })
             .expect("sizes that the algorithm takes");
         assert_eq!(
@@ -488,7 +488,8 @@ impl Case {
         }
         let mut data = memory.hold(Role::Ciphertext, ciphertext);
         let tag = memory.hold(Role::Tag, tag);
-        let opened = memory.call(Call::Open, || call!(Key::open_in_place(key, nonce, aad, &mut data, &tag)));
+        let opened =
+            memory.call(Call::Open, || call!(Key::open_in_place_detached(key, nonce, aad, &mut data, &tag)));
         assert_eq!(opened, Err(OpenError::Forged), "{self:?}");
         assert!(memory.publish(&mut data).iter().all(|byte| *byte == 0), "{self:?}");
     }

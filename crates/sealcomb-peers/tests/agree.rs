@@ -27,9 +27,9 @@ fn every_peer_produces_the_bytes_of_sealcomb() {
                     (vec![0; algorithm.tag_bytes], vec![0; algorithm.tag_bytes]);
                 let (mut sealed, mut peer_sealed) = (message.clone(), message.clone());
                 if algorithm.kind == Kind::Mac {
-                    ours.seal_in_place(&nonce, &message, &mut [], &mut our_tag).unwrap();
+                    ours.seal_in_place_detached(&nonce, &message, &mut [], &mut our_tag).unwrap();
                 } else {
-                    ours.seal_in_place(&nonce, &[], &mut sealed, &mut our_tag).unwrap();
+                    ours.seal_in_place_detached(&nonce, &[], &mut sealed, &mut our_tag).unwrap();
                 }
                 let (sealed_by_us, tag_by_us) = (sealed.clone(), our_tag.clone());
                 peer.seal(&nonce, &mut peer_sealed, &mut peer_tag);

@@ -121,10 +121,10 @@ impl Ccm {
         self.base.iv[tls::FIXED_IV..self.base.iv_bytes].copy_from_slice(explicit);
         let (key, iv) = (self.key()?, self.base.iv());
         if self.base.encrypts {
-            key.seal_in_place(iv, &header, text, tag)?;
+            key.seal_in_place_detached(iv, &header, text, tag)?;
             return Ok(record_bytes);
         }
-        key.open_in_place(iv, &header, text, tag).map_err(|_| Refused::SILENTLY)?;
+        key.open_in_place_detached(iv, &header, text, tag).map_err(|_| Refused::SILENTLY)?;
         Ok(text.len())
     }
 

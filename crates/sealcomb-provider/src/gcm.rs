@@ -143,13 +143,13 @@ impl Gcm {
             self.records = self.records.checked_add(1).ok_or(Refused::SILENTLY)?;
             self.copy_iv_end(explicit)?;
             self.tag_bytes = Some(TAG_BYTES);
-            key.seal_in_place(self.base.iv(), &header, text, tag)?;
+            key.seal_in_place_detached(self.base.iv(), &header, text, tag)?;
             self.increment_counter();
             Ok(record_bytes)
         } else {
             self.set_counter(explicit)?;
             self.tag_bytes = Some(TAG_BYTES);
-            key.open_in_place(self.base.iv(), &header, text, tag).map_err(|_| Refused::SILENTLY)?;
+            key.open_in_place_detached(self.base.iv(), &header, text, tag).map_err(|_| Refused::SILENTLY)?;
             Ok(text.len())
         }
     }

@@ -250,7 +250,7 @@ fn the_functions_of_the_library_are_found() {
     for name in [
         "Key::new",
         "Key::new_many",
-        "Key::open_unverified_in_place",
+        "Key::open_unverified_in_place_detached",
         "seal_jobs_with",
         "Burst::verify",
         "AeadInOut::decrypt_inout_detached",

@@ -444,7 +444,7 @@ mod traced {
         }
         let (mut data, mut tag) = (data.clone(), tag.clone());
         traced(&format!("{name}: seal in place"), || {
-            call!(Key::seal_in_place(key, nonce, aad, &mut data, &mut tag))
+            call!(Key::seal_in_place_detached(key, nonce, aad, &mut data, &mut tag))
         })
         .expect("sizes that the algorithm takes");
         for forged in 0..2 {
@@ -453,12 +453,12 @@ mod traced {
                 *byte ^= 1;
             }
             let opened = traced(&format!("{name}: open in place"), || {
-                call!(Key::open_in_place(key, nonce, aad, &mut data, &tag))
+                call!(Key::open_in_place_detached(key, nonce, aad, &mut data, &tag))
             });
             assert!(!matches!(opened, Err(OpenError::Misuse(_))), "{name}");
             let (mut data, tag) = (message.data.clone(), &mut tag);
             traced(&format!("{name}: open unverified"), || {
-                call!(Key::open_unverified_in_place(key, nonce, aad, &mut data, tag))
+                call!(Key::open_unverified_in_place_detached(key, nonce, aad, &mut data, tag))
             })
             .expect("sizes that the algorithm takes");
         }

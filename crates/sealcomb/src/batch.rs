@@ -364,7 +364,7 @@ impl<'a> OpenJob<'a> {
     ///
     /// let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
     /// let (mut data, mut tag) = (*b"message", [0; 16]);
-    /// key.seal_in_place(b"unique nonce", b"", &mut data, &mut tag)?;
+    /// key.seal_in_place_detached(b"unique nonce", b"", &mut data, &mut tag)?;
     ///
     /// let mut jobs = [OpenJob::in_place(&key, b"unique nonce", b"", &mut data, &tag)];
     /// open_jobs(&mut jobs).unwrap().all_verified().expect("an authentic message");
@@ -452,7 +452,7 @@ pub fn seal_jobs_with(schedule: Schedule, jobs: &mut [SealJob<'_>]) -> Result<()
 /// let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
 /// let (mut good, mut bad) = (*b"message", *b"another");
 /// let (mut tag, wrong) = ([0; 16], [0; 16]);
-/// key.seal_in_place(b"unique nonce", b"", &mut good, &mut tag)?;
+/// key.seal_in_place_detached(b"unique nonce", b"", &mut good, &mut tag)?;
 ///
 /// let mut jobs = [
 ///     OpenJob::in_place(&key, b"unique nonce", b"", &mut good, &tag),

@@ -185,7 +185,7 @@ impl Key {
     /// An [`Error`] for sizes that the algorithm does not take, and [`Error::OutputTooShort`] if its ciphertexts are
     /// longer than their messages. Nothing was written in these cases.
     #[inline]
-    pub fn seal_in_place<'a>(
+    pub fn seal_in_place_detached<'a>(
         &self,
         nonce: &[u8],
         aad: impl Into<Aad<'a>>,
@@ -206,7 +206,7 @@ impl Key {
     /// algorithm does not take, and with [`Error::CiphertextIsLonger`] if its ciphertexts are longer than their
     /// messages, since this function cannot return the message's length. Nothing was written in these cases.
     #[inline]
-    pub fn open_in_place<'a>(
+    pub fn open_in_place_detached<'a>(
         &self,
         nonce: &[u8],
         aad: impl Into<Aad<'a>>,
@@ -235,9 +235,9 @@ impl Key {
     ///
     /// let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
     /// let (mut data, mut tag) = (*b"message", [0; 16]);
-    /// key.seal_in_place(b"unique nonce", b"", &mut data, &mut tag)?;
+    /// key.seal_in_place_detached(b"unique nonce", b"", &mut data, &mut tag)?;
     /// let mut should_be = [0; 16];
-    /// key.open_unverified_in_place(b"unique nonce", b"", &mut data, &mut should_be)?;
+    /// key.open_unverified_in_place_detached(b"unique nonce", b"", &mut data, &mut should_be)?;
     /// assert_eq!((&data, should_be), (b"message", tag));
     /// # Ok::<(), sealcomb::Error>(())
     /// ```
@@ -246,7 +246,7 @@ impl Key {
     /// An [`Error`] for sizes that the algorithm does not take, and [`Error::CiphertextIsLonger`] if its ciphertexts
     /// are longer than their messages. Nothing was written in these cases.
     #[cfg(feature = "hazmat")]
-    pub fn open_unverified_in_place<'a>(
+    pub fn open_unverified_in_place_detached<'a>(
         &self,
         nonce: &[u8],
         aad: impl Into<Aad<'a>>,

@@ -78,7 +78,7 @@
 //! let mut messages = [*b"pay 10 to Ann", *b"pay 20 to Bob", *b"pay 30 to Cyd"];
 //! let mut tags = [[0; 16]; 3];
 //! for ((nonce, message), tag) in nonces.iter().zip(&mut messages).zip(&mut tags) {
-//!     key.seal_in_place(nonce, b"", message, tag)?;
+//!     key.seal_in_place_detached(nonce, b"", message, tag)?;
 //! }
 //!
 //! messages[1][4] ^= 1; // an attacker
@@ -138,7 +138,7 @@
 //! |---|---|---|
 //! | `std` | yes | the variable `SEALCOMB_BACKEND`; without `std` the library is `no_std` with `alloc` |
 //! | `aead` | yes | the modules `aead` and `mac`, whose types implement the RustCrypto traits |
-//! | `hazmat` | no | ECB, CBC, CFB128, OFB, CTR, XTS, EME2 and HCTR2, which do not authenticate; `Sectors` for runs of sectors under XTS; tag lengths that the standards of GCM and GMAC (under 12 bytes) and CCM (under 8 bytes) allow only under conditions; `Stream` for messages in pieces and [`Key`]'s `open_unverified_in_place`, which release plaintext before it is verified |
+//! | `hazmat` | no | ECB, CBC, CFB128, OFB, CTR, XTS, EME2 and HCTR2, which do not authenticate; `Sectors` for runs of sectors under XTS; tag lengths that the standards of GCM and GMAC (under 12 bytes) and CCM (under 8 bytes) allow only under conditions; `Stream` for messages in pieces and [`Key`]'s `open_unverified_in_place_detached`, which release plaintext before it is verified |
 //! | `research` | no | the algorithms whose [`Status`] is [research](Status::Research) or [broken](Status::Broken) |
 //! | `reference` | no | the module `reference`, slow models written from the specifications, and the backend `portable4`, for tests |
 //!

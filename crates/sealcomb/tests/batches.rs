@@ -196,10 +196,10 @@ fn holds_alone(message: &Message, key: &Key) -> Result<(), String> {
         return Ok(());
     }
     let (mut data, mut tag) = (message.msg.clone(), vec![0; message.shape.tag]);
-    key.seal_in_place(nonce, aad, &mut data, &mut tag).map_err(|error| error.to_string())?;
+    key.seal_in_place_detached(nonce, aad, &mut data, &mut tag).map_err(|error| error.to_string())?;
     same("ciphertext, in place", &data, &message.ct)?;
     same("tag, in place", &tag, &message.tag)?;
-    let opened = key.open_in_place(nonce, aad, &mut data, &message.received);
+    let opened = key.open_in_place_detached(nonce, aad, &mut data, &message.received);
     let expected = if message.shape.forged { Err(OpenError::Forged) } else { Ok(()) };
     if opened != expected {
         return Err(format!("opening in place gave {opened:?}"));
@@ -486,7 +486,7 @@ fn messages_two_kib_apart_are_equivalent() {
             let mut jobs = Vec::new();
             for ((message, data), tag) in messages.iter().zip(buffer.chunks_mut(APART)).zip(&tags) {
                 let (mut alone, mut tag_alone) = (message.clone(), vec![0; key.tag_bytes()]);
-                key.seal_in_place(&nonce, b"", &mut alone, &mut tag_alone).expect("a message");
+                key.seal_in_place_detached(&nonce, b"", &mut alone, &mut tag_alone).expect("a message");
                 let data = &mut data[..message.len()];
                 assert!(*data == alone && *tag == tag_alone, "{}, {backend:?}", algorithm.id);
                 jobs.push(OpenJob::in_place(&key, &nonce, b"", data, tag));

@@ -365,9 +365,9 @@ fn run_singly(chains: &mut [Chain], encrypts: bool) {
         for _ in 0..1000 {
             let mut data = chain.input.clone();
             if encrypts {
-                chain.key.seal_in_place(&chain.iv, &[], &mut data, &mut []).expect("a block");
+                chain.key.seal_in_place_detached(&chain.iv, &[], &mut data, &mut []).expect("a block");
             } else {
-                chain.key.open_in_place(&chain.iv, &[], &mut data, &[]).expect("a block");
+                chain.key.open_in_place_detached(&chain.iv, &[], &mut data, &[]).expect("a block");
             }
             chain.advance(data, encrypts);
         }

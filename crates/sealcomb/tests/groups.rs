@@ -30,7 +30,7 @@ impl Messages {
         burst.seal(&mut data, &mut tags).unwrap();
         for i in 0..count {
             let (mut alone, mut tag) = (self.plain[i].clone(), [0; 16]);
-            key.seal_in_place(&self.nonces[i], &self.aads[i], &mut alone, &mut tag).unwrap();
+            key.seal_in_place_detached(&self.nonces[i], &self.aads[i], &mut alone, &mut tag).unwrap();
             assert!(alone == data[i], "{what}: ciphertext of message {i} of {count}");
             assert_eq!(tag, tags[i], "{what}: tag of message {i} of {count}");
         }
@@ -83,7 +83,7 @@ fn check_cipher(key: &Key, messages: &Messages, what: &str) {
     Burst::new(key, &messages.nonces).seal(&mut data, &mut tags).unwrap();
     for i in 0..count {
         let mut alone = messages.plain[i].clone();
-        key.seal_in_place(&messages.nonces[i], b"", &mut alone, &mut []).unwrap();
+        key.seal_in_place_detached(&messages.nonces[i], b"", &mut alone, &mut []).unwrap();
         assert!(alone == data[i], "{what}: message {i} of {count}");
     }
     let mut verdicts = vec![Verdict::Pending; count];
@@ -202,7 +202,7 @@ fn siv_without_nonces_gives_the_results_of_single_messages() {
             Burst::new(&key, &messages.nonces).aads(&messages.aads).seal(&mut data, &mut tags).unwrap();
             for i in 0..17 {
                 let (mut alone, mut tag) = (messages.plain[i].clone(), [0; 16]);
-                key.seal_in_place(b"", &messages.aads[i], &mut alone, &mut tag).unwrap();
+                key.seal_in_place_detached(b"", &messages.aads[i], &mut alone, &mut tag).unwrap();
                 assert!(alone == data[i] && tag == tags[i], "{:?}, {len} bytes", key.backend());
             }
             let mut verdicts = [Verdict::Pending; 17];
@@ -291,7 +291,7 @@ fn macs_of_a_burst_are_those_of_single_messages() {
             Burst::new(&key, &vec![[0u8; 0]; lens.len()]).aads(&strings).mac(&mut tags).unwrap();
             for (i, string) in strings.iter().enumerate() {
                 let mut alone = [0; 16];
-                key.seal_in_place(b"", string, &mut [], &mut alone).unwrap();
+                key.seal_in_place_detached(b"", string, &mut [], &mut alone).unwrap();
                 assert_eq!(alone, tags[i], "{:?}: message {i} of {lens:?}", key.backend());
             }
         }

@@ -70,7 +70,7 @@ fn encrypt(key: &Key, n: u32, a: &[u8], p: &[u8], tag_bytes: usize) -> Vec<u8> {
     let mut nonce = [0; 12];
     nonce[8..].copy_from_slice(&n.to_be_bytes());
     let (mut c, mut tag) = (p.to_vec(), vec![0; tag_bytes]);
-    key.seal_in_place(&nonce, a, &mut c, &mut tag).expect("sizes that OCB takes");
+    key.seal_in_place_detached(&nonce, a, &mut c, &mut tag).expect("sizes that OCB takes");
     c.extend(tag);
     c
 }

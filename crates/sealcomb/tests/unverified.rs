@@ -19,15 +19,15 @@ fn opening_unverified_returns_the_message_and_the_correct_tag() {
             let aad = if algorithm.tag_bytes > 0 { &b"header"[..] } else { b"" };
             let message = if algorithm.kind == sealcomb::Kind::Mac { vec![] } else { (0..96).collect() };
             let (mut data, mut tag) = (message.clone(), vec![0; algorithm.tag_bytes]);
-            key.seal_in_place(&nonce, aad, &mut data, &mut tag).unwrap();
+            key.seal_in_place_detached(&nonce, aad, &mut data, &mut tag).unwrap();
             let mut computed = tag.clone();
-            key.open_unverified_in_place(&nonce, aad, &mut data, &mut computed).unwrap();
+            key.open_unverified_in_place_detached(&nonce, aad, &mut data, &mut computed).unwrap();
             assert_eq!((data, computed), (message, tag), "{algorithm:?} {backend:?}");
         }
     }
 }
 
-/// The modes that decrypt with the received tag. The documentation of `Key::open_unverified_in_place` names them.
+/// The modes that decrypt with the received tag. The documentation of `Key::open_unverified_in_place_detached` names them.
 const READ_THE_TAG: &[&str] = &[
     "COBRA",
     "COLM0",
@@ -51,9 +51,9 @@ fn only_the_modes_that_decrypt_with_the_tag_require_it() {
             let length = if algorithm.kind == sealcomb::Kind::Mac { 0 } else { length };
             let message: Vec<u8> = (0..length).collect();
             let (mut data, mut tag) = (message.clone(), vec![0; algorithm.tag_bytes]);
-            key.seal_in_place(&nonce, b"header", &mut data, &mut tag).unwrap();
+            key.seal_in_place_detached(&nonce, b"header", &mut data, &mut tag).unwrap();
             let mut computed = vec![0; algorithm.tag_bytes];
-            key.open_unverified_in_place(&nonce, b"header", &mut data, &mut computed).unwrap();
+            key.open_unverified_in_place_detached(&nonce, b"header", &mut data, &mut computed).unwrap();
             if (data, computed) != (message, tag) {
                 found.insert(algorithm.mode);
             }
@@ -66,12 +66,12 @@ fn only_the_modes_that_decrypt_with_the_tag_require_it() {
 fn a_forged_message_has_another_tag_than_the_received_one() {
     let key = Key::new(Algorithm::by_id("aes128-gcm").unwrap(), &[7; 16]).unwrap();
     let (mut data, mut tag) = ([1; 40], [0; 16]);
-    key.seal_in_place(&[2; 12], b"", &mut data, &mut tag).unwrap();
+    key.seal_in_place_detached(&[2; 12], b"", &mut data, &mut tag).unwrap();
     data[39] ^= 1;
     let mut computed = [0; 16];
-    key.open_unverified_in_place(&[2; 12], b"", &mut data, &mut computed).unwrap();
+    key.open_unverified_in_place_detached(&[2; 12], b"", &mut data, &mut computed).unwrap();
     assert_ne!(computed, tag);
-    let short = key.open_unverified_in_place(&[2; 12], b"", &mut data, &mut computed[..15]);
+    let short = key.open_unverified_in_place_detached(&[2; 12], b"", &mut data, &mut computed[..15]);
     assert_eq!(short, Err(misuse::tag_length(key.algorithm(), 15)));
 }
 

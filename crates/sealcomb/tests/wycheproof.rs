@@ -85,11 +85,11 @@ fn is_misuse(answer: &KnownAnswer) {
             }
         };
         let mut data = msg.clone();
-        let sealed = key.seal_in_place(nonce, aad, &mut data, &mut vec![0; tag.len()]);
+        let sealed = key.seal_in_place_detached(nonce, aad, &mut data, &mut vec![0; tag.len()]);
         assert_eq!(sealed, Err(expected), "{origin}");
         assert_eq!(&data, msg, "{origin}");
         let mut data = ct.clone();
-        let opened = key.open_in_place(nonce, aad, &mut data, tag);
+        let opened = key.open_in_place_detached(nonce, aad, &mut data, tag);
         assert_eq!(opened, Err(OpenError::Misuse(expected)), "{origin}");
         assert_eq!(&data, ct, "{origin}");
     }

@@ -138,7 +138,7 @@ pub(crate) fn seal_ours(key: &Key, messages: Messages<'_>) {
 pub(crate) fn seal_single(key: &Key, nonce: &[u8], message: &mut [u8], tag: &mut [u8]) {
     let (aad, data) =
         if key.algorithm().kind == Kind::Mac { (message, &mut [][..]) } else { (&mut [][..], message) };
-    key.seal_in_place(nonce, &*aad, data, tag).expect("sizes that the algorithm accepts");
+    key.seal_in_place_detached(nonce, &*aad, data, tag).expect("sizes that the algorithm accepts");
 }
 
 /// Opens one message with the key, or several as a burst.
@@ -160,10 +160,10 @@ fn open_ours(key: &Key, messages: Messages<'_>) {
 
 fn open_single(key: &Key, nonce: &[u8], message: &mut [u8], tag: &[u8]) {
     let opened = match key.algorithm().kind {
-        Kind::Mac => key.open_in_place(nonce, &*message, &mut [], tag),
+        Kind::Mac => key.open_in_place_detached(nonce, &*message, &mut [], tag),
         // A bare cipher has no tag to verify.
-        Kind::Cipher => key.open_in_place(nonce, &[], message, &[]),
-        Kind::Aead => key.open_in_place(nonce, &[], message, tag),
+        Kind::Cipher => key.open_in_place_detached(nonce, &[], message, &[]),
+        Kind::Aead => key.open_in_place_detached(nonce, &[], message, tag),
     };
     opened.expect("a valid message");
 }

@@ -29,12 +29,12 @@ pub enum Direction {
 ///
 /// **Opening releases plaintext before the tag is verified.** The caller must not act on this plaintext until
 /// [`Stream::verify`] has returned `Ok`, and must destroy it otherwise. Streams are for interfaces that pass messages
-/// in pieces, such as OpenSSL's EVP. [`Key::open_in_place`] only releases verified messages.
+/// in pieces, such as OpenSSL's EVP. [`Key::open_in_place_detached`] only releases verified messages.
 ///
 /// A nonce must be unique per message: a clone of a sealing stream that continues with different data reuses the
 /// nonce.
 ///
-/// A message of one piece costs about as much as with [`Key::seal_in_place`]. An empty piece of the message changes
+/// A message of one piece costs about as much as with [`Key::seal_in_place_detached`]. An empty piece of the message changes
 /// nothing, and every algorithm takes it.
 ///
 /// | algorithm | additional data | pieces of the message |
