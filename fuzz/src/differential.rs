@@ -6,7 +6,7 @@ pub mod streams;
 
 use batch::{bursts, opens, seals};
 use job::Job;
-use sealcomb::{Backend, Key, Kind, Schedule};
+use sealcomb::{Backend, Key, KeyOptions, Kind, Schedule};
 use sealcomb_peers::Peer;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -66,11 +66,8 @@ fn keys_of<'a>(
     let name = |job: &Job| (job.key_name(), job.tag.len(), backend.name());
     for job in jobs {
         keys.entry(name(job)).or_insert_with(|| {
-            let key = Key::with_backend(job.algorithm, &job.key, backend).expect("a key of the right length");
-            match job.algorithm.kind {
-                Kind::Cipher => key,
-                Kind::Mac | Kind::Aead => key.with_tag_bytes(job.tag.len()).expect("a size from the catalog"),
-            }
+            let options = KeyOptions::new().backend(backend).tag_bytes(job.tag.len()).any_nonce_bytes();
+            options.expand(job.algorithm, &job.key).expect("sizes from the catalog")
         });
     }
     jobs.iter().map(|job| &keys[&name(job)]).collect()

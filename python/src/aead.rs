@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use sealcomb::{Aad, Algorithm, Key, OpenJob, SealJob, open_jobs, seal_jobs};
+use sealcomb::{Aad, Algorithm, Key, KeyOptions, OpenJob, SealJob, open_jobs, seal_jobs};
 use zeroize::Zeroizing;
 
 use crate::arguments::{Item, Output};
@@ -47,10 +47,26 @@ pub(crate) fn key(mode: &str, key: &[u8], lengths: &[usize], text: &'static str)
 
 /// Creates a key of an algorithm.
 pub(crate) fn key_of(id: &str, key: &[u8], lengths: &[usize], text: &'static str) -> PyResult<Key> {
+    key_with(KeyOptions::new(), id, key, lengths, text)
+}
+
+/// Creates a key of an algorithm with options. As in pyca's classes, the length of a nonce may differ from message to
+/// message.
+pub(crate) fn key_with(
+    options: KeyOptions,
+    id: &str,
+    key: &[u8],
+    lengths: &[usize],
+    text: &'static str,
+) -> PyResult<Key> {
     if !lengths.contains(&key.len()) {
         return Err(PyValueError::new_err(text));
     }
-    Key::new(Algorithm::by_id(id).expect("the catalog has it"), key).map_err(misuse)
+    let algorithm = Algorithm::by_id(id).expect("the catalog has it");
+    options.any_nonce_bytes().expand(algorithm, key).map_err(|error| match error {
+        Error::TagLength { .. } => PyValueError::new_err("Invalid tag_length"),
+        error => misuse(error),
+    })
 }
 
 pub(crate) fn generate_key<'py>(

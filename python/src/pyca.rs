@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use sealcomb::{Aad, Key, OpenJob, SealJob, open_jobs, seal_jobs};
+use sealcomb::{Aad, Key, KeyOptions, OpenJob, SealJob, open_jobs, seal_jobs};
 
 use crate::aead::{self, Aead, NonceRule, slices, strings, unlocked};
 use crate::arguments::{Bytes, Output};
@@ -155,10 +155,9 @@ nonce_class! {
         #[new]
         #[pyo3(signature = (key, tag_length = None))]
         fn new(key: Bytes<'_>, tag_length: Option<usize>) -> PyResult<Self> {
-            let key = aead::key("ccm", &key, &[16, 24, 32], "AESCCM key must be 128, 192, or 256 bits.")?;
-            let key = key
-                .with_tag_bytes(tag_length.unwrap_or(16))
-                .map_err(|_| PyValueError::new_err("Invalid tag_length"))?;
+            let options = KeyOptions::new().tag_bytes(tag_length.unwrap_or(16));
+            let (id, text) = (format!("aes{}-ccm", key.len() * 8), "AESCCM key must be 128, 192, or 256 bits.");
+            let key = aead::key_with(options, &id, &key, &[16, 24, 32], text)?;
             Ok(Self(Aead { key, tag_first: false }))
         }
     }

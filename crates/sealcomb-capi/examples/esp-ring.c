@@ -67,7 +67,7 @@ static void make_associations(void) {
         put(associations[i].salt, 0x5a170000u + (unsigned)i, SALT);
     }
     sealcomb_status status =
-        sealcomb_key_new_many(sealcomb_algorithm_by_id("aes128-gcm"), secrets[0], KEY, ASSOCIATIONS, made);
+        sealcomb_key_new_many(sealcomb_algorithm_by_id("aes128-gcm"), secrets[0], KEY, ASSOCIATIONS, NULL, made);
     if (status != SEALCOMB_OK) {
         fprintf(stderr, "esp-ring: no keys: %s\n", sealcomb_status_text(status));
         exit(2);

@@ -61,6 +61,8 @@
  */
 #define SEALCOMB_AAD_STRINGS 1
 
+
+
 /**
  * The security service of an algorithm.
  */
@@ -173,7 +175,8 @@ enum sealcomb_status
      */
     SEALCOMB_ERROR_KEY_LENGTH = -5,
     /**
-     * The nonce size is outside of `sealcomb_algorithm_nonce_bytes_min` to `sealcomb_algorithm_nonce_bytes_max`.
+     * The nonce size is not `sealcomb_key_nonce_bytes`, or, when creating a key, outside of
+     * `sealcomb_algorithm_nonce_bytes_min` to `sealcomb_algorithm_nonce_bytes_max`.
      */
     SEALCOMB_ERROR_NONCE_LENGTH = -6,
     /**
@@ -477,6 +480,32 @@ typedef struct sealcomb_burst {
      */
     size_t reserved;
 } sealcomb_burst;
+
+/**
+ * Options for new keys. Initialize all fields to 0, set `size` to `sizeof(sealcomb_key_options)`, then set the fields
+ * that differ from the defaults.
+ */
+typedef struct sealcomb_key_options {
+    /**
+     * `sizeof(sealcomb_key_options)`, which identifies the version of the structure to the library.
+     */
+    size_t size;
+    /**
+     * Size of every tag in bytes; 0 for the algorithm's default. The tag size is a property of the key: jobs with tags
+     * of another size are rejected, so a truncated tag never verifies.
+     */
+    size_t tag_bytes;
+    /**
+     * Size of every nonce in bytes; 0 for the algorithm's default, `SEALCOMB_NO_NONCE` for AES-SIV and EAX without
+     * nonces. Like the tag size, it is a property of the key: a nonce of another size, such as additional data in its
+     * place, is rejected.
+     */
+    size_t nonce_bytes;
+    /**
+     * NUL-terminated name of the backend; NULL for the default backend (`sealcomb_backend_selected`).
+     */
+    const char *backend;
+} sealcomb_key_options;
 
 #ifdef __cplusplus
 extern "C" {
@@ -784,96 +813,99 @@ SEALCOMB_MUST_USE
 sealcomb_status sealcomb_open_burst(const struct sealcomb_burst *burst);
 
 /**
- * Expands a key for the algorithm's default tag size and the default backend (`sealcomb_backend_selected`).
+ * Expands a key for the algorithm's default sizes of nonces and tags and the default backend
+ * (`sealcomb_backend_selected`).
  *
- * The library keeps no reference to `bytes`: zeroize them after the call. Free the key with `sealcomb_key_free`.
+ * The library keeps no reference to `secret`: zeroize them after the call. Free the key with `sealcomb_key_free`.
  *
  * @param algorithm the algorithm, from `sealcomb_algorithm_by_id`
- * @param bytes the key
- * @param count size of the key in bytes: `sealcomb_algorithm_key_bytes`
+ * @param secret the key
+ * @param secret_bytes size of the key in bytes: `sealcomb_algorithm_key_bytes`
  * @param key receives the new key; set to NULL on failure; must not be NULL
  * @retval SEALCOMB_OK success
  * @retval SEALCOMB_ERROR_UNKNOWN_ALGORITHM `algorithm` is NULL
  * @retval SEALCOMB_ERROR_KEY_LENGTH the algorithm takes another key size
  * @retval SEALCOMB_ERROR_EQUAL_KEY_HALVES the algorithm is XTS, and the key consists of two equal keys
- * @retval SEALCOMB_ERROR_POINTER `key` is NULL, `bytes` is NULL and `count` is not 0, or `count` is over
+ * @retval SEALCOMB_ERROR_POINTER `key` is NULL, `secret` is NULL and `secret_bytes` is not 0, or `secret_bytes` is over
  * `SIZE_MAX / 2`
  * @retval SEALCOMB_ERROR_UNKNOWN_BACKEND the environment variable `SEALCOMB_BACKEND` names no backend
  * @retval SEALCOMB_ERROR_NO_BACKEND `SEALCOMB_BACKEND` names a backend that is not available
  */
 SEALCOMB_MUST_USE
 sealcomb_status sealcomb_key_new(const struct sealcomb_algorithm *algorithm,
-                                 const uint8_t *bytes,
-                                 size_t count,
+                                 const uint8_t *secret,
+                                 size_t secret_bytes,
                                  struct sealcomb_key **key);
 
 /**
- * Expands a key for a given tag size and backend.
+ * Expands a key with options.
  *
- * The tag size is a property of the key: jobs with tags of another size are rejected, so a truncated tag never
- * verifies. The library keeps no reference to `bytes`: zeroize them after the call. Free the key with
- * `sealcomb_key_free`.
+ * The library keeps no reference to `secret`: zeroize them after the call. Free the key with `sealcomb_key_free`.
  *
  * @param algorithm the algorithm, from `sealcomb_algorithm_by_id`
- * @param bytes the key
- * @param count size of the key in bytes: `sealcomb_algorithm_key_bytes`
- * @param tag_bytes size of every tag in bytes; 0 for the algorithm's default
- * @param backend NUL-terminated name of the backend; NULL for the default backend
+ * @param secret the key
+ * @param secret_bytes size of the key in bytes: `sealcomb_algorithm_key_bytes`
+ * @param options the options; NULL for the defaults
  * @param key receives the new key; set to NULL on failure; must not be NULL
  * @retval SEALCOMB_OK success
+ * @retval SEALCOMB_ERROR_STRUCT_SIZE the size of the options is not supported by this library
  * @retval SEALCOMB_ERROR_UNKNOWN_ALGORITHM `algorithm` is NULL
  * @retval SEALCOMB_ERROR_KEY_LENGTH the algorithm takes another key size
  * @retval SEALCOMB_ERROR_EQUAL_KEY_HALVES the algorithm is XTS, and the key consists of two equal keys
  * @retval SEALCOMB_ERROR_TAG_LENGTH the algorithm does not take this tag size
- * @retval SEALCOMB_ERROR_POINTER `key` is NULL, `bytes` is NULL and `count` is not 0, or `count` is over
- * `SIZE_MAX / 2`
+ * @retval SEALCOMB_ERROR_NONCE_LENGTH the algorithm does not take this nonce size
+ * @retval SEALCOMB_ERROR_POINTER `key` is NULL, `secret` is NULL and `secret_bytes` is not 0, `secret_bytes` is over
+ * `SIZE_MAX / 2`, or `options` is misaligned
  * @retval SEALCOMB_ERROR_UNKNOWN_BACKEND no backend has this name
  * @retval SEALCOMB_ERROR_NO_BACKEND the backend is not available on this CPU or in this build
  */
 SEALCOMB_MUST_USE
 sealcomb_status sealcomb_key_new_with(const struct sealcomb_algorithm *algorithm,
-                                      const uint8_t *bytes,
-                                      size_t count,
-                                      size_t tag_bytes,
-                                      const char *backend,
+                                      const uint8_t *secret,
+                                      size_t secret_bytes,
+                                      const struct sealcomb_key_options *options,
                                       struct sealcomb_key **key);
 
 /**
- * Expands many keys of one algorithm together, which takes less time than one after the other, for the algorithm's
- * default tag size and the default backend.
+ * Expands many keys of one algorithm together, which takes less time than one after the other.
  *
- * The library keeps no reference to `bytes`: zeroize them after the call. Free each key with `sealcomb_key_free`.
+ * The library keeps no reference to `secrets`: zeroize them after the call. Free each key with `sealcomb_key_free`.
  *
  * For GCM, GMAC and CTR, the first batch or burst under such a key allocates 5 KiB, which `sealcomb_key_new` allocates
  * at once.
  *
  * @param algorithm the algorithm, from `sealcomb_algorithm_by_id`
- * @param bytes the first key, of `sealcomb_algorithm_key_bytes` bytes; the others follow at distances of `stride`
+ * @param secrets the first key, of `sealcomb_algorithm_key_bytes` bytes; the others follow at distances of `stride`
  * @param stride distance from one key to the next in bytes, at least `sealcomb_algorithm_key_bytes`
  * @param count number of keys
+ * @param options the options of all keys; NULL for the defaults
  * @param keys receives `count` new keys; all are set to NULL on failure; may be NULL if `count` is 0
  * @retval SEALCOMB_OK success
+ * @retval SEALCOMB_ERROR_STRUCT_SIZE the size of the options is not supported by this library
  * @retval SEALCOMB_ERROR_UNKNOWN_ALGORITHM `algorithm` is NULL
  * @retval SEALCOMB_ERROR_KEY_LENGTH `stride` is smaller than a key
  * @retval SEALCOMB_ERROR_EQUAL_KEY_HALVES the algorithm is XTS, and a key consists of two equal keys
- * @retval SEALCOMB_ERROR_POINTER `keys` or `bytes` is NULL and `count` is not 0, or an array is misaligned or over
- * `SIZE_MAX / 2` bytes
- * @retval SEALCOMB_ERROR_UNKNOWN_BACKEND the environment variable `SEALCOMB_BACKEND` names no backend
- * @retval SEALCOMB_ERROR_NO_BACKEND `SEALCOMB_BACKEND` names a backend that is not available
+ * @retval SEALCOMB_ERROR_TAG_LENGTH the algorithm does not take this tag size
+ * @retval SEALCOMB_ERROR_NONCE_LENGTH the algorithm does not take this nonce size
+ * @retval SEALCOMB_ERROR_POINTER `keys` or `secrets` is NULL and `count` is not 0, or an array or `options` is
+ * misaligned, or an array is over `SIZE_MAX / 2` bytes
+ * @retval SEALCOMB_ERROR_UNKNOWN_BACKEND no backend has this name
+ * @retval SEALCOMB_ERROR_NO_BACKEND the backend is not available on this CPU or in this build
  */
 SEALCOMB_MUST_USE
 sealcomb_status sealcomb_key_new_many(const struct sealcomb_algorithm *algorithm,
-                                      const uint8_t *bytes,
+                                      const uint8_t *secrets,
                                       size_t stride,
                                       size_t count,
+                                      const struct sealcomb_key_options *options,
                                       struct sealcomb_key **keys);
 
 /**
- * Zeroizes and frees a key, or, if streams use it, leaves that to the last `sealcomb_stream_free`. No other call may
- * be using the key during or after this call.
+ * Zeroizes and frees a key, or, if streams use it or it is shared, leaves that to the last `sealcomb_stream_free` or
+ * `sealcomb_key_free`. No other call may be using this reference to the key during or after this call.
  *
- * @param key key from `sealcomb_key_new`, `sealcomb_key_new_with` or `sealcomb_key_new_many` that has not been
- * freed; NULL does nothing
+ * @param key key from `sealcomb_key_new`, `sealcomb_key_new_with`, `sealcomb_key_new_many` or `sealcomb_key_share`
+ * that has not been freed; NULL does nothing
  */
 void sealcomb_key_free(struct sealcomb_key *key);
 
@@ -892,6 +924,22 @@ const struct sealcomb_algorithm *sealcomb_key_algorithm(const struct sealcomb_ke
  * @return static NUL-terminated string; NULL for NULL
  */
 const char *sealcomb_key_backend(const struct sealcomb_key *key);
+
+/**
+ * Returns another reference to a key, for a thread or structure that frees it on its own.
+ *
+ * @param key the key; may be NULL
+ * @return the same key, to be freed separately; NULL for NULL
+ */
+struct sealcomb_key *sealcomb_key_share(const struct sealcomb_key *key);
+
+/**
+ * Returns the size in bytes of every nonce under a key.
+ *
+ * @param key the key; may be NULL
+ * @return the nonce size; 0 for NULL and for keys without nonces
+ */
+size_t sealcomb_key_nonce_bytes(const struct sealcomb_key *key);
 
 /**
  * Returns the size in bytes of every tag under a key.

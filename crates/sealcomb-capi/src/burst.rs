@@ -429,8 +429,7 @@ impl sealcomb_burst {
             let (key, message) = unsafe { (self.key_at(index)?, self.at::<D>(index)?) };
             self.check_key(key).map_err(|mistake| of_message(mistake.status))?;
             let (aad_bytes, bytes) = (message.aad.len() as u64, message.data.len() as u64);
-            key.algorithm()
-                .check(self.nonce_bytes, self.tag_bytes, aad_bytes, bytes)
+            key.check(self.nonce_bytes, self.tag_bytes, aad_bytes, bytes)
                 .map_err(|error| of_message(error.into()))?;
         }
         Ok(())

@@ -32,7 +32,8 @@ pub enum sealcomb_status {
     SEALCOMB_ERROR_OVERLAP = -4,
     /// The key size is not `sealcomb_algorithm_key_bytes`.
     SEALCOMB_ERROR_KEY_LENGTH = -5,
-    /// The nonce size is outside of `sealcomb_algorithm_nonce_bytes_min` to `sealcomb_algorithm_nonce_bytes_max`.
+    /// The nonce size is not `sealcomb_key_nonce_bytes`, or, when creating a key, outside of
+    /// `sealcomb_algorithm_nonce_bytes_min` to `sealcomb_algorithm_nonce_bytes_max`.
     SEALCOMB_ERROR_NONCE_LENGTH = -6,
     /// The tag size is not `sealcomb_key_tag_bytes`, or, when creating a key, not one that the algorithm takes.
     SEALCOMB_ERROR_TAG_LENGTH = -7,
@@ -141,7 +142,7 @@ fn text(status: i32) -> &'static CStr {
         (SEALCOMB_ERROR_KEY_LENGTH, c"wrong key size; expected sealcomb_algorithm_key_bytes"),
         (
             SEALCOMB_ERROR_NONCE_LENGTH,
-            c"wrong nonce size; expected sealcomb_algorithm_nonce_bytes_min to sealcomb_algorithm_nonce_bytes_max",
+            c"wrong nonce size; see sealcomb_key_nonce_bytes",
         ),
         (SEALCOMB_ERROR_TAG_LENGTH, c"wrong tag size; see sealcomb_key_tag_bytes"),
         (SEALCOMB_ERROR_MESSAGE_LENGTH, c"message shorter than the mode's minimum, or not a multiple of 16 bytes"),

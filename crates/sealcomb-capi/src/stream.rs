@@ -79,7 +79,7 @@ pub unsafe extern "C" fn sealcomb_stream_new(
 /// Creates a stream, if the algorithm has streams.
 fn new(key: Arc<Key>) -> Result<sealcomb_stream, Error> {
     // A message that is never used finds out.
-    let nonce = vec![0; key.algorithm().nonce.min];
+    let nonce = vec![0; key.nonce_bytes().unwrap_or_default()];
     Stream::new(Arc::clone(&key), Direction::Seal, &nonce)?;
     Ok(sealcomb_stream { key, state: None })
 }

@@ -10,8 +10,8 @@ use sealcomb::{Aad, Algorithm, Key, OpenJob, SealJob, Verdict, open_jobs, seal_j
 use sealcomb_capi::sealcomb_status::*;
 use sealcomb_capi::{
     sealcomb_algorithm_by_id, sealcomb_iovec, sealcomb_job, sealcomb_key, sealcomb_key_free,
-    sealcomb_key_new, sealcomb_key_new_with, sealcomb_mac, sealcomb_mac_verify, sealcomb_open,
-    sealcomb_open_jobs, sealcomb_seal, sealcomb_seal_jobs, sealcomb_status, sealcomb_stream,
+    sealcomb_key_new, sealcomb_key_new_with, sealcomb_key_options, sealcomb_mac, sealcomb_mac_verify,
+    sealcomb_open, sealcomb_open_jobs, sealcomb_seal, sealcomb_seal_jobs, sealcomb_status, sealcomb_stream,
     sealcomb_stream_aad, sealcomb_stream_begin_open, sealcomb_stream_begin_seal, sealcomb_stream_finish,
     sealcomb_stream_free, sealcomb_stream_new, sealcomb_stream_update, sealcomb_stream_verify,
 };
@@ -334,7 +334,7 @@ const TARGETS: &[Target] = &[
     },
     Target {
         name: "sealcomb_key_new",
-        places: &[place("bytes", 16, SEALCOMB_ERROR_KEY_LENGTH)],
+        places: &[place("secret", 16, SEALCOMB_ERROR_KEY_LENGTH)],
         call: |buffers| {
             let mut key = ptr::dangling_mut();
             // SAFETY: the buffer is live unless impossible, which the call must reject.
@@ -349,13 +349,22 @@ const TARGETS: &[Target] = &[
     },
     Target {
         name: "sealcomb_key_new_with",
-        places: &[place("bytes", 16, SEALCOMB_ERROR_KEY_LENGTH)],
+        places: &[place("secret", 16, SEALCOMB_ERROR_KEY_LENGTH)],
         call: |buffers| {
             let mut key = ptr::dangling_mut();
             // SAFETY: the buffer is live unless impossible, which the call must reject.
             let status = unsafe {
                 let algorithm = sealcomb_algorithm_by_id(c"aes128-gcm".as_ptr());
-                sealcomb_key_new_with(algorithm, buffers[0].0, buffers[0].1, 12, ptr::null(), &raw mut key)
+                {
+                    let options = sealcomb_key_options {
+                        size: size_of::<sealcomb_key_options>(),
+                        tag_bytes: 12,
+                        nonce_bytes: 0,
+                        backend: ptr::null(),
+                    };
+                    let (secret, secret_bytes) = buffers[0];
+                    sealcomb_key_new_with(algorithm, secret, secret_bytes, &raw const options, &raw mut key)
+                }
             };
             drop(OwnedKey(key));
             assert_eq!(key.is_null(), status != SEALCOMB_OK);

@@ -17,9 +17,9 @@ use sealcomb_capi::sealcomb_status;
 use sealcomb_capi::sealcomb_status::{SEALCOMB_FORGED, SEALCOMB_OK, SEALCOMB_UNAUTHENTICATED};
 use sealcomb_capi::{
     sealcomb_algorithm_by_id, sealcomb_burst, sealcomb_iovec, sealcomb_job, sealcomb_key, sealcomb_key_free,
-    sealcomb_key_new, sealcomb_key_new_many, sealcomb_key_new_with, sealcomb_mac, sealcomb_mac_verify,
-    sealcomb_open, sealcomb_open_burst, sealcomb_open_jobs, sealcomb_seal, sealcomb_seal_burst,
-    sealcomb_seal_jobs,
+    sealcomb_key_new, sealcomb_key_new_many, sealcomb_key_new_with, sealcomb_key_options, sealcomb_mac,
+    sealcomb_mac_verify, sealcomb_open, sealcomb_open_burst, sealcomb_open_jobs, sealcomb_seal,
+    sealcomb_seal_burst, sealcomb_seal_jobs,
 };
 #[cfg(feature = "hazmat")]
 use sealcomb_capi::{
@@ -52,7 +52,14 @@ fn new_key(algorithm: &Algorithm, bytes: &[u8], tag_bytes: Option<usize>) -> *mu
         match tag_bytes {
             None => sealcomb_key_new(algorithm, bytes.as_ptr(), bytes.len(), &raw mut key),
             Some(tag) => {
-                sealcomb_key_new_with(algorithm, bytes.as_ptr(), bytes.len(), tag, ptr::null(), &raw mut key)
+                let options = sealcomb_key_options {
+                    size: size_of::<sealcomb_key_options>(),
+                    tag_bytes: tag,
+                    nonce_bytes: 0,
+                    backend: ptr::null(),
+                };
+                let (secret, secret_bytes) = (bytes.as_ptr(), bytes.len());
+                sealcomb_key_new_with(algorithm, secret, secret_bytes, &raw const options, &raw mut key)
             }
         }
     });
@@ -257,7 +264,7 @@ fn burst(algorithm: &Algorithm, number: u64, count: usize, several_keys: bool) {
     let entry = unsafe { sealcomb_algorithm_by_id(id.as_ptr()) };
     // SAFETY: two keys, and space for two pointers.
     let status = in_arena(|| unsafe {
-        sealcomb_key_new_many(entry, secrets.as_ptr(), algorithm.key_bytes, 2, keys.as_mut_ptr())
+        sealcomb_key_new_many(entry, secrets.as_ptr(), algorithm.key_bytes, 2, ptr::null(), keys.as_mut_ptr())
     });
     assert_eq!(status, SEALCOMB_OK);
     let key_of: Vec<_> = (0..count).map(|i| keys[i % 2].cast_const()).collect();

@@ -17,8 +17,8 @@ use std::ops::DerefMut;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use sealcomb::{
-    Algorithm, Backend, Burst, Key, Kind, OpenError, OpenJob, Schedule, SealJob, TagPosition, Verdict,
-    open_jobs, open_jobs_with, seal_jobs, seal_jobs_with,
+    Algorithm, Backend, Burst, Key, KeyOptions, Kind, OpenError, OpenJob, Schedule, SealJob, TagPosition,
+    Verdict, open_jobs, open_jobs_with, seal_jobs, seal_jobs_with,
 };
 
 /// Lengths in bytes around multiples of the block size, and of the register groups that backends process at once.
@@ -232,26 +232,30 @@ impl Case {
     /// behind.
     fn expand<M: Memory>(&self, memory: &mut M, keys: &[Vec<u8>]) -> Keys {
         let algorithm = self.algorithm;
-        let usual = algorithm.kind == Kind::Cipher || self.tag == algorithm.tag_bytes;
+        let options = KeyOptions::new().backend(self.backend).tag_bytes(self.tag).any_nonce_bytes();
+        let usual = self.tag == algorithm.tag_bytes
+            && self.jobs.iter().all(|sizes| sizes.nonce == algorithm.nonce_bytes);
         let selected = self.is_on_the_selected_backend();
         let held: Vec<_> = keys.iter().map(|key| memory.hold(Role::Key, key)).collect();
         if selected && usual && keys.len() > 1 {
             let held: Vec<&[u8]> = held.iter().map(|key| &**key).collect();
-            let made = memory.call(Call::NewKey, || call!(Key::new_many(algorithm, &held)));
+            let made = memory.call(Call::NewKey, || {
+                if held.len() % 2 == 0 {
+                    call!(Key::new_many(algorithm, &held))
+                } else {
+                    call!(KeyOptions::expand_many(options, algorithm, &held))
+                }
+            });
             return Keys::Together(made.expect("keys of the right length"));
         }
         let each = held.iter().enumerate().map(|(i, key)| {
             memory.call(Call::NewKey, || {
-                let made = if selected && i % 2 == 0 {
+                let made = if selected && usual && i % 2 == 0 {
                     call!(Key::new(algorithm, key))
                 } else {
-                    call!(Key::with_backend(algorithm, key, self.backend))
+                    call!(KeyOptions::expand(options, algorithm, key))
                 };
-                let made = made.expect("a key of the right length");
-                let key = Box::new(match algorithm.kind {
-                    Kind::Cipher => made,
-                    _ => call!(Key::with_tag_bytes(made, self.tag)).expect("a tag length from the catalog"),
-                });
+                let key = Box::new(made.expect("a key of the right length, and sizes from the catalog"));
                 // Otherwise, the first batch prepares the key.
                 if self.in_place {
                     call!(Key::prepare(&key));

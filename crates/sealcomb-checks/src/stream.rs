@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sealcomb::{Algorithm, Direction, Error, Key, OpenError, Stream};
+use sealcomb::{Algorithm, Direction, Error, Key, KeyOptions, OpenError, Stream};
 
 use crate::{Call, Case, Job, Memory, Role};
 
@@ -16,8 +16,12 @@ impl Case {
         let held = memory.hold(Role::Key, key);
         let key = memory.call(Call::NewKey, || {
             Arc::new(
-                call!(Key::with_backend(self.algorithm, &held, self.backend))
-                    .expect("a key of the right length"),
+                call!(KeyOptions::expand(
+                    KeyOptions::new().backend(self.backend).any_nonce_bytes(),
+                    self.algorithm,
+                    &held
+                ))
+                .expect("a key of the right length"),
             )
         });
         if takes_pieces(self.algorithm) {

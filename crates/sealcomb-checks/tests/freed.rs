@@ -11,7 +11,7 @@ use std::sync::Arc;
 use common::arena::{differences, in_arena};
 use sealcomb::aead::{Aes256Ccm, Aes256GcmSiv, KeyInit};
 use sealcomb::mac::{Aes256Cmac, Mac};
-use sealcomb::{ALGORITHMS, Algorithm, Backend, Key, Schedule};
+use sealcomb::{ALGORITHMS, Algorithm, Backend, Key, KeyOptions, Schedule};
 use sealcomb_checks::{Call, Case, Memory, Role, Sizes, backends};
 
 /// Memory outside of the arena. Only library calls allocate in the arena.
@@ -60,12 +60,16 @@ fn must_be_clean(what: &str, work: impl Fn(&'static Algorithm, Backend, u64)) {
 }
 
 fn key_of(algorithm: &'static Algorithm, backend: Backend, secret: u64) -> Key {
+    key_with(KeyOptions::new().backend(backend), algorithm, secret).expect("a key of the right length")
+}
+
+fn key_with(options: KeyOptions, algorithm: &'static Algorithm, secret: u64) -> Result<Key, sealcomb::Error> {
     // On the stack, because the arena is in use.
     let mut key = [0; 64];
     for (i, byte) in key.iter_mut().enumerate() {
         *byte = (secret as u8).wrapping_mul(167).wrapping_add((i as u8).wrapping_mul(29).wrapping_add(1));
     }
-    Key::with_backend(algorithm, &key[..algorithm.key_bytes], backend).expect("a key of the right length")
+    options.expand(algorithm, &key[..algorithm.key_bytes])
 }
 
 #[test]
@@ -94,8 +98,10 @@ fn a_dropped_key_leaves_nothing_wherever_it_was() {
     must_be_clean("with another tag", |algorithm, backend, secret| {
         let Some(tag_bytes) = algorithm.tag.first() else { return };
         in_arena(|| {
-            let key = key_of(algorithm, backend, secret).with_tag_bytes(*tag_bytes);
-            drop(black_box(Box::new(key.expect("a tag length from the catalog"))));
+            let options = KeyOptions::new().backend(backend).tag_bytes(*tag_bytes);
+            drop(black_box(Box::new(
+                key_with(options, algorithm, secret).expect("a tag length from the catalog"),
+            )));
         });
     });
 }
@@ -118,10 +124,19 @@ fn types_with_rustcrypto_traits_leave_nothing() {
 fn a_key_that_cannot_be_made_leaves_nothing() {
     must_be_clean("too short", |algorithm, backend, secret| {
         let key = [secret as u8; 64];
-        in_arena(|| assert!(Key::with_backend(algorithm, &key[..algorithm.key_bytes - 1], backend).is_err()));
+        in_arena(|| {
+            assert!(
+                KeyOptions::new()
+                    .backend(backend)
+                    .expand(algorithm, &key[..algorithm.key_bytes - 1])
+                    .is_err()
+            )
+        });
     });
     must_be_clean("with an impossible tag", |algorithm, backend, secret| {
-        in_arena(|| assert!(key_of(algorithm, backend, secret).with_tag_bytes(99).is_err()));
+        in_arena(|| {
+            assert!(key_with(KeyOptions::new().backend(backend).tag_bytes(99), algorithm, secret).is_err())
+        });
     });
 }
 

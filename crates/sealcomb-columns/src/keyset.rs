@@ -6,7 +6,7 @@ use std::sync::{LazyLock, Mutex};
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
-use sealcomb::Key;
+use sealcomb::{Key, KeyOptions};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
@@ -31,7 +31,7 @@ impl NamedKey {
                 kind.sizes(),
             )));
         };
-        let key = Key::new(algorithm, &bytes)?;
+        let key = KeyOptions::new().nonce_bytes(kind.nonce_bytes()).expand(algorithm, &bytes)?;
         Ok(Self { id, kind, key, bytes })
     }
 

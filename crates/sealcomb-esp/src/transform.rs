@@ -1,7 +1,7 @@
 //! Named suites, for peers that negotiate one and derive its keys.
 
 use hmac::{Hmac, KeyInit};
-use sealcomb::{Algorithm, Key};
+use sealcomb::{Algorithm, KeyOptions};
 use zeroize::Zeroizing;
 
 use crate::suite::{Auth, Suite};
@@ -74,7 +74,10 @@ impl Transform {
             Mode::Ctr => "ctr",
         };
         let algorithm = Algorithm::by_id(&format!("aes{}-{mode}", 8 * self.key_bytes)).ok()?;
-        let key = Key::new(algorithm, key).ok()?;
+        let options = KeyOptions::new();
+        // RFC 4309: a salt of 3 bytes, and an IV of 8.
+        let options = if self.mode == Mode::Ccm { options.nonce_bytes(11) } else { options };
+        let key = options.expand(algorithm, key).ok()?;
         let auth = || Hmac::new_from_slice(auth).map(|hmac| Auth::HmacSha256(Box::new(hmac))).ok();
         Some(match self.mode {
             Mode::Gcm | Mode::Ccm => Suite::Aead { key, salt: Zeroizing::new(salt.to_vec()) },

@@ -14,7 +14,7 @@ use std::slice;
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use sealcomb::{Burst, Key, Verdict};
+use sealcomb::{Burst, Key, KeyOptions, Verdict};
 use zeroize::Zeroizing;
 
 use crate::cipher::{self, Cipher};
@@ -188,9 +188,9 @@ impl Sealed {
     fn set_tag_bytes<C: Mode>(&mut self, tag_bytes: usize) -> Outcome {
         if self.key.as_ref().is_none_or(|key| key.tag_bytes() != tag_bytes) {
             let id = C::id(tag_bytes).ok_or(Refused::INVALID_TAG_LENGTH)?;
-            let key = cipher::key(id, &self.secret, self.secret.len())?;
-            let key = Arc::into_inner(key).ok_or(Refused::INTERNAL_ERROR)?.with_tag_bytes(tag_bytes);
-            self.key = Some(Arc::new(key.map_err(|_| Refused::INVALID_TAG_LENGTH)?));
+            let options = KeyOptions::new().tag_bytes(tag_bytes);
+            let key = cipher::key_with(options, id, &self.secret, self.secret.len());
+            self.key = Some(key.map_err(|_| Refused::INVALID_TAG_LENGTH)?);
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sealcomb::Key;
+use sealcomb::{Key, KeyOptions};
 
 use crate::aead_pipeline::Mode;
 use crate::cipher::{self, Base, Cipher};
@@ -234,9 +234,9 @@ impl Cipher for Ccm {
         self.base.set_direction(encrypts);
         self.base.set_iv(iv, self.base.iv_bytes..=self.base.iv_bytes)?;
         if let Some(key) = key {
-            let key = cipher::key("ccm", key, self.base.key_bytes)?;
-            let key = Arc::into_inner(key).ok_or(Refused::INTERNAL_ERROR)?.with_tag_bytes(self.tag_bytes)?;
-            self.key = Some(SizedKey { key: Arc::new(key), iv_bytes: self.base.iv_bytes });
+            let options = KeyOptions::new().tag_bytes(self.tag_bytes);
+            let key = cipher::key_with(options, "ccm", key, self.base.key_bytes)?;
+            self.key = Some(SizedKey { key, iv_bytes: self.base.iv_bytes });
             self.base.state.abort();
         }
         if iv.is_some() || key.is_some() {

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use sealcomb::{Algorithm, Key};
+use sealcomb::{Algorithm, Key, KeyOptions};
 
 use crate::context::{self, Context, Duplicate, Free, List, Params, duplicate, free, get_params, set_params};
 use crate::data::Buffers;
@@ -168,13 +168,18 @@ impl<M: Clone, const MAX_IV: usize> Base<M, MAX_IV> {
 
 /// Expands an AES key for a mode, given by the mode's part of the library's algorithm id.
 pub(crate) fn key(mode: &str, key: &[u8], key_bytes: usize) -> Outcome<Arc<Key>> {
+    key_with(KeyOptions::new(), mode, key, key_bytes)
+}
+
+/// Expands an AES key for a mode with options. OpenSSL sets the length of the IV per message.
+pub(crate) fn key_with(options: KeyOptions, mode: &str, key: &[u8], key_bytes: usize) -> Outcome<Arc<Key>> {
     if key.len() != key_bytes {
         return Err(Refused::INVALID_KEY_LENGTH);
     }
     // The keys of SIV and XTS consist of two AES keys.
     let bits = if matches!(mode, "siv" | "xts") { 4 * key_bytes } else { 8 * key_bytes };
     let algorithm = Algorithm::by_id(&format!("aes{bits}-{mode}"))?;
-    Ok(Arc::new(Key::new(algorithm, key)?))
+    Ok(Arc::new(options.any_nonce_bytes().expand(algorithm, key)?))
 }
 
 // ---- Functions called by OpenSSL.

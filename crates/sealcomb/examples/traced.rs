@@ -26,8 +26,9 @@ mod traced {
     use sealcomb::aead::{AeadInOut, Aes128Gcm, KeyInit};
     use sealcomb::mac::{Aes128Cmac, Mac};
     use sealcomb::{
-        ALGORITHMS, Algorithm, Backend, Burst, Cipher, Direction, Error, Key, Kind, OpenError, OpenJob,
-        Schedule, SealJob, Sectors, Stream, Verdict, open_jobs, open_jobs_with, seal_jobs, seal_jobs_with,
+        ALGORITHMS, Algorithm, Backend, Burst, Cipher, Direction, Error, Key, KeyOptions, Kind, OpenError,
+        OpenJob, Schedule, SealJob, Sectors, Stream, Verdict, open_jobs, open_jobs_with, seal_jobs,
+        seal_jobs_with,
     };
     use std::collections::BTreeSet;
     use std::env;
@@ -243,7 +244,13 @@ mod traced {
                 if keys == 2 && Backend::selected() == Ok(backend) {
                     call!(Key::new_many(algorithm, &key_bytes)).expect("keys of the right length")
                 } else {
-                    let expand = |key: &Vec<u8>| call!(Key::with_backend(algorithm, key, backend));
+                    let expand = |key: &Vec<u8>| {
+                        call!(KeyOptions::expand(
+                            KeyOptions::new().backend(backend).any_nonce_bytes(),
+                            algorithm,
+                            key
+                        ))
+                    };
                     key_bytes.iter().map(|key| expand(key).expect("a key of the right length")).collect()
                 }
             });
@@ -471,8 +478,7 @@ mod traced {
         let key: [u8; 16] = key.try_into().expect("16 bytes");
         let gcm = Algorithm::by_id("aes128-gcm").expect("a listed algorithm");
         traced("a key with a short tag", || {
-            let key = call!(Key::new(gcm, &key)).expect("a key of the right length");
-            call!(Key::with_tag_bytes(key, 12)).expect("a tag of GCM's")
+            call!(KeyOptions::expand(KeyOptions::new().tag_bytes(12), gcm, &key)).expect("a tag of GCM's")
         });
         let both = [key, [key[0]; 16]];
         for id in ["aes128-gcm", "aes128-ccm", "aes128-ocb3-t128"] {

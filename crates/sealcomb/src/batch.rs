@@ -608,7 +608,7 @@ pub(crate) struct Sizes<'a> {
 impl<'a> Sizes<'a> {
     #[inline(always)]
     pub(crate) fn of(key: &'a Key) -> Self {
-        Self { key, ordinary: key.algorithm().ordinary(key.tag_bytes()) }
+        Self { key, ordinary: key.ordinary(key.tag_bytes()) }
     }
 
     /// Checks whether a message of these sizes can be sealed or opened under the key. Common sizes pass in the inlined
@@ -648,10 +648,7 @@ fn check_closely(
     aad_bytes: usize,
     message_bytes: usize,
 ) -> Result<(), Error> {
-    if tag_bytes != key.tag_bytes() {
-        return Err(Error::tag_length(key.algorithm().id, key.tag_bytes(), tag_bytes));
-    }
-    key.algorithm().check(nonce_bytes, tag_bytes, aad_bytes as u64, message_bytes as u64)
+    key.check(nonce_bytes, tag_bytes, aad_bytes as u64, message_bytes as u64)
 }
 
 /// The maximum number of associated strings of AES-SIV, the nonce included (RFC 5297, section 2.6).

@@ -9,7 +9,7 @@ use zeroize::ZeroizeOnDrop;
 
 use crate::backend::{Span, Wiped};
 use crate::batch;
-use crate::catalog::{Algorithm, TagPosition};
+use crate::catalog::{Algorithm, Ordinary, TagPosition};
 use crate::engine::Material;
 use crate::primitives::aes::{GROUP, KeySchedule};
 use crate::{Aad, Backend, Error, Forged, OpenError};
@@ -34,81 +34,180 @@ pub struct Key(Wiped<Expanded>);
 struct Expanded {
     algorithm: &'static Algorithm,
     backend: Backend,
+    /// Size of a nonce in bytes under this key; `None` for every size that the algorithm takes.
+    nonce_bytes: Option<usize>,
     material: Material,
 }
 
-impl Expanded {
-    /// Returns the memory of a key before it is expanded.
-    #[inline(always)]
-    fn empty(algorithm: &'static Algorithm, backend: Backend) -> Self {
-        Self { algorithm, backend, material: const { Material::empty() } }
-    }
+/// Options for expanding keys: the backend, and the sizes of all nonces and tags under a key. The defaults are
+/// [`Backend::selected`], [`Algorithm::nonce_bytes`] and [`Algorithm::tag_bytes`].
+///
+/// ```
+/// use sealcomb::{Algorithm, Backend, KeyOptions};
+///
+/// let options = KeyOptions::new().tag_bytes(12).backend(Backend::best());
+/// let key = options.expand(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
+/// assert_eq!(key.tag_bytes(), 12);
+/// # Ok::<(), sealcomb::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct KeyOptions {
+    backend: Option<Backend>,
+    tag_bytes: Option<usize>,
+    nonces: Nonces,
 }
 
-impl Key {
-    /// Expands a key of [`Algorithm::key_bytes`] bytes for [`Backend::selected`].
+/// The nonces that a key takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Nonces {
+    /// Nonces of the algorithm's usual size.
+    #[default]
+    Usual,
+    /// Nonces of this size in bytes.
+    Of(usize),
+    /// Nonces of every size that the algorithm takes.
+    Any,
+}
+
+impl KeyOptions {
+    /// Returns the default options.
+    pub const fn new() -> Self {
+        Self { backend: None, tag_bytes: None, nonces: Nonces::Usual }
+    }
+
+    /// Sets the backend, instead of [`Backend::selected`].
+    pub const fn backend(self, backend: Backend) -> Self {
+        Self { backend: Some(backend), ..self }
+    }
+
+    /// Sets the tag length in bytes, instead of [`Algorithm::tag_bytes`]. All tags under the key must have this
+    /// length, so that an attacker cannot truncate one.
+    pub const fn tag_bytes(self, tag_bytes: usize) -> Self {
+        Self { tag_bytes: Some(tag_bytes), ..self }
+    }
+
+    /// Sets the nonce length in bytes, instead of [`Algorithm::nonce_bytes`]: 0 for AES-SIV without nonces. All nonces
+    /// under the key must have this length. A program that swaps a nonce and additional data of another length then
+    /// gets an error, instead of messages under one nonce.
+    pub const fn nonce_bytes(self, nonce_bytes: usize) -> Self {
+        Self { nonces: Nonces::Of(nonce_bytes), ..self }
+    }
+
+    /// Accepts nonces of every length that the algorithm takes. This is for interfaces that set the length per
+    /// message, such as OpenSSL's EVP.
+    pub const fn any_nonce_bytes(self) -> Self {
+        Self { nonces: Nonces::Any, ..self }
+    }
+
+    /// Expands a key of [`Algorithm::key_bytes`] bytes.
     ///
     /// # Errors
     /// [`Error::KeyLength`] for a key of another length, [`Error::EqualKeyHalves`] for a key of XTS with equal halves,
-    /// and the errors of [`Backend::selected`].
-    pub fn new(algorithm: &'static Algorithm, key: &[u8]) -> Result<Self, Error> {
-        Self::with_backend(algorithm, key, Backend::selected()?)
-    }
-
-    /// Expands a key of [`Algorithm::key_bytes`] bytes for the given backend.
-    ///
-    /// # Errors
-    /// [`Error::KeyLength`] for a key of another length, and [`Error::EqualKeyHalves`] for a key of XTS with equal
-    /// halves.
-    pub fn with_backend(algorithm: &'static Algorithm, key: &[u8], backend: Backend) -> Result<Self, Error> {
+    /// [`Error::TagLength`] and [`Error::NonceLength`] for lengths that the algorithm does not take, and the errors of
+    /// [`Backend::selected`] if no backend is set.
+    pub fn expand(self, algorithm: &'static Algorithm, key: &[u8]) -> Result<Key, Error> {
         check_key(algorithm, key)?;
-        let empty = || Expanded::empty(algorithm, backend);
+        let chosen = self.chosen(algorithm)?;
         let expand = |expanded: &mut Expanded| {
             let Expanded { material, .. } = expanded;
-            material.aes.expand(backend, algorithm.code.aes_key(key));
-            algorithm.code.expand_key(backend, key, material);
-            material.tag_bytes = algorithm.tag_bytes;
+            material.aes.expand(chosen.backend, algorithm.code.aes_key(key));
+            algorithm.code.expand_key(chosen.backend, key, material);
+            material.tag_bytes = chosen.tag_bytes;
         };
-        Ok(Self(Wiped::in_place(empty, expand)))
+        Ok(Key(Wiped::in_place(|| chosen.empty(algorithm), expand)))
     }
 
-    /// Expands many keys of one algorithm, each of [`Algorithm::key_bytes`] bytes, for [`Backend::selected`]. The
-    /// keys are expanded in parallel lanes, which takes less time than calling [`Key::new`] for each.
+    /// Expands many keys of one algorithm, each of [`Algorithm::key_bytes`] bytes. The keys are expanded in parallel
+    /// lanes, which takes less time than [`KeyOptions::expand`] for each.
     ///
     /// ```
-    /// use sealcomb::{Algorithm, Key};
+    /// use sealcomb::{Algorithm, KeyOptions};
     ///
     /// let fresh = [[1; 16], [2; 16], [3; 16]];
-    /// let keys = Key::new_many(Algorithm::by_id("aes128-gcm")?, &fresh)?;
+    /// let keys = KeyOptions::new().expand_many(Algorithm::by_id("aes128-gcm")?, &fresh)?;
     /// assert_eq!(keys.len(), 3);
     /// # Ok::<(), sealcomb::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::KeyLength`] if any key has another length, [`Error::EqualKeyHalves`] if any key of XTS has equal halves,
-    /// and the errors of [`Backend::selected`]. No key is returned in these cases.
-    pub fn new_many<K: AsRef<[u8]>>(algorithm: &'static Algorithm, keys: &[K]) -> Result<Vec<Self>, Error> {
-        Self::many(algorithm, keys, Backend::selected()?)
-    }
-
-    fn many<K: AsRef<[u8]>>(
+    /// The errors of [`KeyOptions::expand`] for any of the keys. No key is returned in these cases.
+    pub fn expand_many<K: AsRef<[u8]>>(
+        self,
         algorithm: &'static Algorithm,
         keys: &[K],
-        backend: Backend,
-    ) -> Result<Vec<Self>, Error> {
+    ) -> Result<Vec<Key>, Error> {
         keys.iter().try_for_each(|key| check_key(algorithm, key.as_ref()))?;
-        let mut expanded: Vec<Self> =
-            keys.iter().map(|_| Self(Wiped::new(Expanded::empty(algorithm, backend)))).collect();
+        let chosen = self.chosen(algorithm)?;
+        let mut expanded: Vec<Key> = keys.iter().map(|_| Key(Wiped::new(chosen.empty(algorithm)))).collect();
         for (expanded, keys) in expanded.chunks_mut(GROUP).zip(keys.chunks(GROUP)) {
             let aes_keys = keys.iter().map(|key| algorithm.code.aes_key(key.as_ref()));
             let schedules = expanded.iter_mut().map(|expanded| &mut expanded.0.material.aes);
-            KeySchedule::expand_group(backend, aes_keys.zip(schedules).collect());
+            KeySchedule::expand_group(chosen.backend, aes_keys.zip(schedules).collect());
             let materials = expanded.iter_mut().map(|expanded| &mut expanded.0.material);
             let mut pairs: ArrayVec<_, GROUP> = keys.iter().map(AsRef::as_ref).zip(materials).collect();
-            algorithm.code.expand_keys(backend, &mut pairs);
-            pairs.iter_mut().for_each(|(_, material)| material.tag_bytes = algorithm.tag_bytes);
+            algorithm.code.expand_keys(chosen.backend, &mut pairs);
+            pairs.iter_mut().for_each(|(_, material)| material.tag_bytes = chosen.tag_bytes);
         }
         Ok(expanded)
+    }
+
+    /// Returns the values of all options for an algorithm that takes them.
+    #[inline(always)]
+    fn chosen(self, algorithm: &Algorithm) -> Result<Chosen, Error> {
+        let tag_bytes = self.tag_bytes.unwrap_or(algorithm.tag_bytes);
+        if tag_bytes != algorithm.tag_bytes {
+            algorithm.check_tag(tag_bytes)?;
+        }
+        let nonce_bytes = match self.nonces {
+            Nonces::Usual => Some(algorithm.nonce_bytes),
+            Nonces::Of(nonce_bytes) => {
+                algorithm.check_nonce(nonce_bytes)?;
+                Some(nonce_bytes)
+            }
+            Nonces::Any => None,
+        };
+        let backend = match self.backend {
+            Some(backend) => backend,
+            None => Backend::selected()?,
+        };
+        Ok(Chosen { backend, tag_bytes, nonce_bytes })
+    }
+}
+
+/// The values of all options.
+#[derive(Clone, Copy)]
+struct Chosen {
+    backend: Backend,
+    tag_bytes: usize,
+    nonce_bytes: Option<usize>,
+}
+
+impl Chosen {
+    /// Returns the memory of a key before it is expanded.
+    #[inline(always)]
+    fn empty(self, algorithm: &'static Algorithm) -> Expanded {
+        let Self { backend, nonce_bytes, .. } = self;
+        Expanded { algorithm, backend, nonce_bytes, material: const { Material::empty() } }
+    }
+}
+
+impl Key {
+    /// Expands a key of [`Algorithm::key_bytes`] bytes with the default options, see [`KeyOptions`].
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`] for a key of another length, [`Error::EqualKeyHalves`] for a key of XTS with equal halves,
+    /// and the errors of [`Backend::selected`].
+    pub fn new(algorithm: &'static Algorithm, key: &[u8]) -> Result<Self, Error> {
+        KeyOptions::new().expand(algorithm, key)
+    }
+
+    /// Expands many keys of one algorithm with the default options, see [`KeyOptions::expand_many`].
+    ///
+    /// # Errors
+    /// The errors of [`Key::new`] for any of the keys. No key is returned in these cases.
+    pub fn new_many<K: AsRef<[u8]>>(algorithm: &'static Algorithm, keys: &[K]) -> Result<Vec<Self>, Error> {
+        KeyOptions::new().expand_many(algorithm, keys)
     }
 
     /// Expands the key of a RustCrypto type, which fixes the algorithm and the key size. Falls back to the best
@@ -117,21 +216,7 @@ impl Key {
     pub(crate) fn of_type(id: &str, key: &[u8]) -> Self {
         let algorithm = Algorithm::by_id(id).expect("the catalog has every type's algorithm");
         let backend = Backend::selected().unwrap_or_else(|_| Backend::best());
-        Self::with_backend(algorithm, key, backend).expect("the type fixes the key's size")
-    }
-
-    /// Sets the tag length in bytes, instead of [`Algorithm::tag_bytes`]. All tags under the key must have this
-    /// length, so that an attacker cannot truncate one.
-    ///
-    /// # Errors
-    /// [`Error::TagLength`] unless the length is one of [`Algorithm::tag`].
-    pub fn with_tag_bytes(mut self, tag_bytes: usize) -> Result<Self, Error> {
-        if !self.algorithm().tag.contains(&tag_bytes) {
-            let Algorithm { id, tag, .. } = *self.algorithm();
-            return Err(Error::TagLength { algorithm: id, expected: tag, got: tag_bytes });
-        }
-        self.0.material.tag_bytes = tag_bytes;
-        Ok(self)
+        KeyOptions::new().backend(backend).expand(algorithm, key).expect("the type fixes the key's size")
     }
 
     /// Computes and allocates now what the first batch or burst under this key does otherwise, so that none under the
@@ -167,6 +252,49 @@ impl Key {
     #[inline]
     pub fn tag_bytes(&self) -> usize {
         self.0.material.tag_bytes
+    }
+
+    /// Returns the length in bytes of all nonces under this key; `None` if it takes every length that the algorithm
+    /// does.
+    #[inline]
+    pub fn nonce_bytes(&self) -> Option<usize> {
+        self.0.nonce_bytes
+    }
+
+    /// Checks whether a message of these sizes can be sealed under this key. Every call checks its messages this way.
+    /// For a MAC, `aad_bytes` is the size of the data to authenticate.
+    ///
+    /// # Errors
+    /// The [`Error`] that sealing such a message returns.
+    pub fn check(
+        &self,
+        nonce_bytes: usize,
+        tag_bytes: usize,
+        aad_bytes: u64,
+        message_bytes: u64,
+    ) -> Result<(), Error> {
+        if tag_bytes != self.tag_bytes() {
+            return Err(Error::tag_length(self.algorithm().id, self.tag_bytes(), tag_bytes));
+        }
+        self.check_nonce(nonce_bytes)?;
+        self.algorithm().check(nonce_bytes, tag_bytes, aad_bytes, message_bytes)
+    }
+
+    /// Checks the length of a nonce in bytes, as far as the key fixes it.
+    pub(crate) fn check_nonce(&self, got: usize) -> Result<(), Error> {
+        match self.nonce_bytes() {
+            Some(fixed) if got != fixed => {
+                Err(Error::NonceLength { algorithm: self.algorithm().id, min: fixed, max: fixed, got })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the common sizes of messages under this key, with tags of `tag_bytes` bytes.
+    #[inline(always)]
+    pub(crate) fn ordinary(&self, tag_bytes: usize) -> Ordinary {
+        let algorithm = self.algorithm();
+        algorithm.ordinary(self.nonce_bytes().unwrap_or(algorithm.nonce_bytes), tag_bytes)
     }
 
     #[inline]
@@ -366,7 +494,8 @@ mod tests {
             let alone: Vec<_> = bytes.iter().map(|key| sealed(&Key::new(algorithm, key).unwrap())).collect();
             for backend in Backend::available() {
                 for count in [1, 2, GROUP - 1, GROUP, GROUP + 1, GROUP + 3] {
-                    let keys = Key::many(algorithm, &bytes[..count], backend).unwrap();
+                    let keys =
+                        KeyOptions::new().backend(backend).expand_many(algorithm, &bytes[..count]).unwrap();
                     let together: Vec<_> = keys.iter().map(sealed).collect();
                     assert_eq!(together, alone[..count], "{count} keys of {} by {backend:?}", algorithm.id);
                 }
@@ -392,12 +521,12 @@ mod tests {
                 key[i % half] ^= 1 << (i % 8);
             }
             for backend in Backend::available() {
-                assert_eq!(Key::with_backend(algorithm, &equal, backend).err(), refused);
+                assert_eq!(KeyOptions::new().backend(backend).expand(algorithm, &equal).err(), refused);
                 for key in keys.iter().filter(|key| **key != equal) {
-                    assert!(Key::with_backend(algorithm, key, backend).is_ok());
+                    assert!(KeyOptions::new().backend(backend).expand(algorithm, key).is_ok());
                 }
                 keys.rotate_left(1);
-                assert_eq!(Key::many(algorithm, &keys, backend).err(), refused);
+                assert_eq!(KeyOptions::new().backend(backend).expand_many(algorithm, &keys).err(), refused);
             }
         }
     }
@@ -407,7 +536,7 @@ mod tests {
         for backend in Backend::available() {
             for algorithm in ALGORITHMS {
                 let bytes: Vec<u8> = (0xa5..).take(algorithm.key_bytes).collect();
-                let key = Key::with_backend(algorithm, &bytes, backend).unwrap();
+                let key = KeyOptions::new().backend(backend).expand(algorithm, &bytes).unwrap();
                 assert!(after_drop(key).iter().all(|&byte| byte == 0), "{backend:?} {}", algorithm.id);
             }
         }

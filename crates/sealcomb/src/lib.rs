@@ -119,15 +119,16 @@
 //! # Backends
 //!
 //! [`Key::new`] selects the fastest backend that the CPU supports. To force another one, set the environment variable
-//! `SEALCOMB_BACKEND` to its name for the whole process, or pass it to [`Key::with_backend`]. An unknown name, or a
+//! `SEALCOMB_BACKEND` to its name for the whole process, or pass it to [`KeyOptions::backend`]. An unknown name, or a
 //! backend that this CPU or this build lacks, is an [`Error`] and never a silent fallback. Only the types that implement
 //! RustCrypto's traits, whose constructors cannot fail, then use [`Backend::best`].
 //!
 //! ```
-//! use sealcomb::{Algorithm, Backend, Key};
+//! use sealcomb::{Algorithm, Backend, KeyOptions};
 //!
 //! println!("selected: {}", Backend::selected()?.name());
-//! let key = Key::with_backend(Algorithm::by_id("aes128-gcm")?, &[7; 16], Backend::named("portable")?)?;
+//! let options = KeyOptions::new().backend(Backend::named("portable")?);
+//! let key = options.expand(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
 //! assert_eq!(key.backend().name(), "portable");
 //! # Ok::<(), sealcomb::Error>(())
 //! ```
@@ -245,7 +246,7 @@ pub use catalog::{
 };
 pub use engine::Schedule;
 pub use error::{BatchError, Error, Forged, OpenError};
-pub use key::Key;
+pub use key::{Key, KeyOptions};
 #[cfg(feature = "hazmat")]
 pub use sectors::Sectors;
 #[cfg(feature = "hazmat")]

@@ -7,8 +7,8 @@ mod common {
 
 use common::{backends, misuse};
 use sealcomb::{
-    ALGORITHMS, Algorithm, Backend, BatchError, Error, Key, Kind, OpenError, OpenJob, Opened, Schedule,
-    SealJob, Verdict, open_jobs, open_jobs_with, seal_jobs, seal_jobs_with,
+    ALGORITHMS, Algorithm, Backend, BatchError, Error, Key, KeyOptions, Kind, OpenError, OpenJob, Opened,
+    Range, Schedule, SealJob, Verdict, open_jobs, open_jobs_with, seal_jobs, seal_jobs_with,
 };
 use std::env;
 use std::process::Command;
@@ -52,8 +52,14 @@ impl Bytes {
 }
 
 fn key(algorithm: &'static Algorithm, backend: Backend) -> Key {
-    let key: Vec<u8> = (1..).take(algorithm.key_bytes).collect();
-    Key::with_backend(algorithm, &key, backend).expect("the key's length is right")
+    KeyOptions::new()
+        .backend(backend)
+        .expand(algorithm, &key_bytes(algorithm))
+        .expect("the key's length is right")
+}
+
+fn key_bytes(algorithm: &Algorithm) -> Vec<u8> {
+    (1..).take(algorithm.key_bytes).collect()
 }
 
 fn by_id(id: &str) -> &'static Algorithm {
@@ -94,7 +100,8 @@ fn a_key_of_another_length_is_refused() {
     for algorithm in ALGORITHMS {
         for got in (0..=70).filter(|&got| got != algorithm.key_bytes) {
             for backend in backends::available() {
-                let made = Key::with_backend(algorithm, &vec![0; got], backend);
+                let made =
+                    KeyOptions::new().backend(backend).any_nonce_bytes().expand(algorithm, &vec![0; got]);
                 assert_eq!(made.err(), Some(misuse::key_length(algorithm, got)), "{}", algorithm.id);
             }
         }
@@ -104,11 +111,41 @@ fn a_key_of_another_length_is_refused() {
 #[test]
 fn a_nonce_of_another_length_is_refused() {
     for algorithm in ALGORITHMS {
-        let takes = algorithm.nonce.min..=algorithm.nonce.max;
-        for got in (0..=33).filter(|got| !takes.contains(got)) {
+        let Range { min, max } = algorithm.nonce;
+        for got in (0..=33).filter(|&got| got != algorithm.nonce_bytes) {
             let bad = Bytes { nonce: vec![0; got], ..Bytes::good(algorithm) };
-            is_refused(algorithm, &bad, misuse::nonce_length(algorithm, got));
+            is_refused(algorithm, &bad, misuse::fixed_nonce_length(algorithm, algorithm.nonce_bytes, got));
         }
+        for got in (0..=33).filter(|got| !(min..=max).contains(got)) {
+            let refused = Err(misuse::nonce_length(algorithm, got));
+            let made = KeyOptions::new().nonce_bytes(got).expand(algorithm, &key_bytes(algorithm));
+            assert_eq!(made.map(drop), refused, "{}", algorithm.id);
+            let any =
+                KeyOptions::new().any_nonce_bytes().expand(algorithm, &key_bytes(algorithm)).expect("a key");
+            let bytes = algorithm.min_message_bytes as u64;
+            assert_eq!(any.check(got, algorithm.tag_bytes, 0, bytes), refused, "{}", algorithm.id);
+        }
+    }
+}
+
+/// A constant header in place of the nonce must not encrypt all messages under one nonce.
+#[test]
+fn a_key_takes_nonces_of_the_length_that_it_was_created_for() {
+    let algorithm = by_id("aes128-gcm");
+    let (nonce, header) = ([1; 12], [2; 20]);
+    let key_for = |options: KeyOptions| options.expand(algorithm, &[7; 16]).expect("a key");
+    let [usual, other, any] =
+        [KeyOptions::new(), KeyOptions::new().nonce_bytes(20), KeyOptions::new().any_nonce_bytes()]
+            .map(key_for);
+    assert_eq!([&usual, &other, &any].map(Key::nonce_bytes), [Some(12), Some(20), None]);
+    let refused = |fixed, got| Err(misuse::fixed_nonce_length(algorithm, fixed, got));
+    assert_eq!(usual.seal(&header, &nonce, b"swapped"), refused(12, 20));
+    assert_eq!(other.seal(&nonce, &header, b"swapped"), refused(20, 12));
+    for nonce in [&nonce[..], &header] {
+        let sealed = any.seal(nonce, b"", b"message").expect("a nonce of any length");
+        let fixed = if nonce.len() == 12 { &usual } else { &other };
+        assert_eq!(fixed.seal(nonce, b"", b"message").as_ref(), Ok(&sealed));
+        assert_eq!(fixed.open(nonce, b"", &sealed).expect("an authentic message"), b"message");
     }
 }
 
@@ -144,7 +181,8 @@ fn a_tag_of_another_length_is_refused() {
     for algorithm in ALGORITHMS {
         for got in (0..=33).filter(|got| !algorithm.tag.contains(got)) {
             for backend in backends::available() {
-                let made = key(algorithm, backend).with_tag_bytes(got);
+                let options = KeyOptions::new().backend(backend).tag_bytes(got);
+                let made = options.expand(algorithm, &key_bytes(algorithm));
                 assert_eq!(made.err(), Some(misuse::tag_length_never(algorithm, got)), "{}", algorithm.id);
             }
         }

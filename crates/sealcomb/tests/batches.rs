@@ -12,8 +12,8 @@ use proptest::sample::{Index, select};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use sealcomb::{
-    ALGORITHMS, Aad, Algorithm, Backend, Key, Kind, OpenError, OpenJob, Opened, Schedule, SealJob,
-    TagPosition, Verdict, open_jobs, open_jobs_with, reference, seal_jobs_with,
+    ALGORITHMS, Aad, Algorithm, Backend, Key, KeyOptions, Kind, OpenError, OpenJob, Opened, Schedule,
+    SealJob, TagPosition, Verdict, open_jobs, open_jobs_with, reference, seal_jobs_with,
 };
 use std::collections::HashMap;
 
@@ -133,11 +133,8 @@ fn keys_of(backend: Backend, messages: &[Message]) -> Keys {
     let mut keys = HashMap::new();
     for Message { shape, algorithm, key, .. } in messages {
         keys.entry((shape.id, shape.key, shape.tag)).or_insert_with(|| {
-            let key = Key::with_backend(algorithm, key, backend).expect("the key's length is right");
-            match algorithm.kind {
-                Kind::Cipher => key,
-                _ => key.with_tag_bytes(shape.tag).expect("a size from the catalog"),
-            }
+            let options = KeyOptions::new().backend(backend).tag_bytes(shape.tag).any_nonce_bytes();
+            options.expand(algorithm, key).expect("sizes from the catalog")
         });
     }
     keys
@@ -472,7 +469,11 @@ fn messages_two_kib_apart_are_equivalent() {
         let nonce = random_bytes(&mut rng, algorithm.nonce_bytes);
         let bytes: Vec<u8> = (9..).take(algorithm.key_bytes).collect();
         for backend in backends::available() {
-            let key = Key::with_backend(algorithm, &bytes, backend).expect("a key");
+            let key = KeyOptions::new()
+                .backend(backend)
+                .any_nonce_bytes()
+                .expand(algorithm, &bytes)
+                .expect("a key");
             let mut buffer = vec![0; APART * messages.len()];
             let mut tags = vec![vec![0; key.tag_bytes()]; messages.len()];
             let mut jobs = Vec::new();

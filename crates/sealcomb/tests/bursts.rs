@@ -9,8 +9,8 @@ use std::cell::Cell;
 
 use common::{backends, misuse};
 use sealcomb::{
-    ALGORITHMS, Algorithm, BatchError, Burst, Error, Key, Kind, OpenJob, Opened, SealJob, Verdict, open_jobs,
-    seal_jobs,
+    ALGORITHMS, Algorithm, BatchError, Burst, Error, Key, KeyOptions, Kind, OpenJob, Opened, SealJob,
+    Verdict, open_jobs, seal_jobs,
 };
 
 /// Numbers of messages around the size of a flight and the numbers of lanes.
@@ -66,7 +66,7 @@ fn a_burst_is_a_batch_of_jobs() {
     for backend in backends::available() {
         for algorithm in ALGORITHMS.iter().filter(|algorithm| !algorithm.expands()) {
             let bytes: Vec<u8> = (3..).take(algorithm.key_bytes).collect();
-            let key = Key::with_backend(algorithm, &bytes, backend).unwrap();
+            let key = KeyOptions::new().backend(backend).any_nonce_bytes().expand(algorithm, &bytes).unwrap();
             for (count, uneven) in COUNTS.into_iter().flat_map(|count| [(count, false), (count, true)]) {
                 let messages = Messages::new(algorithm, count, uneven);
                 let (ciphertexts, tags) = messages.sealed(&key);
@@ -227,8 +227,10 @@ fn threads_that_use_a_new_key_at_the_same_time_seal_alike() {
         let bytes: Vec<u8> = (3..).take(algorithm.key_bytes).collect();
         let messages = Messages::new(algorithm, 20, false);
         for backend in backends::available() {
-            let (expected, _) = messages.sealed(&Key::with_backend(algorithm, &bytes, backend).unwrap());
-            let key = Key::with_backend(algorithm, &bytes, backend).unwrap();
+            let (expected, _) = messages.sealed(
+                &KeyOptions::new().backend(backend).any_nonce_bytes().expand(algorithm, &bytes).unwrap(),
+            );
+            let key = KeyOptions::new().backend(backend).any_nonce_bytes().expand(algorithm, &bytes).unwrap();
             let start = std::sync::Barrier::new(4);
             std::thread::scope(|scope| {
                 for _ in 0..4 {

@@ -15,7 +15,7 @@ use common::backends;
 use common::forgery::must_be_refused;
 use common::known_answer::{KnownAnswer, must_hold};
 use common::rsp::{Record, parse};
-use sealcomb::{Algorithm, Backend, Key, OpenJob, SealJob, open_jobs, seal_jobs};
+use sealcomb::{Algorithm, Backend, Key, KeyOptions, OpenJob, SealJob, open_jobs, seal_jobs};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -315,7 +315,11 @@ impl Chain {
         };
         let iv = test.bytes("IV");
         Self {
-            key: Key::with_backend(algorithm, &test.bytes("KEY"), backend).expect("a key"),
+            key: KeyOptions::new()
+                .backend(backend)
+                .any_nonce_bytes()
+                .expand(algorithm, &test.bytes("KEY"))
+                .expect("a key"),
             output: iv.clone(),
             iv,
             input: test.bytes(input),

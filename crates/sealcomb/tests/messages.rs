@@ -1,6 +1,6 @@
 //! Error messages say what was found and what was expected.
 
-use sealcomb::{ALGORITHMS, Backend, BatchError, Error, Forged, Key, OpenError};
+use sealcomb::{ALGORITHMS, Backend, BatchError, Error, Forged, Key, KeyOptions, OpenError};
 
 /// Lists the variants whose messages are tested below.
 fn is_tested(error: Error) -> Error {
@@ -171,8 +171,8 @@ fn wrong_lengths_name_the_algorithm_and_its_lengths() {
         let key = Key::new(algorithm, &[0; 5]).err().map(|error| error.to_string());
         assert_eq!(key, Some(format!("key of 5 bytes; {id} takes {}", algorithm.key_bytes)));
         let bytes: Vec<u8> = (1..).take(algorithm.key_bytes).collect();
-        let key = Key::new(algorithm, &bytes).expect("a key of the right length");
-        let tag = key.with_tag_bytes(3).expect_err("no algorithm takes 3 bytes").to_string();
+        let key = KeyOptions::new().tag_bytes(3).expand(algorithm, &bytes);
+        let tag = key.expect_err("no algorithm takes 3 bytes").to_string();
         assert!(tag.starts_with(&format!("tag of 3 bytes; {id} takes ")), "{tag}");
     }
 }

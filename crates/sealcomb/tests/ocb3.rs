@@ -5,7 +5,7 @@ mod common {
 }
 
 use common::backends;
-use sealcomb::{Algorithm, Key};
+use sealcomb::{Algorithm, Key, KeyOptions};
 
 /// Key bits, tag bits, and the expected tag.
 type Expected = (usize, usize, &'static str);
@@ -46,7 +46,10 @@ fn iterated_gives(expected: &[Expected], id: impl Fn(usize, usize) -> String) {
             let algorithm = Algorithm::by_id(&id).expect("a listed algorithm");
             let mut key = vec![0; key_bits / 8];
             *key.last_mut().expect("a key has bytes") = tag_bits as u8;
-            let key = Key::with_backend(algorithm, &key, backend).expect("the key's length is right");
+            let key = KeyOptions::new()
+                .backend(backend)
+                .expand(algorithm, &key)
+                .expect("the key's length is right");
             let output = iterated(&key, tag_bits / 8);
             assert_eq!(hex::encode_upper(output), expected, "{} {id}", backend.name());
         }

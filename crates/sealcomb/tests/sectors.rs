@@ -5,12 +5,12 @@ mod common {
 }
 
 use common::backends;
-use sealcomb::{ALGORITHMS, Algorithm, Backend, Error, Key, Sectors};
+use sealcomb::{ALGORITHMS, Algorithm, Backend, Error, Key, KeyOptions, Sectors};
 
 fn key(id: &str, backend: Backend) -> Key {
     let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
     let bytes: Vec<u8> = (0..algorithm.key_bytes as u8).collect();
-    Key::with_backend(algorithm, &bytes, backend).expect("a key of the right length")
+    KeyOptions::new().backend(backend).expand(algorithm, &bytes).expect("a key of the right length")
 }
 
 /// Seals the sectors of a run one by one.

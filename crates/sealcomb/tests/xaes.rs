@@ -6,7 +6,7 @@ mod common {
 }
 
 use common::backends;
-use sealcomb::{Algorithm, Key};
+use sealcomb::{Algorithm, KeyOptions};
 use shake::Shake128;
 use shake::digest::{ExtendableOutput, Update, XofReader};
 
@@ -22,7 +22,7 @@ fn ten_thousand_messages_have_the_published_hash() {
         };
         let mut hash = Shake128::default();
         for _ in 0..10_000 {
-            let key = Key::with_backend(algorithm, &take(32), backend).expect("32 bytes");
+            let key = KeyOptions::new().backend(backend).expand(algorithm, &take(32)).expect("32 bytes");
             let nonce = take(24);
             let length = take(1)[0];
             let message = take(length.into());

@@ -2,7 +2,7 @@
 
 use super::Choices;
 use sealcomb::{
-    ALGORITHMS, Algorithm, Backend, Cipher, Direction, Error, Key, Kind, OpenError, Stream, reference,
+    ALGORITHMS, Algorithm, Backend, Cipher, Direction, Error, KeyOptions, Kind, OpenError, Stream, reference,
 };
 use std::sync::Arc;
 
@@ -59,7 +59,11 @@ impl Run {
         let tag_bytes = if choices.below(2) == 0 { algorithm.tag_bytes } else { choices.pick(algorithm.tag) };
         let (direction, nonce) = beginning(algorithm, choices);
         let key = choices.fill(algorithm.key_bytes);
-        let expanded = Key::with_backend(algorithm, &key, backend).expect("a key of the right length");
+        let expanded = KeyOptions::new()
+            .backend(backend)
+            .any_nonce_bytes()
+            .expand(algorithm, &key)
+            .expect("a key of the right length");
         let stream = Stream::with_tag_bytes(Arc::new(expanded), direction, &nonce, tag_bytes);
         Self {
             algorithm,

@@ -263,7 +263,9 @@ static void check_backend(const char *backend, size_t base) {
             continue;
         }
         CHECK(key_count < 256);
-        EXPECT(SEALCOMB_OK, sealcomb_key_new_with(alg, bytes, sealcomb_algorithm_key_bytes(alg), 0, backend, &keys[key_count]));
+        sealcomb_key_options options = empty_options();
+        options.backend = backend;
+        EXPECT(SEALCOMB_OK, sealcomb_key_new_with(alg, bytes, sealcomb_algorithm_key_bytes(alg), &options, &keys[key_count]));
         if (is_common) {
             common[common_count++] = keys[key_count];
         }

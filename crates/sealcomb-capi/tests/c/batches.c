@@ -192,7 +192,7 @@ static void check_long_parts(void) {
 
 /* With the flag, each piece is a separate string, and no string differs from one empty string. */
 static void check_strings(void) {
-    sealcomb_key *key = new_key("aes256-siv");
+    sealcomb_key *key = new_key_for("aes256-siv", 0);
     uint8_t ab[2] = {'a', 'b'}, plain[5] = {1, 2, 3, 4, 5}, tags[4][16], sealed[4][5];
     sealcomb_iovec parts[127];
     for (size_t i = 0; i < 127; i++) {

@@ -301,7 +301,7 @@ static void check_many_keys(void) {
     uint8_t tag_many[16 + TAG], tag_single[16 + TAG];
     size_t written;
     fill_randomly(&random, secrets, sizeof secrets);
-    EXPECT(SEALCOMB_OK, sealcomb_key_new_many(algorithm("aes256-gcm"), secrets, STRIDE, COUNT, many));
+    EXPECT(SEALCOMB_OK, sealcomb_key_new_many(algorithm("aes256-gcm"), secrets, STRIDE, COUNT, NULL, many));
     for (size_t i = 0; i < COUNT; i++) {
         EXPECT(SEALCOMB_OK, sealcomb_key_new(algorithm("aes256-gcm"), secrets + i * STRIDE, 32, &single));
         EXPECT(SEALCOMB_OK, sealcomb_seal(single, nonces[0], 12, NULL, 0, plain[0], 16, tag_single, sizeof tag_single, &written));
@@ -310,17 +310,30 @@ static void check_many_keys(void) {
         sealcomb_key_free(single);
         sealcomb_key_free(many[i]);
     }
-    EXPECT(SEALCOMB_OK, sealcomb_key_new_many(algorithm("aes256-gcm"), NULL, 0, 0, NULL));
-    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_key_new_many(algorithm("aes256-gcm"), secrets, STRIDE, 2, NULL));
-    EXPECT(SEALCOMB_ERROR_KEY_LENGTH, sealcomb_key_new_many(algorithm("aes256-gcm"), secrets, 31, 2, many));
-    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_key_new_many(algorithm("aes256-gcm"), NULL, STRIDE, 2, many));
-    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_key_new_many(algorithm("aes256-gcm"), secrets, SIZE_MAX, 2, many));
-    EXPECT(SEALCOMB_ERROR_UNKNOWN_ALGORITHM, sealcomb_key_new_many(NULL, secrets, STRIDE, 2, many));
+    EXPECT(SEALCOMB_OK, sealcomb_key_new_many(algorithm("aes256-gcm"), NULL, 0, 0, NULL, NULL));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_key_new_many(algorithm("aes256-gcm"), secrets, STRIDE, 2, NULL, NULL));
+    EXPECT(SEALCOMB_ERROR_KEY_LENGTH, sealcomb_key_new_many(algorithm("aes256-gcm"), secrets, 31, 2, NULL, many));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_key_new_many(algorithm("aes256-gcm"), NULL, STRIDE, 2, NULL, many));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_key_new_many(algorithm("aes256-gcm"), secrets, SIZE_MAX, 2, NULL, many));
+    EXPECT(SEALCOMB_ERROR_UNKNOWN_ALGORITHM, sealcomb_key_new_many(NULL, secrets, STRIDE, 2, NULL, many));
+    CHECK(many[0] == NULL && many[1] == NULL);
+    sealcomb_key_options options = empty_options();
+    options.tag_bytes = 12;
+    options.nonce_bytes = 16;
+    options.backend = "portable";
+    EXPECT(SEALCOMB_OK, sealcomb_key_new_many(algorithm("aes256-gcm"), secrets, STRIDE, 2, &options, many));
+    for (size_t i = 0; i < 2; i++) {
+        CHECK(sealcomb_key_tag_bytes(many[i]) == 12 && sealcomb_key_nonce_bytes(many[i]) == 16);
+        CHECK(strcmp(sealcomb_key_backend(many[i]), "portable") == 0);
+        sealcomb_key_free(many[i]);
+    }
+    options.size++;
+    EXPECT(SEALCOMB_ERROR_STRUCT_SIZE, sealcomb_key_new_many(algorithm("aes256-gcm"), secrets, STRIDE, 2, &options, many));
     CHECK(many[0] == NULL && many[1] == NULL);
 }
 
 int main(void) {
-    for (size_t k = 0; k < KEYS; k++) keys[k] = new_key(ids[k]);
+    for (size_t k = 0; k < KEYS; k++) keys[k] = new_key_for(ids[k], k == KEYS - 1 ? 0 : 12);
     check_results();
     check_mistakes();
     check_first_mistakes();

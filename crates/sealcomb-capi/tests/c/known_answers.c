@@ -228,8 +228,11 @@ static size_t check_file(const file *f) {
         if (a->tag.bytes > 0 && !sealcomb_algorithm_takes_tag_bytes(alg, a->tag.bytes)) {
             continue;
         }
+        sealcomb_key_options options = empty_options();
+        options.tag_bytes = a->tag.bytes;
+        options.nonce_bytes = a->nonce.bytes == 0 ? SEALCOMB_NO_NONCE : a->nonce.bytes;
         EXPECT(SEALCOMB_OK,
-               sealcomb_key_new_with(alg, a->key.data, a->key.bytes, a->tag.bytes, NULL, &a->ready));
+               sealcomb_key_new_with(alg, a->key.data, a->key.bytes, &options, &a->ready));
         CHECK(sealcomb_key_algorithm(a->ready) == alg);
         seal[used] = job_of(a, kind, &a->msg, a->ct.bytes);
         memset(seal[used].tag == NULL ? (void *)&seal[used].written : seal[used].tag, 0, a->tag.bytes);

@@ -369,12 +369,50 @@ static void check_keys(void) {
     EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_key_new(alg, NULL, 32, &key));
     EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_key_new(alg, bytes, 32, NULL));
     EXPECT(SEALCOMB_ERROR_UNKNOWN_ALGORITHM, sealcomb_key_new(NULL, bytes, 32, &key));
-    EXPECT(SEALCOMB_ERROR_TAG_LENGTH, sealcomb_key_new_with(alg, bytes, 32, 17, NULL, &key));
-    EXPECT(SEALCOMB_ERROR_UNKNOWN_BACKEND, sealcomb_key_new_with(alg, bytes, 32, 0, "fastest", &key));
-    EXPECT(SEALCOMB_ERROR_UNKNOWN_BACKEND, sealcomb_key_new_with(alg, bytes, 32, 0, "\xff", &key));
-    EXPECT(SEALCOMB_OK, sealcomb_key_new_with(alg, bytes, 32, 12, "portable", &key));
+    sealcomb_key_options options = empty_options();
+    options.tag_bytes = 17;
+    EXPECT(SEALCOMB_ERROR_TAG_LENGTH, sealcomb_key_new_with(alg, bytes, 32, &options, &key));
+    options.tag_bytes = 12;
+    options.backend = "fastest";
+    EXPECT(SEALCOMB_ERROR_UNKNOWN_BACKEND, sealcomb_key_new_with(alg, bytes, 32, &options, &key));
+    options.backend = "\xff";
+    EXPECT(SEALCOMB_ERROR_UNKNOWN_BACKEND, sealcomb_key_new_with(alg, bytes, 32, &options, &key));
+    options.backend = "portable";
+    options.nonce_bytes = SEALCOMB_NO_NONCE;
+    EXPECT(SEALCOMB_ERROR_NONCE_LENGTH, sealcomb_key_new_with(alg, bytes, 32, &options, &key));
+    CHECK(key == NULL);
+    options.nonce_bytes = 8;
+    EXPECT(SEALCOMB_OK, sealcomb_key_new_with(alg, bytes, 32, &options, &key));
     CHECK(sealcomb_key_tag_bytes(key) == 12 && strcmp(sealcomb_key_backend(key), "portable") == 0);
+    CHECK(sealcomb_key_nonce_bytes(key) == 8 && sealcomb_key_nonce_bytes(gcm) == 12 && sealcomb_key_nonce_bytes(NULL) == 0);
+    /* A header in the place of the nonce is refused. */
+    uint8_t sealed[28];
+    size_t written;
+    EXPECT(SEALCOMB_OK, sealcomb_seal(key, bytes, 8, bytes, 20, bytes, 16, sealed, 28, &written));
+    EXPECT(SEALCOMB_ERROR_NONCE_LENGTH, sealcomb_seal(key, bytes, 20, bytes, 8, bytes, 16, sealed, 28, &written));
+    /* Each reference is freed on its own. */
+    sealcomb_key *shared = sealcomb_key_share(key);
+    CHECK(shared == key && sealcomb_key_share(NULL) == NULL);
     sealcomb_key_free(key);
+    EXPECT(SEALCOMB_OK, sealcomb_open(shared, bytes, 8, bytes, 20, sealed, 28, sealed, 28, &written));
+    CHECK(written == 16);
+    sealcomb_key_free(shared);
+    /* Structures of other versions. */
+    struct {
+        sealcomb_key_options options;
+        uint8_t later[8];
+    } later;
+    memset(&later, 0, sizeof later);
+    later.options.size = sizeof later;
+    EXPECT(SEALCOMB_OK, sealcomb_key_new_with(alg, bytes, 32, &later.options, &key));
+    sealcomb_key_free(key);
+    later.later[7] = 1;
+    EXPECT(SEALCOMB_ERROR_STRUCT_SIZE, sealcomb_key_new_with(alg, bytes, 32, &later.options, &key));
+    static const size_t sizes[] = {0, sizeof(sealcomb_key_options) - 1, 4097, SIZE_MAX};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        options.size = sizes[i];
+        EXPECT(SEALCOMB_ERROR_STRUCT_SIZE, sealcomb_key_new_with(alg, bytes, 32, &options, &key));
+    }
     sealcomb_key_free(NULL);
     CHECK(sealcomb_key_algorithm(NULL) == NULL && sealcomb_key_backend(NULL) == NULL && sealcomb_key_tag_bytes(NULL) == 0);
 }

@@ -85,6 +85,28 @@ static inline const sealcomb_algorithm *algorithm(const char *id) {
     return found;
 }
 
+static inline sealcomb_key_options empty_options(void) {
+    sealcomb_key_options options;
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    return options;
+}
+
+/* Returns a key with the bytes 0, 1, 2, ... and nonces of this size; 0: without nonces. */
+static inline sealcomb_key *new_key_for(const char *id, size_t nonce_bytes) {
+    uint8_t bytes[128];
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (uint8_t)i;
+    }
+    sealcomb_key *key = NULL;
+    sealcomb_key_options options = empty_options();
+    options.nonce_bytes = nonce_bytes == 0 ? SEALCOMB_NO_NONCE : nonce_bytes;
+    EXPECT(SEALCOMB_OK,
+           sealcomb_key_new_with(algorithm(id), bytes, sealcomb_algorithm_key_bytes(algorithm(id)), &options, &key));
+    CHECK(sealcomb_key_nonce_bytes(key) == nonce_bytes);
+    return key;
+}
+
 /* Returns a key with the bytes 0, 1, 2, ... */
 static inline sealcomb_key *new_key(const char *id) {
     uint8_t bytes[128];

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use hmac::{Hmac, KeyInit};
 use ipnet::IpNet;
-use sealcomb::Key;
+use sealcomb::{Key, KeyOptions};
 use sealcomb_esp::{Auth, Fingerprint, Suite, Tunnel};
 
 /// A security association: the parameters of one direction of traffic between two peers (RFC 4301, section 4.4.2).
@@ -42,13 +42,14 @@ impl Sa {
     }
 }
 
-/// Returns a random key with the algorithm and tag length of `key`.
+/// Returns a random key with the algorithm and the lengths of `key`.
 fn random_key(key: &Key) -> Result<Key> {
     let algorithm = key.algorithm();
     let mut bytes = vec![0; algorithm.key_bytes];
     sealcomb_random::fill(&mut bytes)?;
-    let random = Key::new(algorithm, &bytes)?;
-    Ok(if random.tag_bytes() == key.tag_bytes() { random } else { random.with_tag_bytes(key.tag_bytes())? })
+    let options = KeyOptions::new().tag_bytes(key.tag_bytes());
+    let options = key.nonce_bytes().map_or(options.any_nonce_bytes(), |bytes| options.nonce_bytes(bytes));
+    Ok(options.expand(algorithm, &bytes)?)
 }
 
 fn random_auth(auth: &Auth) -> Result<Auth> {

@@ -24,7 +24,7 @@ use std::net::IpAddr;
 
 use anyhow::Result;
 use hmac::{Hmac, KeyInit};
-use sealcomb::{Algorithm, Key};
+use sealcomb::{Algorithm, Key, KeyOptions};
 use sealcomb_esp::{Auth, Fingerprint, Suite, Tunnel};
 
 use super::sa::Sa;
@@ -147,13 +147,13 @@ fn suite(entry: &Fields<'_>) -> Result<Suite, Fault> {
         Mode::Cbc => {
             entry.refuse("icv", "not allowed with aes-cbc; its length follows from `auth`")?;
             entry.refuse("salt", "aes-cbc takes no salt")?;
-            Ok(Suite::Cbc { key: key(entry, "cbc")?, auth: auth(entry)? })
+            Ok(Suite::Cbc { key: key(entry, "cbc", KeyOptions::new())?, auth: auth(entry)? })
         }
         Mode::Ctr => {
             entry.refuse("icv", "not allowed with aes-ctr; its length follows from `auth`")?;
             let mut nonce = [0; 4];
             nonce.copy_from_slice(&salt(entry, 4)?);
-            Ok(Suite::Ctr { key: key(entry, "ctr")?, nonce, auth: auth(entry)? })
+            Ok(Suite::Ctr { key: key(entry, "ctr", KeyOptions::new())?, nonce, auth: auth(entry)? })
         }
     }
 }
@@ -161,22 +161,24 @@ fn suite(entry: &Fields<'_>) -> Result<Suite, Fault> {
 fn aead(entry: &Fields<'_>, mode: &str, salt_bytes: usize) -> Result<Suite, Fault> {
     entry.refuse("auth", "not allowed with this cipher, which authenticates packets itself")?;
     entry.refuse("auth-key", "not allowed with this cipher, which authenticates packets itself")?;
-    let mut key = key(entry, mode)?;
+    // The salt and an IV of 8 bytes.
+    let mut options = KeyOptions::new().nonce_bytes(salt_bytes + 8);
     if let Some(field) = entry.get("icv") {
         let bytes =
             field.number(0..=u64::MAX).ok().and_then(|bytes| [8, 12, 16].into_iter().find(|b| *b == bytes));
         let bytes = bytes.ok_or_else(|| field.fault("expected 8, 12 or 16"))?;
-        key = key.with_tag_bytes(bytes as usize).map_err(|error| field.fault(error))?;
+        options = options.tag_bytes(bytes as usize);
     }
+    let key = key(entry, mode, options)?;
     Ok(Suite::Aead { key, salt: salt(entry, salt_bytes)?.into() })
 }
 
 /// Returns the AES key for a mode. Its length determines the algorithm.
-fn key(entry: &Fields<'_>, mode: &str) -> Result<Key, Fault> {
+fn key(entry: &Fields<'_>, mode: &str, options: KeyOptions) -> Result<Key, Fault> {
     let field = entry.require("key")?;
     let bytes = field.bytes("AES", &[16, 24, 32])?;
     let algorithm = Algorithm::by_id(&format!("aes{}-{mode}", bytes.len() * 8));
-    algorithm.and_then(|algorithm| Key::new(algorithm, &bytes)).map_err(|error| field.fault(error))
+    algorithm.and_then(|algorithm| options.expand(algorithm, &bytes)).map_err(|error| field.fault(error))
 }
 
 fn salt(entry: &Fields<'_>, bytes: usize) -> Result<Vec<u8>, Fault> {
@@ -204,7 +206,7 @@ fn auth(entry: &Fields<'_>) -> Result<Auth, Fault> {
         AuthName::AesCmac => {
             let bytes = field.bytes(taker, &[16])?;
             Algorithm::by_id("aes128-cmac")
-                .and_then(|algorithm| Key::new(algorithm, &bytes)?.with_tag_bytes(12))
+                .and_then(|algorithm| KeyOptions::new().tag_bytes(12).expand(algorithm, &bytes))
                 .map(|key| Auth::AesCmac(Box::new(key)))
                 .map_err(|error| field.fault(error))
         }

@@ -3,7 +3,7 @@
 use super::results::Direction;
 use super::workload::BATCH;
 use sealcomb::{
-    Algorithm, Backend, Key, Kind, OpenJob, Opened, Schedule, SealJob, open_jobs_with, seal_jobs,
+    Algorithm, Backend, Key, KeyOptions, Kind, OpenJob, Opened, Schedule, SealJob, open_jobs_with, seal_jobs,
     seal_jobs_with,
 };
 use sealcomb_peers::Peer;
@@ -185,7 +185,7 @@ pub(crate) fn keys(algorithm: &'static Algorithm, backend: Backend, count: usize
 }
 
 fn new_key(algorithm: &'static Algorithm, backend: Backend, bytes: &[u8]) -> Key {
-    Key::with_backend(algorithm, bytes, backend).expect("a key of the algorithm's length")
+    KeyOptions::new().backend(backend).expand(algorithm, bytes).expect("a key of the algorithm's length")
 }
 
 /// Returns the bytes of `count` different keys.

@@ -3,8 +3,8 @@
 use super::file::{Test, VectorFile};
 use anyhow::{Context, Result};
 use sealcomb::{
-    Backend, BatchError, Key, Kind, OpenJob, Opened, Schedule, SealJob, TagPosition, Verdict, open_jobs,
-    open_jobs_with, seal_jobs,
+    Backend, BatchError, Key, KeyOptions, Kind, OpenJob, Opened, Schedule, SealJob, TagPosition, Verdict,
+    open_jobs, open_jobs_with, seal_jobs,
 };
 use std::collections::HashMap;
 use std::slice;
@@ -134,8 +134,8 @@ impl<'a> Keys<'a> {
             test.aad.len() as u64,
             test.message.len() as u64,
         )?;
-        let key = Key::with_backend(test.algorithm, &test.key, backend)?;
-        if test.tag.is_empty() { Ok(key) } else { key.with_tag_bytes(test.tag.len()) }
+        let options = KeyOptions::new().backend(backend).tag_bytes(test.tag.len()).any_nonce_bytes();
+        options.expand(test.algorithm, &test.key)
     }
 
     fn of_test(&self, test: &'a Test) -> &Key {

@@ -128,14 +128,14 @@ pub struct Algorithm {
     pub cipher_key_bytes: usize,
     /// The size of the whole key in bytes. It exceeds `cipher_key_bytes` if the mode needs additional keys.
     pub key_bytes: usize,
-    /// The nonce lengths that it takes, in bytes. [`Algorithm::note`] has the rule for nonces.
+    /// The nonce lengths that a key can be set to, in bytes. [`Algorithm::note`] has the rule for nonces.
     pub nonce: Range,
-    /// The usual nonce length in bytes.
+    /// The nonce length in bytes, unless [`KeyOptions::nonce_bytes`](crate::KeyOptions::nonce_bytes) sets another one.
     pub nonce_bytes: usize,
     /// The tag lengths in bytes that a key can be set to, in ascending order; empty for a cipher. The feature
     /// `hazmat` adds short ones.
     pub tag: &'static [usize],
-    /// The tag length in bytes, unless [`Key::with_tag_bytes`](crate::Key::with_tag_bytes) sets another one; 0 for a
+    /// The tag length in bytes, unless [`KeyOptions::tag_bytes`](crate::KeyOptions::tag_bytes) sets another one; 0 for a
     /// cipher.
     pub tag_bytes: usize,
     /// Whether messages must be multiples of 16 bytes.
@@ -311,12 +311,9 @@ impl Algorithm {
         aad_bytes: u64,
         message_bytes: u64,
     ) -> Result<(), Error> {
-        if nonce_bytes < self.nonce.min || nonce_bytes > self.nonce.max {
-            let Range { min, max } = self.nonce;
-            return Err(Error::NonceLength { algorithm: self.id, min, max, got: nonce_bytes });
-        }
-        if tag_bytes != self.tag_bytes && !self.tag.contains(&tag_bytes) {
-            return Err(Error::TagLength { algorithm: self.id, expected: self.tag, got: tag_bytes });
+        self.check_nonce(nonce_bytes)?;
+        if tag_bytes != self.tag_bytes {
+            self.check_tag(tag_bytes)?;
         }
         match self.kind {
             Kind::Cipher if aad_bytes > 0 && !self.tweaked => return Err(Error::TakesNoAad),
@@ -347,10 +344,28 @@ impl Algorithm {
         Ok(())
     }
 
-    /// Returns a copy of what common sizes are compared with, under a key with tags of `tag_bytes` bytes.
+    /// Checks whether it takes nonces of this length in bytes.
+    pub(crate) fn check_nonce(&self, got: usize) -> Result<(), Error> {
+        let Range { min, max } = self.nonce;
+        if got < min || got > max {
+            return Err(Error::NonceLength { algorithm: self.id, min, max, got });
+        }
+        Ok(())
+    }
+
+    /// Checks whether a key can be set to tags of this length in bytes.
+    pub(crate) fn check_tag(&self, got: usize) -> Result<(), Error> {
+        if !self.tag.contains(&got) {
+            return Err(Error::TagLength { algorithm: self.id, expected: self.tag, got });
+        }
+        Ok(())
+    }
+
+    /// Returns a copy of what common sizes are compared with, under a key with nonces and tags of these lengths in
+    /// bytes.
     #[inline(always)]
-    pub(crate) fn ordinary(&self, tag_bytes: usize) -> Ordinary {
-        let Self { nonce_bytes, unusual, min_message_bytes, .. } = *self;
+    pub(crate) fn ordinary(&self, nonce_bytes: usize, tag_bytes: usize) -> Ordinary {
+        let Self { unusual, min_message_bytes, .. } = *self;
         Ordinary { nonce_bytes, tag_bytes, unusual, min_message_bytes }
     }
 }
@@ -437,10 +452,11 @@ mod tests {
     /// another message.
     #[test]
     fn inverse_free_modes_open_without_the_inverse_round_keys() {
-        use crate::{Backend, Key};
+        use crate::{Backend, KeyOptions};
         for backend in Backend::available() {
             for algorithm in ALGORITHMS.iter().filter(|a| a.cipher == Cipher::Aes && a.kind != Kind::Mac) {
-                let mut key = Key::with_backend(algorithm, &test_key(algorithm), backend).unwrap();
+                let mut key =
+                    KeyOptions::new().backend(backend).expand(algorithm, &test_key(algorithm)).unwrap();
                 let message: Vec<u8> = (0..96).collect();
                 let nonce = vec![9; algorithm.nonce_bytes];
                 let sealed = key.seal(&nonce, b"", &message).unwrap();

@@ -613,7 +613,7 @@ mod tests {
 
     use super::*;
     use crate::backend::Span;
-    use crate::{Algorithm, Key};
+    use crate::{Algorithm, KeyOptions};
 
     /// Seals a flight, and returns the memory of its secrets before and after it is zeroized.
     struct Memory<'f, 'a, 't> {
@@ -647,7 +647,7 @@ mod tests {
             for messages in [5, 8, 33, FLIGHT] {
                 for wipes in [false, true] {
                     let algorithm = Algorithm::by_id("aes128-gcm").expect("an algorithm");
-                    let key = Key::with_backend(algorithm, &[7; 16], backend).expect("a key");
+                    let key = KeyOptions::new().backend(backend).expand(algorithm, &[7; 16]).expect("a key");
                     let key = key.material();
                     let mut texts: Vec<Vec<u8>> = (0..messages).map(|i| vec![1; 40 * i]).collect();
                     let nonces: Vec<[u8; 12]> = (0..messages).map(|i| [i as u8; 12]).collect();

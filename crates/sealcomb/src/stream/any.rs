@@ -154,7 +154,7 @@ impl Stream {
     /// case.
     pub fn begin(&mut self, direction: Direction, nonce: &[u8]) -> Result<(), Error> {
         let running = &mut *self.0;
-        check(running.key.algorithm(), nonce.len(), 0, 0)?;
+        check(&running.key, nonce.len(), 0, 0)?;
         running.direction = direction;
         running.nonce_bytes = nonce.len();
         running.aad_bytes = 0;
@@ -286,18 +286,19 @@ impl Running {
         }
         let aad = self.aad_bytes.saturating_add(aad as u64);
         let message = self.message_bytes.saturating_add(message as u64);
-        check(self.key.algorithm(), self.nonce_bytes, aad, message)
+        check(&self.key, self.nonce_bytes, aad, message)
     }
 }
 
-/// Checks whether an algorithm takes a message of these sizes. Common sizes pass in the inlined part.
+/// Checks whether a message of these sizes can be processed under a key. Common sizes pass in the inlined part.
 #[inline(always)]
-fn check(algorithm: &Algorithm, nonce_bytes: usize, aad_bytes: u64, message_bytes: u64) -> Result<(), Error> {
+fn check(key: &Key, nonce_bytes: usize, aad_bytes: u64, message_bytes: u64) -> Result<(), Error> {
     let [aad, message] = [aad_bytes, message_bytes].map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-    if algorithm.ordinary(0).takes(nonce_bytes, 0, aad, message) {
+    if key.ordinary(0).takes(nonce_bytes, 0, aad, message) {
         return Ok(());
     }
-    algorithm.check(nonce_bytes, algorithm.tag_bytes, aad_bytes, message_bytes)
+    // The stream fixes the length of the tag.
+    key.check(nonce_bytes, key.tag_bytes(), aad_bytes, message_bytes)
 }
 
 impl ZeroizeOnDrop for Stream {}

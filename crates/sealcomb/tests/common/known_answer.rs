@@ -5,7 +5,8 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use sealcomb::{
-    Algorithm, Backend, Error, Key, Kind, OpenError, OpenJob, Opened, SealJob, Verdict, open_jobs, seal_jobs,
+    Algorithm, Backend, Error, Key, KeyOptions, Kind, OpenError, OpenJob, Opened, SealJob, Verdict,
+    open_jobs, seal_jobs,
 };
 use std::collections::HashMap;
 use std::fmt;
@@ -50,8 +51,8 @@ impl KnownAnswer {
     }
 
     fn make_key(&self, backend: Backend) -> Result<Key, Error> {
-        let key = Key::with_backend(self.algorithm, &self.key, backend)?;
-        if self.is_authenticated() { key.with_tag_bytes(self.tag.len()) } else { Ok(key) }
+        let options = KeyOptions::new().backend(backend).tag_bytes(self.tag.len()).any_nonce_bytes();
+        options.expand(self.algorithm, &self.key)
     }
 
     fn seal_job<'a>(&'a self, key: &'a Key, output: &'a mut [u8], tag: &'a mut [u8]) -> SealJob<'a> {

@@ -9,6 +9,10 @@ pub(crate) fn key_length(algorithm: &Algorithm, got: usize) -> Error {
 }
 
 /// The error for a nonce of `got` bytes.
+pub(crate) fn fixed_nonce_length(algorithm: &Algorithm, fixed: usize, got: usize) -> Error {
+    Error::NonceLength { algorithm: algorithm.id, min: fixed, max: fixed, got }
+}
+
 pub(crate) fn nonce_length(algorithm: &Algorithm, got: usize) -> Error {
     let Range { min, max } = algorithm.nonce;
     Error::NonceLength { algorithm: algorithm.id, min, max, got }
