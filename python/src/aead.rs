@@ -149,7 +149,7 @@ impl Aead {
     ) -> PyResult<()> {
         unlocked(py, message.len(), || {
             let mut jobs = [self.seal_job(nonce, aad, message, out).map_err(misuse)?];
-            seal_jobs(&mut jobs).map_err(|error| misuse(error.error))
+            seal_jobs(&mut jobs).map_err(|error| misuse(error.error()))
         })
     }
 
@@ -166,7 +166,7 @@ impl Aead {
             match open_jobs(&mut jobs) {
                 // The ciphertext is longer than any message's, so it is forged.
                 Err(_) if self.tag_bytes() > 0 => Ok(1),
-                opened => Ok(opened.map_err(|error| misuse(error.error))?.forged()),
+                opened => Ok(opened.map_err(|error| misuse(error.error()))?.forged()),
             }
         })?;
         if forged == 0 { Ok(()) } else { Err(InvalidTag::new_err(())) }

@@ -468,8 +468,8 @@ impl Call<'_> {
         };
         match threads::run(py, self.threads, |threads| threads.run(tasks, process))? {
             Ok(()) => Ok(()),
-            Err(Failure::Misuse(start, BatchError { index, error })) => {
-                Err(PyValueError::new_err(format!("message {}: {error}", start + index)))
+            Err(Failure::Misuse(start, error)) => {
+                Err(PyValueError::new_err(format!("message {}: {}", start + error.index(), error.error())))
             }
             Err(Failure::Interrupted) => Err(PyKeyboardInterrupt::new_err(())),
         }
@@ -489,7 +489,7 @@ impl Call<'_> {
                 let (own, rest) = mem::take(&mut out).split_at_mut(length(row));
                 out = rest;
                 let job = self.aead.seal_job(self.nonces.get(row), self.aads.of(row), data.get(row), own);
-                jobs.push(job.map_err(|error| (row, BatchError { index: 0, error }))?);
+                jobs.push(job.map_err(|error| (row, BatchError::new(0, error)))?);
             }
             seal_jobs(&mut jobs).map_err(|error| (start, error))
         })
@@ -524,7 +524,7 @@ impl Call<'_> {
                     continue;
                 }
                 let job = self.aead.open_job(self.nonces.get(row), self.aads.of(row), sealed, own);
-                jobs.push(job.map_err(|error| (row, BatchError { index: 0, error }))?);
+                jobs.push(job.map_err(|error| (row, BatchError::new(0, error)))?);
                 opening.push(row);
             }
             if open_jobs(&mut jobs).map_err(|error| (start, error))?.forged() > 0 {

@@ -369,7 +369,7 @@ impl Cmac {
         PyBytes::new_with(py, Self::TAG, |tag| {
             unlocked(py, message.len(), || {
                 seal_jobs(&mut [SealJob::mac(&self.key, &[], &message[..], tag)])
-                    .map_err(|error| misuse(error.error))
+                    .map_err(|error| misuse(error.error()))
             })
         })
     }

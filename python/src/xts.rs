@@ -90,7 +90,7 @@ tweak_class! {
             sector_size: usize,
             step: u64,
         ) -> PyResult<Bound<'py, PyBytes>> {
-            self.run(py, &data, sector_size, step, |sectors, run| sectors.seal(first, run))
+            self.run(py, &data, sector_size, step, |sectors, run| sectors.encrypt(first, run))
         }
 
         #[pyo3(signature = (first, data, sector_size = 512, *, step = 1))]
@@ -102,7 +102,7 @@ tweak_class! {
             sector_size: usize,
             step: u64,
         ) -> PyResult<Bound<'py, PyBytes>> {
-            self.run(py, &data, sector_size, step, |sectors, run| sectors.open(first, run))
+            self.run(py, &data, sector_size, step, |sectors, run| sectors.decrypt(first, run))
         }
     }
 }

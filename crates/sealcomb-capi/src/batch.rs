@@ -172,7 +172,7 @@ impl Jobs {
                 unsafe { self.check::<D>() }?;
             }
             D::run(&mut flight)
-                .map_err(|error| Mistake { index: done + error.index, status: error.error.into() })?;
+                .map_err(|error| Mistake { index: done + error.index(), status: error.error().into() })?;
             for (index, job) in flight.iter().enumerate() {
                 let Some((status, written)) = job.result() else { break };
                 worst = worst.or(status);

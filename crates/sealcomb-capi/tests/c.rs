@@ -124,7 +124,10 @@ fn the_example_of_a_disk_image_seals_sectors_as_the_library_does() {
         let run = |task: &str| succeed(Command::new(&program).arg(task).arg(&key_file).arg(&image_file));
         assert_eq!(run("seal"), format!("{sectors} sectors\n"));
         let mut expected = image.clone();
-        sealcomb::Sectors::new(&key, SECTOR).expect("sectors").seal(0, &mut expected).expect("sealing");
+        sealcomb::Sectors::new(&key, SECTOR)
+            .expect("sectors")
+            .encrypt(0, &mut expected)
+            .expect("whole sectors");
         assert!(std::fs::read(&image_file).expect("reading the image") == expected);
         run("open");
         assert!(std::fs::read(&image_file).expect("reading the image") == image);

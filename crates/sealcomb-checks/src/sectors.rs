@@ -18,12 +18,12 @@ impl Case {
         };
         let mut data = memory.hold(Role::Message, message);
         memory
-            .call(Call::SealBurst, || call!(Sectors::seal(&sectors, self.seed, &mut data)))
+            .call(Call::SealBurst, || call!(Sectors::encrypt(&sectors, self.seed, &mut data)))
             .expect("a last sector of at least a block");
         let ciphertext = memory.publish(&mut data);
         let mut data = memory.hold(Role::Ciphertext, &ciphertext);
         memory
-            .call(Call::OpenBurst, || call!(Sectors::open(&sectors, self.seed, &mut data)))
+            .call(Call::OpenBurst, || call!(Sectors::decrypt(&sectors, self.seed, &mut data)))
             .expect("a last sector of at least a block");
         assert_eq!(memory.publish(&mut data), message, "{self:?}");
     }

@@ -104,8 +104,8 @@ impl Leaf {
         place(chunk, self.row(chunk, value), &self.path)
     }
 
-    fn misuse(&self, chunk: usize, start: usize, BatchError { index, error }: BatchError) -> Error {
-        Error::Invalid(format!("{}: {error}", self.place(chunk, start + index)))
+    fn misuse(&self, chunk: usize, start: usize, error: BatchError) -> Error {
+        Error::Invalid(format!("{}: {}", self.place(chunk, start + error.index()), error.error()))
     }
 
     /// The error of a value that did not open.

@@ -184,7 +184,7 @@ pub(crate) fn seal<'v>(
             body.split_at_mut(value.len())
         };
         let job = SealJob::new(&key.key, nonce, aads.of(index), value, ciphertext, tag);
-        jobs.push(job.map_err(|error| BatchError { index, error })?);
+        jobs.push(job.map_err(|error| BatchError::new(index, error))?);
     }
     Ok(seal_jobs(&mut jobs)?)
 }
@@ -219,7 +219,7 @@ pub(crate) fn open<'v>(
                 jobs.push(
                     sealed
                         .job(sealed.key, aads.of(index), value)
-                        .map_err(|error| BatchError { index, error })?,
+                        .map_err(|error| BatchError::new(index, error))?,
                 );
                 opening.push((row, sealed.key.id));
             }

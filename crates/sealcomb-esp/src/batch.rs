@@ -283,7 +283,7 @@ fn verify(packets: &mut [Incoming<'_>], inputs: &[PacketInputs]) -> Result<(), B
                 let sealed = &covered[layout.inner_at()..];
                 let aad = &inputs.additional_data[..];
                 let job = OpenJob::new(key, &inputs.nonce, aad, sealed, body, icv)
-                    .map_err(|error| BatchError { index: jobs.len(), error })?;
+                    .map_err(|error| BatchError::new(jobs.len(), error))?;
                 jobs.push(job);
                 outcomes.push(verified);
             }
@@ -317,7 +317,7 @@ fn decrypt(packets: &mut [Incoming<'_>], inputs: &[PacketInputs]) -> Result<(), 
             let layout = suite.layout();
             let sealed = &esp[layout.inner_at()..esp.len() - layout.icv];
             let job = OpenJob::new(key, nonce, b"", sealed, body, &[])
-                .map_err(|error| BatchError { index: jobs.len(), error })?;
+                .map_err(|error| BatchError::new(jobs.len(), error))?;
             jobs.push(job);
         }
     }

@@ -438,7 +438,7 @@ impl<C: Mode> Messages<C> for Sealed {
     }
 
     fn has(param: &Param) -> bool {
-        matches!(param.name(), b"pipeline-tag" | b"pipeline-verdicts")
+        matches!(param.name(), b"pipeline-tag" | b"sealcomb-pipeline-verdicts")
     }
 
     fn get(&self, param: &mut Param) -> Outcome {

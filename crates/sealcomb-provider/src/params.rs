@@ -13,7 +13,7 @@ const RECORD_VALUES: [Param; 2] = [Param::number(c"tlsaadpad"), Param::bytes(c"t
 const RECORD_SETTINGS: [Param; 3] =
     [Param::bytes(c"tlsaad"), Param::bytes(c"tlsivfixed"), Param::bytes(c"tlsivinv")];
 const PIPELINE_TAGS: [Param; 1] = [Param::pointer(c"pipeline-tag")];
-const PIPELINE_VERDICTS: [Param; 1] = [Param::bytes(c"pipeline-verdicts")];
+const PIPELINE_VERDICTS: [Param; 1] = [Param::bytes(c"sealcomb-pipeline-verdicts")];
 const PADDING: [Param; 2] = [Param::number(c"padding"), Param::number(c"num")];
 const TLS_MAC: [Param; 1] = [Param::pointer(c"tls-mac")];
 const TLS_CBC: [Param; 2] = [Param::number(c"tls-version"), Param::number(c"tls-mac-size")];

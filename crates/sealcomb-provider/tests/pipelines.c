@@ -172,7 +172,7 @@ static void a_pipeline_seals_what_single_calls_seal(EVP_CIPHER_CTX *ctx, const m
 /* Forges message `forged`, unless it is `count`. */
 static void a_forged_message_is_zeroed_and_the_others_are_opened(EVP_CIPHER_CTX *ctx, const mode *mode, size_t count, size_t forged) {
     unsigned char verdicts[COUNT], *spoiled = NULL, bit = (unsigned char)(1 << below(8));
-    OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_string("pipeline-verdicts", verdicts, sizeof verdicts), OSSL_PARAM_construct_end()};
+    OSSL_PARAM params[] = {OSSL_PARAM_construct_octet_string("sealcomb-pipeline-verdicts", verdicts, sizeof verdicts), OSSL_PARAM_construct_end()};
     if (forged < count) {
         size_t what = below(3);
         spoiled = what == 0 && m.bytes[forged] > 0       ? &m.sealed[forged][below(m.bytes[forged])]

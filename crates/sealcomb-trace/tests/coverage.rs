@@ -17,20 +17,34 @@ const NO_SECRETS_IN_RUST: &[(&str, &str)] = &[
     ("Aad::", "additional data is public; the harnesses call functions that borrow it"),
     ("Burst::new", "only borrows; `Burst::seal` and `Burst::open` are in the harnesses"),
     ("Burst::aad", "only borrows; `Burst::seal` and `Burst::open` are in the harnesses"),
-    ("Sectors::new", "only borrows; `Sectors::seal` and `Sectors::open` are in the harnesses"),
+    ("Sectors::new", "only borrows; `Sectors::encrypt` and `Sectors::decrypt` are in the harnesses"),
     ("Sectors::step", "takes a public number"),
     ("SealJob::check", "checks sizes, which `seal_jobs` also does"),
     ("OpenJob::check", "checks sizes, which `open_jobs` also does"),
     ("OpenJob::verdict", "returns a verdict"),
-    ("OpenJob::message_bytes", "returns a length"),
+    ("OpenJob::message", "only borrows what `open_jobs` has written"),
+    ("Opened::", "numbers of verdicts"),
+    ("Verdict::", "a verdict"),
     ("Key::algorithm", "returns no secret"),
     ("Key::backend", "returns no secret"),
     ("Key::tag_bytes", "returns no secret"),
+    ("Key::nonce_bytes", "returns no secret"),
+    ("Key::check", "checks sizes, which every call also does"),
+    ("KeyOptions::new", "takes no secret"),
+    ("KeyOptions::backend", "takes no secret"),
+    ("KeyOptions::tag_bytes", "takes no secret"),
+    ("KeyOptions::nonce_bytes", "takes no secret"),
+    ("KeyOptions::any_nonce_bytes", "takes no secret"),
     ("Stream::tag_bytes", "returns no secret"),
     (
         "Debug::fmt",
         "prints an algorithm and a backend; tests of the CLI and of Python search all output for keys",
     ),
+    ("Error::source", "an error of numbers and names"),
+    ("FromStr::from_str", "the name of a backend"),
+    ("Hash::hash", "the name of a backend, or the id of an algorithm"),
+    ("PartialEq::eq", "the id of an algorithm"),
+    ("BatchError::", "an error of numbers and names"),
     ("Display::fmt", "error messages of numbers and names"),
     ("AsRef::as_ref", "borrows the key"),
     ("From::from", "borrows additional data, or converts an error"),
@@ -38,6 +52,7 @@ const NO_SECRETS_IN_RUST: &[(&str, &str)] = &[
 
 /// Rust functions that only the tracer does not call: a prefix of their names, and the reason.
 const NOT_TRACED: &[(&str, &str)] = &[
+    ("KeyOptions::expand_many", "`Key::new_many` calls it"),
     ("SealJob::new", "only borrows; `seal_jobs` with `SealJob::in_buffer` is traced"),
     ("SealJob::in_place", "only borrows; `seal_jobs` with `SealJob::in_buffer` is traced"),
     ("OpenJob::new", "only borrows; `open_jobs` with `OpenJob::in_buffer` is traced"),
@@ -60,6 +75,8 @@ const NO_SECRETS_IN_C: &[(&str, &str)] = &[
     ("sealcomb_key_algorithm", "returns no secret"),
     ("sealcomb_key_backend", "returns no secret"),
     ("sealcomb_key_tag_bytes", "returns no secret"),
+    ("sealcomb_key_nonce_bytes", "returns no secret"),
+    ("sealcomb_key_share", "counts a reference"),
 ];
 
 fn repository() -> PathBuf {

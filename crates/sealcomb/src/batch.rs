@@ -2,6 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
+use core::fmt;
 
 use arrayvec::ArrayVec;
 use ctutils::CtEq;
@@ -391,6 +392,31 @@ impl<'a> OpenJob<'a> {
         }
     }
 }
+
+impl fmt::Debug for SealJob<'_> {
+    /// Writes the key's algorithm and backend and the length of the message, nothing of the message.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SealJob").field("key", self.key).field("bytes", &self.message.data.len()).finish()
+    }
+}
+
+impl fmt::Debug for OpenJob<'_> {
+    /// Writes the key's algorithm and backend, the length of the ciphertext and the verdict, nothing of the message.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, message, verdict, .. } = self;
+        f.debug_struct("OpenJob")
+            .field("key", key)
+            .field("bytes", &message.data.len())
+            .field("verdict", verdict)
+            .finish()
+    }
+}
+
+const _: fn() = || {
+    fn sendable<T: Send>() {}
+    sendable::<SealJob<'_>>();
+    sendable::<OpenJob<'_>>();
+};
 
 #[inline]
 fn message<'a>(key: &'a Key, nonce: &'a [u8], aad: Aad<'a>, data: Span<'a>) -> Message<'a> {

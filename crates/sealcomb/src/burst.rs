@@ -2,6 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::vec;
+use core::fmt;
 use core::mem::MaybeUninit;
 
 use arrayvec::ArrayVec;
@@ -404,6 +405,18 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         Batch { backend: self.key.backend(), schedule: Schedule::Auto, messages }
     }
 }
+
+impl<N, A> fmt::Debug for Burst<'_, N, A> {
+    /// Writes the key's algorithm and backend and the number of messages.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Burst").field("key", self.key).field("messages", &self.nonces.len()).finish()
+    }
+}
+
+const _: fn() = || {
+    fn shareable<T: Send + Sync>() {}
+    shareable::<Burst<'_, [u8; 12], [u8; 8]>>();
+};
 
 /// Memory for the messages of a flight. It drops none of them: what they borrow needs no drop.
 pub(crate) type Places<'a> = [MaybeUninit<Message<'a>>; FLIGHT];

@@ -103,6 +103,12 @@ pub enum Error {
     },
     /// The algorithm is an unauthenticated cipher, which takes no additional data.
     TakesNoAad,
+    /// The algorithm is an unauthenticated cipher, so that nothing can be verified. Jobs and bursts return
+    /// [`crate::Verdict::Unauthenticated`], and `Key::open_unverified_in_place_detached` decrypts single messages.
+    Unauthenticated {
+        /// The algorithm's id.
+        algorithm: &'static str,
+    },
     /// The algorithm is a MAC: it authenticates the additional data and encrypts no message.
     TakesNoMessage,
     /// A stream of GCM was given additional data after the first byte of the message.
@@ -206,6 +212,12 @@ impl fmt::Display for Error {
             Self::TakesNoAad => {
                 f.write_str("additional data for an unauthenticated cipher, which takes none; use an AEAD")
             }
+            Self::Unauthenticated { algorithm } => {
+                write!(
+                    f,
+                    "{algorithm} does not authenticate messages; use an AEAD, or open_unverified_in_place_detached"
+                )
+            }
             Self::TakesNoMessage => {
                 f.write_str("message for a MAC, which encrypts nothing; pass it as additional data")
             }
@@ -295,22 +307,45 @@ fn write_tag_lengths(f: &mut fmt::Formatter<'_>, lengths: &[usize]) -> fmt::Resu
     Ok(())
 }
 
-/// A mistake in one job of a batch, or one message of a burst. No message was processed, and nothing was written.
+/// A mistake in one message of a batch: one job, or one message of a burst. No message was processed, and nothing was
+/// written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchError {
-    /// The index of the job or message, counted from 0.
-    pub index: usize,
-    /// The mistake.
-    pub error: Error,
+    pub(crate) index: usize,
+    pub(crate) error: Error,
+}
+
+impl BatchError {
+    /// Returns the error for a mistake in the message with this index, for code that makes jobs of other messages.
+    #[must_use]
+    pub const fn new(index: usize, error: Error) -> Self {
+        Self { index, error }
+    }
+
+    /// Returns the index of the message, counted from 0.
+    #[must_use]
+    pub const fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Returns the mistake.
+    #[must_use]
+    pub const fn error(&self) -> Error {
+        self.error
+    }
 }
 
 impl fmt::Display for BatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "job {}: {}", self.index, self.error)
+        write!(f, "message {}: {}", self.index, self.error)
     }
 }
 
-impl core::error::Error for BatchError {}
+impl core::error::Error for BatchError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
 
 /// The message failed verification. The error has no reason, because a reason could help an attacker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -324,7 +359,7 @@ impl fmt::Display for Forged {
 
 impl core::error::Error for Forged {}
 
-/// The reason why one message was not opened.
+/// The reason why one message was not opened. The enum is exhaustive on purpose: there is no third reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenError {
     /// A mistake of the caller. Nothing was written.
@@ -354,4 +389,11 @@ impl fmt::Display for OpenError {
     }
 }
 
-impl core::error::Error for OpenError {}
+impl core::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Misuse(error) => Some(error),
+            Self::Forged => Some(&Forged),
+        }
+    }
+}

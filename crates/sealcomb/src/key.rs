@@ -12,13 +12,14 @@ use crate::batch;
 use crate::catalog::{Algorithm, Ordinary, TagPosition};
 use crate::engine::Material;
 use crate::primitives::aes::{GROUP, KeySchedule};
-use crate::{Aad, Backend, Error, Forged, OpenError};
+use crate::{Aad, Backend, Error, Forged, Kind, OpenError};
 
 /// A key of one algorithm, expanded once. Any number of messages and threads can share it. Its memory is zeroized on
 /// drop.
 ///
 /// With an algorithm of [`Kind::Mac`](crate::Kind::Mac), pass the data to authenticate as additional data, and an
-/// empty message. With one of [`Kind::Cipher`](crate::Kind::Cipher), tags are empty, and opening verifies nothing.
+/// empty message. With one of [`Kind::Cipher`](crate::Kind::Cipher), tags are empty, and opening a single message is
+/// [`Error::Unauthenticated`], since `Ok` means that a message is authentic.
 ///
 /// ```
 /// use sealcomb::{Algorithm, Key};
@@ -280,6 +281,15 @@ impl Key {
         self.algorithm().check(nonce_bytes, tag_bytes, aad_bytes, message_bytes)
     }
 
+    /// Checks whether opening verifies anything.
+    #[inline]
+    fn check_authenticates(&self) -> Result<(), Error> {
+        match self.algorithm() {
+            Algorithm { kind: Kind::Cipher, id, .. } => Err(Error::Unauthenticated { algorithm: id }),
+            _ => Ok(()),
+        }
+    }
+
     /// Checks the length of a nonce in bytes, as far as the key fixes it.
     pub(crate) fn check_nonce(&self, got: usize) -> Result<(), Error> {
         match self.nonce_bytes() {
@@ -331,7 +341,7 @@ impl Key {
     ///
     /// # Errors
     /// [`OpenError::Forged`] if verification fails: `data` is zeroed. [`OpenError::Misuse`] for sizes that the
-    /// algorithm does not take, and with [`Error::CiphertextIsLonger`] if its ciphertexts are longer than their
+    /// algorithm does not take, with [`Error::Unauthenticated`] if it is an unauthenticated cipher, and with [`Error::CiphertextIsLonger`] if its ciphertexts are longer than their
     /// messages, since this function cannot return the message's length. Nothing was written in these cases.
     #[inline]
     pub fn open_in_place_detached<'a>(
@@ -343,6 +353,7 @@ impl Key {
     ) -> Result<(), OpenError> {
         let aad = aad.into();
         batch::check_one(self, nonce, tag.len(), &aad, data.len())?;
+        self.check_authenticates()?;
         if self.algorithm().expands() {
             return Err(Error::CiphertextIsLonger.into());
         }
@@ -356,7 +367,8 @@ impl Key {
     ///
     /// AES-SIV, GCM-SIV, COLM0 and, with the feature `research`, COBRA, ELmD with a variable tag, McOE-G and all forms
     /// of POET decrypt with the received tag, which `tag` must contain on entry. It then contains the same tag if and
-    /// only if the message verifies. Other algorithms ignore what it contains.
+    /// only if the message verifies. Other algorithms ignore what it contains. It also decrypts with unauthenticated
+    /// ciphers, whose tags are empty.
     ///
     /// ```
     /// use sealcomb::{Algorithm, Key};
@@ -419,7 +431,8 @@ impl Key {
     ///
     /// # Errors
     /// [`OpenError::Forged`] if verification fails, the input is shorter than a tag, or no message has a ciphertext
-    /// of this length. [`OpenError::Misuse`] for sizes that the algorithm does not take.
+    /// of this length. [`OpenError::Misuse`] for sizes that the algorithm does not take, and with
+    /// [`Error::Unauthenticated`] if it is an unauthenticated cipher.
     pub fn open<'a>(
         &self,
         nonce: &[u8],
@@ -427,6 +440,7 @@ impl Key {
         sealed: &[u8],
     ) -> Result<Vec<u8>, OpenError> {
         let aad = aad.into();
+        self.check_authenticates()?;
         let ciphertext_bytes = sealed.len().checked_sub(self.tag_bytes()).ok_or(Forged)?;
         let (ciphertext, tag) = match self.algorithm().tag_position() {
             TagPosition::First => {
@@ -472,8 +486,8 @@ const _: fn() = || {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ALGORITHMS;
     use crate::backend::after_drop;
-    use crate::{ALGORITHMS, Kind};
 
     #[test]
     fn keys_expanded_together_equal_single_ones_and_one_wrong_length_refuses_all() {

@@ -226,6 +226,7 @@ pub mod mac;
 #[cfg(doctest)]
 mod misuse;
 mod modes;
+mod names;
 #[cfg_attr(not(all(feature = "hazmat", feature = "research")), allow(dead_code))]
 mod primitives;
 pub mod probe;

@@ -24,10 +24,10 @@ use crate::{Error, Key};
 /// let mut run = vec![0; 8 * 512];
 /// // LUKS and dm-crypt with `aes-xts-plain64` and sectors of 512 bytes.
 /// let sectors = Sectors::new(&key, 512)?;
-/// sectors.seal(100, &mut run)?;
+/// sectors.encrypt(100, &mut run)?;
 ///
-/// // Any sector of the run can be opened alone.
-/// sectors.open(103, &mut run[3 * 512..4 * 512])?;
+/// // Any sector of the run can be decrypted alone.
+/// sectors.decrypt(103, &mut run[3 * 512..4 * 512])?;
 /// assert_eq!(run[3 * 512..4 * 512], [0; 512]);
 /// # Ok::<(), sealcomb::Error>(())
 /// ```
@@ -39,8 +39,8 @@ use crate::{Error, Key};
 /// # let bytes: Vec<u8> = (0..64).collect();
 /// # let key = Key::new(Algorithm::by_id("aes256-xts")?, &bytes)?;
 /// let (mut run, mut second) = (vec![0; 2 * 4096], vec![0; 4096]);
-/// Sectors::new(&key, 4096)?.step(8).seal(800, &mut run)?;
-/// Sectors::new(&key, 4096)?.seal(808, &mut second)?;
+/// Sectors::new(&key, 4096)?.step(8).encrypt(800, &mut run)?;
+/// Sectors::new(&key, 4096)?.encrypt(808, &mut second)?;
 /// assert_eq!(run[4096..], second);
 /// # Ok::<(), sealcomb::Error>(())
 /// ```
@@ -76,15 +76,15 @@ impl<'k> Sectors<'k> {
     ///
     /// # Errors
     /// [`Error::MessageTooShort`] if the last sector has less than 16 bytes. Nothing was written in this case.
-    pub fn seal(&self, first: u64, run: &mut [u8]) -> Result<(), Error> {
+    pub fn encrypt(&self, first: u64, run: &mut [u8]) -> Result<(), Error> {
         self.process(first, run, |mode, batch| mode.seal(batch))
     }
 
     /// Decrypts a run of sectors in place. The first one has the number `first`. Nothing is verified.
     ///
     /// # Errors
-    /// Those of [`Sectors::seal`].
-    pub fn open(&self, first: u64, run: &mut [u8]) -> Result<(), Error> {
+    /// Those of [`Sectors::encrypt`].
+    pub fn decrypt(&self, first: u64, run: &mut [u8]) -> Result<(), Error> {
         self.process(first, run, |mode, batch| mode.open(batch))
     }
 

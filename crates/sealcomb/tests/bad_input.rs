@@ -69,7 +69,11 @@ fn by_id(id: &str) -> &'static Algorithm {
 /// Asserts that sealing and opening refuse `bad` with this error, alone and between good jobs, and change no byte.
 fn is_refused(algorithm: &'static Algorithm, bad: &Bytes, error: Error) {
     for backend in backends::available() {
-        let key = key(algorithm, backend);
+        let mut options = KeyOptions::new().backend(backend);
+        if !matches!(error, Error::NonceLength { .. }) {
+            options = options.nonce_bytes(bad.nonce.len());
+        }
+        let key = options.expand(algorithm, &key_bytes(algorithm)).expect("sizes of the algorithm");
         let context = format!("{} {}", backend.name(), algorithm.id);
 
         let Bytes { nonce, aad, mut data, mut tag, .. } = bad.clone();
@@ -79,8 +83,9 @@ fn is_refused(algorithm: &'static Algorithm, bad: &Bytes, error: Error) {
         assert_eq!(opened, Err(OpenError::Misuse(error)), "{context}");
         assert!(data == bad.data, "{context}");
 
-        let good = Bytes::good(algorithm);
-        let expected = Err(BatchError { index: 2, error });
+        let mut good = Bytes::good(algorithm);
+        good.nonce.resize(key.nonce_bytes().unwrap_or_default(), 0);
+        let expected = Err(BatchError::new(2, error));
         let mut batch = [good.clone(), good.clone(), bad.clone(), good.clone()];
         let mut jobs: Vec<_> = batch.iter_mut().map(|bytes| bytes.seal_job(&key)).collect();
         assert_eq!(seal_jobs(&mut jobs), expected, "{context}");
@@ -261,7 +266,8 @@ fn ccm_with_two_bytes_of_length_refuses_65536_bytes_and_takes_one_less() {
         is_refused(by_id(id), &bad, Error::MessageTooLong { limit, got: 65_536 });
         for backend in backends::available() {
             let mut bytes = Bytes::new(13, 0, 65_535, 16);
-            let key = key(by_id(id), backend);
+            let options = KeyOptions::new().backend(backend).nonce_bytes(13);
+            let key = options.expand(by_id(id), &key_bytes(by_id(id))).expect("sizes of CCM");
             assert_eq!(seal_jobs(&mut [bytes.seal_job(&key)]), Ok(()), "{id}");
             assert_eq!(open_jobs(&mut [bytes.open_job(&key)]).map(Opened::forged), Ok(0), "{id}");
         }
@@ -300,7 +306,7 @@ fn an_output_that_is_too_short_is_refused() {
             let needed = algorithm.ciphertext_bytes(got);
             let job = SealJob::in_place(&key, &nonce, &[], &mut data[..got], &mut tag);
             if needed > got {
-                let expected = BatchError { index: 0, error: Error::OutputTooShort { needed, got } };
+                let expected = BatchError::new(0, Error::OutputTooShort { needed, got });
                 assert_eq!(seal_jobs(&mut [job]), Err(expected), "{}", algorithm.id);
             }
         }

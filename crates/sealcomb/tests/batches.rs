@@ -12,7 +12,7 @@ use proptest::sample::{Index, select};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use sealcomb::{
-    ALGORITHMS, Aad, Algorithm, Backend, Key, KeyOptions, Kind, OpenError, OpenJob, Opened, Schedule,
+    ALGORITHMS, Aad, Algorithm, Backend, Error, Key, KeyOptions, Kind, OpenError, OpenJob, Opened, Schedule,
     SealJob, TagPosition, Verdict, open_jobs, open_jobs_with, reference, seal_jobs_with,
 };
 use std::collections::HashMap;
@@ -197,9 +197,18 @@ fn holds_alone(message: &Message, key: &Key) -> Result<(), String> {
     same("ciphertext, in place", &data, &message.ct)?;
     same("tag, in place", &tag, &message.tag)?;
     let opened = key.open_in_place_detached(nonce, aad, &mut data, &message.received);
-    let expected = if message.shape.forged { Err(OpenError::Forged) } else { Ok(()) };
+    let refused = Error::Unauthenticated { algorithm: message.algorithm.id };
+    let expected = match message.algorithm.kind {
+        Kind::Cipher => Err(OpenError::Misuse(refused)),
+        _ if message.shape.forged => Err(OpenError::Forged),
+        _ => Ok(()),
+    };
     if opened != expected {
         return Err(format!("opening in place gave {opened:?}"));
+    }
+    if message.algorithm.kind == Kind::Cipher {
+        key.open_unverified_in_place_detached(nonce, aad, &mut data, &mut [])
+            .map_err(|error| error.to_string())?;
     }
     same("message, in place", &data, &message.expected_opening(data.len()))
 }

@@ -131,8 +131,7 @@ fn tags_of_macs_are_made_and_verified_without_data() {
 fn columns_of_different_lengths_are_refused() {
     let key = Key::new(Algorithm::by_id("aes128-gcm").unwrap(), &[1; 16]).unwrap();
     let nonces = [[1; 12]; 3];
-    let uneven =
-        |index, messages, got| Err(BatchError { index, error: Error::UnevenColumns { messages, got } });
+    let uneven = |index, messages, got| Err(BatchError::new(index, Error::UnevenColumns { messages, got }));
     let seal = |nonces: usize, aads: usize, data: usize, tags: usize| {
         let mut bytes = vec![*b"untouched"; data];
         let (nonces, aads) = (vec![[1; 12]; nonces], vec![b"aad"; aads]);
@@ -167,16 +166,16 @@ fn sizes_that_no_algorithm_takes_are_refused_before_anything_is_written() {
     let mut data = vec![*b"untouched"; COUNT];
     nonces[99].clear();
     let refused = Burst::new(&key, &nonces).seal(&mut data, &mut [[0; 16]; COUNT]);
-    assert_eq!(refused, Err(BatchError { index: 99, error: misuse::nonce_length(key.algorithm(), 0) }));
+    assert_eq!(refused, Err(BatchError::new(99, misuse::fixed_nonce_length(key.algorithm(), 12, 0))));
     let mut tags = vec![vec![0; 16]; COUNT];
     tags[98].pop();
     let refused = Burst::new(&key, &nonces[..99]).seal(&mut data[..99], &mut tags[..99]);
-    assert_eq!(refused, Err(BatchError { index: 98, error: misuse::tag_length(key.algorithm(), 15) }));
+    assert_eq!(refused, Err(BatchError::new(98, misuse::tag_length(key.algorithm(), 15))));
     assert!(data.iter().all(|data| data == b"untouched"));
 
     let mac = Key::new(Algorithm::by_id("aes128-cmac").unwrap(), &[1; 16]).unwrap();
     let refused = Burst::new(&mac, &[[]; COUNT]).seal(&mut data, &mut [[0; 16]; COUNT]);
-    assert_eq!(refused, Err(BatchError { index: 0, error: Error::TakesNoMessage }));
+    assert_eq!(refused, Err(BatchError::new(0, Error::TakesNoMessage)));
 }
 
 #[test]
@@ -185,7 +184,7 @@ fn algorithms_with_longer_ciphertexts_take_jobs() {
         let key = Key::new(algorithm, &vec![1; algorithm.key_bytes]).unwrap();
         let nonces = [vec![1; algorithm.nonce_bytes]];
         let (mut data, mut tags) = ([[5; 32]], [vec![0; algorithm.tag_bytes]]);
-        let refused = BatchError { index: 0, error: Error::CiphertextIsLonger };
+        let refused = BatchError::new(0, Error::CiphertextIsLonger);
         let burst = Burst::new(&key, &nonces);
         assert_eq!(burst.seal(&mut data, &mut tags), Err(refused));
         assert_eq!(burst.open(&mut data, &tags, &mut [Verdict::Pending]), Err(refused));

@@ -1,6 +1,6 @@
 //! What the catalog says about each algorithm is true.
 
-use sealcomb::{ALGORITHMS, Algorithm, BatchError, Key, Kind, Parallel, SealJob, seal_jobs};
+use sealcomb::{ALGORITHMS, Algorithm, Key, Kind, Parallel, SealJob, seal_jobs};
 
 #[test]
 fn every_algorithm_has_a_unique_id_and_a_reason_for_its_status() {
@@ -30,8 +30,7 @@ fn a_job_is_refused_exactly_as_the_catalog_says() {
             let mut tag = vec![0; algorithm.tag_bytes];
             let expected = algorithm.check(nonce.len(), tag.len(), aad_bytes as u64, message as u64);
             let job = SealJob::in_buffer(&key, &nonce, &aad[..aad_bytes], &mut data, message, &mut tag);
-            let sealed =
-                job.map_or_else(Err, |job| seal_jobs(&mut [job]).map_err(|BatchError { error, .. }| error));
+            let sealed = job.map_or_else(Err, |job| seal_jobs(&mut [job]).map_err(|error| error.error()));
             assert_eq!(sealed, expected, "{} {} {aad_bytes} {message}", algorithm.id, nonce.len());
         }
     }

@@ -371,7 +371,10 @@ fn run_singly(chains: &mut [Chain], encrypts: bool) {
             if encrypts {
                 chain.key.seal_in_place_detached(&chain.iv, &[], &mut data, &mut []).expect("a block");
             } else {
-                chain.key.open_in_place_detached(&chain.iv, &[], &mut data, &[]).expect("a block");
+                chain
+                    .key
+                    .open_unverified_in_place_detached(&chain.iv, &[], &mut data, &mut [])
+                    .expect("a block");
             }
             chain.advance(data, encrypts);
         }

@@ -224,7 +224,7 @@ fn an_error_in_a_group_leaves_all_messages_untouched() {
         let mut data = messages.plain.clone();
         let mut tags = vec![[7; 16]; 8];
         let error = Burst::new(&key, &nonces).seal(&mut data, &mut tags).unwrap_err();
-        assert!(error.index == 6 && matches!(error.error, Error::NonceLength { .. }), "{error:?}");
+        assert!(error.index() == 6 && matches!(error.error(), Error::NonceLength { .. }), "{error:?}");
         assert!(data == messages.plain && tags == [[7; 16]; 8]);
     }
 }

@@ -117,6 +117,10 @@ fn every_message_says_what_was_found_and_what_was_expected() {
             "this algorithm takes whole messages only; GCM, GMAC, OCB3 and CMAC of AES take pieces",
         ),
         (
+            Error::Unauthenticated { algorithm: "aes128-ctr" },
+            "aes128-ctr does not authenticate messages; use an AEAD, or open_unverified_in_place_detached",
+        ),
+        (
             Error::NoSectors { algorithm: "aes128-cbc" },
             "aes128-cbc does not encrypt sectors by their numbers; use XTS",
         ),
@@ -158,7 +162,10 @@ fn messages_about_backends_list_what_helps() {
 #[test]
 fn a_batch_error_names_the_job_and_an_open_error_its_cause() {
     let error = Error::MessageTooShort { min: 16, got: 15 };
-    assert_eq!(BatchError { index: 7, error }.to_string(), format!("job 7: {error}"));
+    assert_eq!(BatchError::new(7, error).to_string(), format!("message 7: {error}"));
+    for reported in [&BatchError::new(7, error) as &dyn std::error::Error, &OpenError::Misuse(error)] {
+        assert_eq!(reported.source().map(ToString::to_string), Some(error.to_string()));
+    }
     assert_eq!(OpenError::Misuse(error).to_string(), error.to_string());
     assert_eq!(OpenError::Forged.to_string(), Forged.to_string());
     assert_eq!(Forged.to_string(), "the message did not verify");

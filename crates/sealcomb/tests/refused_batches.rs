@@ -7,8 +7,8 @@ mod common {
 
 use common::misuse;
 use sealcomb::{
-    Algorithm, BatchError, Burst, Error, Key, OpenJob, Schedule, SealJob, Verdict, open_jobs_with,
-    seal_jobs_with,
+    Algorithm, BatchError, Burst, Error, Key, KeyOptions, OpenJob, Schedule, SealJob, Verdict,
+    open_jobs_with, seal_jobs_with,
 };
 
 /// Numbers of messages around the flights: 64 messages of a burst, 128 jobs of a batch.
@@ -117,8 +117,10 @@ fn must_refuse(call: impl Fn(&[Key], &mut Messages) -> Result<(), BatchError>, k
     for Mistake { id, make, error } in MISTAKES {
         let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
         for keys in keys {
-            let key =
-                |i: usize| Key::new(algorithm, &(i as u8..).take(algorithm.key_bytes).collect::<Vec<_>>());
+            let key = |i: usize| {
+                let secret: Vec<u8> = (i as u8..).take(algorithm.key_bytes).collect();
+                KeyOptions::new().any_nonce_bytes().expand(algorithm, &secret)
+            };
             let keys: Vec<_> = (0..*keys).map(|i| key(i).expect("a key of the right length")).collect();
             for count in COUNTS {
                 let good = Messages::new(algorithm, count);
@@ -129,7 +131,7 @@ fn must_refuse(call: impl Fn(&[Key], &mut Messages) -> Result<(), BatchError>, k
                     let refused = call(&keys, &mut bad);
                     assert_eq!(
                         refused,
-                        Err(BatchError { index, error: error(algorithm) }),
+                        Err(BatchError::new(index, error(algorithm))),
                         "{id}, {index} of {count}"
                     );
                     assert!(bad == before, "{id}, {index} of {count}: something was written");
@@ -171,7 +173,7 @@ fn a_mistake_anywhere_refuses_all_of_a_burst_of_macs() {
             let Messages { nonces, aads, mut tags, .. } = messages;
             let before = tags.clone();
             let burst = Burst::new(&key, &nonces).aads(&aads);
-            let refused = BatchError { index, error: misuse::tag_length(cmac, 15) };
+            let refused = BatchError::new(index, misuse::tag_length(cmac, 15));
             assert_eq!(burst.mac(&mut tags), Err(refused), "{index} of {count}");
             let mut verdicts = vec![Verdict::Pending; count];
             assert_eq!(burst.verify(&tags, &mut verdicts), Err(refused), "{index} of {count}");
@@ -229,7 +231,7 @@ fn a_mistake_anywhere_refuses_all_of_a_batch_of_several_algorithms() {
             let mut tags = vec![vec![0x5A; 16]; count];
             tags[index].pop();
             let before = tags.clone();
-            let refused = BatchError { index, error: misuse::tag_length(keys[index % 3].algorithm(), 15) };
+            let refused = BatchError::new(index, misuse::tag_length(keys[index % 3].algorithm(), 15));
             let mut jobs: Vec<_> = (data.iter_mut().zip(&mut tags).zip(keys.iter().cycle()))
                 .map(|((data, tag), key)| SealJob::in_place(key, b"unique nonce", b"", data, tag))
                 .collect();

@@ -43,9 +43,9 @@ fn runs_equal_their_sectors_one_by_one() {
                     one_by_one(&key, (bytes, step), first, &mut expected);
                     let sectors = Sectors::new(&key, bytes).expect("a size of XTS").step(step);
                     let mut sealed = run.clone();
-                    sectors.seal(first, &mut sealed).expect("whole sectors");
+                    sectors.encrypt(first, &mut sealed).expect("whole sectors");
                     assert!(sealed == expected, "{id} {backend:?} {bytes} {run_bytes} {first} {step}");
-                    sectors.open(first, &mut sealed).expect("whole sectors");
+                    sectors.decrypt(first, &mut sealed).expect("whole sectors");
                     assert!(sealed == run, "{id} {backend:?} {bytes} {run_bytes} {first} {step}");
                 }
             }
@@ -58,13 +58,13 @@ fn the_numbers_of_a_long_run_go_on_counting() {
     let key = key("aes128-xts", Backend::best());
     let sectors = Sectors::new(&key, 16).expect("a size of XTS").step(3);
     let mut run = vec![7; 16 * ((1 << 16) + 100)];
-    sectors.seal(5, &mut run).expect("whole sectors");
+    sectors.encrypt(5, &mut run).expect("whole sectors");
     // Around every power of two, where a number could begin again.
     for n in (4..=16).flat_map(|power| (1_u64 << power) - 2..(1 << power) + 66) {
         let sector = &mut run[16 * n as usize..][..16];
-        sectors.open(5 + 3 * n, sector).expect("a whole sector");
+        sectors.decrypt(5 + 3 * n, sector).expect("a whole sector");
         assert_eq!(sector, [7; 16], "sector {n}");
-        sectors.seal(5 + 3 * n, sector).expect("a whole sector");
+        sectors.encrypt(5 + 3 * n, sector).expect("a whole sector");
     }
 }
 
@@ -75,8 +75,8 @@ fn a_last_sector_of_less_than_a_block_is_refused() {
     for got in 1..16 {
         let mut run = vec![7; 3 * 512 + got];
         let refused = Err(Error::MessageTooShort { min: 16, got });
-        assert_eq!(sectors.seal(1, &mut run), refused);
-        assert_eq!(sectors.open(1, &mut run), refused);
+        assert_eq!(sectors.encrypt(1, &mut run), refused);
+        assert_eq!(sectors.decrypt(1, &mut run), refused);
         assert!(run.iter().all(|&byte| byte == 7));
     }
 }

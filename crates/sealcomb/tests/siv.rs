@@ -194,7 +194,7 @@ fn more_strings_than_the_rfc_allows_are_refused() {
     let seal = |nonce: &[u8], strings: &[&[u8]]| {
         let (mut data, mut tag) = (*b"message", [0; 16]);
         let job = SealJob::in_place(&key, nonce, Aad::strings(strings), &mut data, &mut tag);
-        seal_jobs_with(Schedule::Auto, &mut [job]).map_err(|error| error.error)
+        seal_jobs_with(Schedule::Auto, &mut [job]).map_err(|error| error.error())
     };
     assert_eq!(seal(b"", &strings[..126]), Ok(()));
     let refused = Err(Error::TooManyStrings { limit: 126, got: 127 });
@@ -213,7 +213,10 @@ fn other_algorithms_refuse_strings_and_join_parts() {
         for strings in several {
             let (mut data, mut tag) = (*b"message", [0; 16]);
             let job = SealJob::in_place(&key, &nonce, Aad::strings(strings), &mut data, &mut tag);
-            assert_eq!(seal_jobs_with(Schedule::Auto, &mut [job]).map_err(|error| error.error), Err(refused));
+            assert_eq!(
+                seal_jobs_with(Schedule::Auto, &mut [job]).map_err(|error| error.error()),
+                Err(refused)
+            );
             assert_eq!(key.seal(&nonce, Aad::strings(strings), b"message"), Err(refused));
         }
         assert_eq!(

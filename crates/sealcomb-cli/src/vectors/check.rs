@@ -247,7 +247,7 @@ impl Checks {
 
     /// Counts a batch that was rejected as a whole, as a failure of the invalid job.
     fn count_misuse(&mut self, cases: &[Case<'_>], error: BatchError, what: &str) {
-        self.count(cases[error.index], &format!("{what}: {}", error.error), false);
+        self.count(cases[error.index()], &format!("{what}: {}", error.error()), false);
     }
 
     fn open_batch_in_place(&mut self, cases: &[Case<'_>]) {
