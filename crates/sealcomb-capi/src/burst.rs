@@ -342,7 +342,8 @@ impl sealcomb_burst {
                 D::burst(&Burst::new(key, &nonces).aads(&aads), &mut messages, &mut tags, verdicts)
             }
         };
-        result.map_err(|error| Mistake { index: Some(first + error.index), status: error.error.into() })?;
+        result
+            .map_err(|error| Mistake { index: Some(first + error.index()), status: error.error().into() })?;
         let mut worst = SEALCOMB_OK;
         if !self.statuses.is_null() {
             for (i, verdict) in verdicts.iter().enumerate() {
@@ -369,7 +370,7 @@ impl sealcomb_burst {
             jobs.push(D::in_place(key, message.nonce, message.aad, message.data, message.tag));
         }
         D::run(&mut jobs)
-            .map_err(|error| Mistake { index: Some(first + error.index), status: error.error.into() })?;
+            .map_err(|error| Mistake { index: Some(first + error.index()), status: error.error().into() })?;
         let mut worst = SEALCOMB_OK;
         for (i, job) in jobs.iter().enumerate().filter(|_| !self.statuses.is_null()) {
             let status = job.result().map_or(SEALCOMB_OK, |(status, _)| status);

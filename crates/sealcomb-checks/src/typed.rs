@@ -2,11 +2,11 @@
 
 use aead::inout::InOutBuf;
 use digest::{FixedOutput, FixedOutputReset, Reset, Update};
-use sealcomb::aead::{
+use sealcomb::rustcrypto::aead::{
     AeadInOut, Aegis128L, Aegis256, Aes128Ccm, Aes128Eax, Aes128Gcm, Aes128GcmSiv, Aes128Siv, Aes192Ccm,
     Aes192Eax, Aes192Gcm, Aes256Ccm, Aes256Eax, Aes256Gcm, Aes256GcmSiv, Aes256Siv, KeyInit, Xaes256Gcm,
 };
-use sealcomb::mac::{Aes128Cmac, Aes192Cmac, Aes256Cmac};
+use sealcomb::rustcrypto::mac::{Aes128Cmac, Aes192Cmac, Aes256Cmac};
 
 use crate::{Call, Case, Job, Memory, Role};
 

@@ -9,8 +9,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use common::arena::{differences, in_arena};
-use sealcomb::aead::{Aes256Ccm, Aes256GcmSiv, KeyInit};
-use sealcomb::mac::{Aes256Cmac, Mac};
+use sealcomb::rustcrypto::aead::{Aes256Ccm, Aes256GcmSiv, KeyInit};
+use sealcomb::rustcrypto::mac::{Aes256Cmac, Mac};
 use sealcomb::{ALGORITHMS, Algorithm, Backend, Key, KeyOptions, Schedule};
 use sealcomb_checks::{Call, Case, Memory, Role, Sizes, backends};
 

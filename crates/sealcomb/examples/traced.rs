@@ -23,8 +23,8 @@ fn main() {
 mod traced {
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
-    use sealcomb::aead::{AeadInOut, Aes128Gcm, KeyInit};
-    use sealcomb::mac::{Aes128Cmac, Mac};
+    use sealcomb::rustcrypto::aead::{AeadInOut, Aes128Gcm, KeyInit};
+    use sealcomb::rustcrypto::mac::{Aes128Cmac, Mac};
     use sealcomb::{
         ALGORITHMS, Algorithm, Backend, Burst, Cipher, Direction, Error, Key, KeyOptions, Kind, OpenError,
         OpenJob, Schedule, SealJob, Sectors, Stream, Verdict, open_jobs, open_jobs_with, seal_jobs,

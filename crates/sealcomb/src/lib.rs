@@ -138,10 +138,23 @@
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `std` | yes | the variable `SEALCOMB_BACKEND`; without `std` the library is `no_std` with `alloc` |
-//! | `aead` | yes | the modules `aead` and `mac`, whose types implement the RustCrypto traits |
+//! | `rustcrypto-aead-06` | no | the module `rustcrypto::aead`, whose types implement the traits of `aead` 0.6 |
+//! | `rustcrypto-digest-011` | no | the module `rustcrypto::mac`: CMAC with the trait `Mac` of `digest` 0.11 |
 //! | `hazmat` | no | ECB, CBC, CFB128, OFB, CTR, XTS, EME2 and HCTR2, which do not authenticate; `Sectors` for runs of sectors under XTS; tag lengths that the standards of GCM and GMAC (under 12 bytes) and CCM (under 8 bytes) allow only under conditions; `Stream` for messages in pieces and [`Key`]'s `open_unverified_in_place_detached`, which release plaintext before it is verified |
 //! | `research` | no | the algorithms whose [`Status`] is [research](Status::Research) or [broken](Status::Broken) |
 //! | `reference` | no | the module `reference`, slow models written from the specifications, and the backend `portable4`, for tests |
+//!
+//! # Compatibility
+//!
+//! A breaking change requires a new minor version before 1.0, and a new major version after, also in items of the
+//! features `hazmat` and `research`. The following may change in any version:
+//!
+//! * the feature `reference`, and what serves the study of schedules and CPUs: `Schedule`, [`seal_jobs_with`],
+//!   [`open_jobs_with`], `probe`, `Work`, `Structure`, `Parallel`, and [`Backend`]'s `blocks`, `lanes` and `needs`;
+//! * texts of errors and of `Debug`, the order of [`ALGORITHMS`], speed, and the use of the stack and the heap.
+//!
+//! The oldest supported Rust is 1.89. Only a minor version may require a newer one, which is then at least nine months
+//! old.
 //!
 //! # Cost of a call
 //!
@@ -203,8 +216,6 @@ macro_rules! each_round {
     };
 }
 
-#[cfg(feature = "aead")]
-pub mod aead;
 #[allow(clippy::wildcard_imports, reason = "dozens of intrinsics")]
 #[allow(
     clippy::unused_self,
@@ -221,8 +232,6 @@ mod catalog;
 mod engine;
 mod error;
 mod key;
-#[cfg(feature = "aead")]
-pub mod mac;
 #[cfg(doctest)]
 mod misuse;
 mod modes;
@@ -232,9 +241,11 @@ mod primitives;
 pub mod probe;
 #[cfg(feature = "reference")]
 pub mod reference;
+#[cfg(any(feature = "rustcrypto-aead-06", feature = "rustcrypto-digest-011"))]
+pub mod rustcrypto;
 #[cfg(feature = "hazmat")]
 mod sectors;
-#[cfg(any(feature = "aead", feature = "hazmat"))]
+#[cfg(any(feature = "rustcrypto-digest-011", feature = "hazmat"))]
 mod stream;
 
 pub use backend::Backend;

@@ -7,10 +7,9 @@ use ccm::Ccm;
 use ccm::consts::{U12, U16};
 use cmac::{Cmac, Mac};
 use eax::Eax;
-use sealcomb::mac::{Aes128Cmac, Aes192Cmac, Aes256Cmac};
-use sealcomb::{
-    Algorithm, Backend, Error, Key, OpenJob, Opened, SealJob, Verdict, aead, open_jobs, seal_jobs,
-};
+use sealcomb::rustcrypto::aead;
+use sealcomb::rustcrypto::mac::{Aes128Cmac, Aes192Cmac, Aes256Cmac};
+use sealcomb::{Algorithm, Backend, Error, Key, OpenJob, Opened, SealJob, Verdict, open_jobs, seal_jobs};
 use std::env;
 use std::process::Command;
 

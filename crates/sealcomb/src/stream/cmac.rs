@@ -55,7 +55,7 @@ impl Cmac {
     }
 }
 
-#[cfg(all(test, feature = "aead"))]
+#[cfg(all(test, feature = "rustcrypto-digest-011"))]
 impl Cmac {
     /// Returns the chain's state and the buffered bytes.
     pub(crate) fn secrets(&self) -> (&Block, &[u8]) {

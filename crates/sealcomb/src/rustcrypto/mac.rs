@@ -5,7 +5,7 @@
 //! [`crate::Burst::mac`] compute many tags at once, which is much faster.
 //!
 //! ```
-//! use sealcomb::mac::{Aes128Cmac, KeyInit, Mac};
+//! use sealcomb::rustcrypto::mac::{Aes128Cmac, KeyInit, Mac};
 //!
 //! let mac = Aes128Cmac::new(&[7; 16].into());
 //! let tag = mac.chain_update(b"mess").chain_update(b"age").finalize().into_bytes();
@@ -20,7 +20,8 @@
 //! [`KeyInit::new`] cannot fail. If `SEALCOMB_BACKEND` names no backend, or one that this CPU lacks, these types use
 //! [`crate::Backend::best`], whereas [`crate::Key::new`] returns the error.
 
-pub use digest::{CtOutput, KeyInit, Mac, MacError};
+pub use ::digest;
+pub use ::digest::{CtOutput, KeyInit, Mac, MacError};
 
 use core::fmt;
 

@@ -6,7 +6,7 @@
 //! precedes the ciphertext (RFC 5297, section 2.6). Keys are zeroized on drop.
 //!
 //! ```
-//! use sealcomb::aead::{Aead, Aes256Gcm, KeyInit, Nonce, Payload};
+//! use sealcomb::rustcrypto::aead::{Aead, Aes256Gcm, KeyInit, Nonce, Payload};
 //!
 //! let cipher = Aes256Gcm::new(&[7; 32].into());
 //! let nonce = Nonce::<Aes256Gcm>::from(*b"unique nonce");
@@ -14,13 +14,13 @@
 //! assert_eq!(sealed.len(), 7 + 16);
 //! assert_eq!(cipher.decrypt(&nonce, Payload { msg: &sealed, aad: b"header" })?, b"message");
 //! assert!(cipher.decrypt(&nonce, Payload { msg: &sealed, aad: b"another" }).is_err());
-//! # Ok::<(), sealcomb::aead::Error>(())
+//! # Ok::<(), sealcomb::rustcrypto::aead::Error>(())
 //! ```
 //!
 //! [`AsRef`] gives access to the [`crate::Key`] for batches:
 //!
 //! ```
-//! use sealcomb::aead::{Aes128GcmSiv, KeyInit};
+//! use sealcomb::rustcrypto::aead::{Aes128GcmSiv, KeyInit};
 //! use sealcomb::{SealJob, seal_jobs};
 //!
 //! let cipher = Aes128GcmSiv::new_from_slice(&[7; 16]).expect("16 bytes");
@@ -39,7 +39,8 @@
 //! - A buffer cannot hold the tag. It may contain the encrypted message without its tag.
 //! - Verification fails. The output is zeroed.
 
-pub use ::aead::{Aead, AeadCore, AeadInOut, Error, KeyInit, KeySizeUser, Nonce, Payload, Tag};
+pub use ::aead;
+pub use ::aead::{Aead, AeadCore, AeadInOut, Buffer, Error, KeyInit, KeySizeUser, Nonce, Payload, Tag};
 
 use ::aead::TagPosition;
 use ::aead::consts::{U12, U16, U24, U32, U64};
