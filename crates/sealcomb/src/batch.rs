@@ -26,7 +26,7 @@ impl<'a> Aad<'a> {
     /// ```
     /// use sealcomb::{Aad, Algorithm, Key};
     ///
-    /// let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
+    /// let key = Key::new(Algorithm::AES_128_GCM, &[7; 16])?;
     /// let sealed = key.seal(b"unique nonce", Aad::joined(&[b"head", b"er"]), b"message")?;
     /// assert!(key.open(b"unique nonce", b"header", &sealed).is_ok());
     /// # Ok::<(), sealcomb::Error>(())
@@ -45,7 +45,7 @@ impl<'a> Aad<'a> {
     /// ```
     /// use sealcomb::{Aad, Algorithm, Key, SealJob, seal_jobs};
     ///
-    /// let key = Key::new(Algorithm::by_id("aes256-siv")?, &[7; 64])?;
+    /// let key = Key::new(Algorithm::AES_256_SIV, &[7; 64])?;
     /// let strings: [&[u8]; 2] = [b"table", b"column"];
     /// let (mut value, mut tag) = (*b"value", [0; 16]);
     /// seal_jobs(&mut [SealJob::in_place(&key, b"", Aad::strings(&strings), &mut value, &mut tag)]).unwrap();
@@ -129,7 +129,7 @@ impl Verdict {
 ///
 /// ```
 /// # use sealcomb::{Algorithm, Key, OpenJob, open_jobs};
-/// # let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
+/// # let key = Key::new(Algorithm::AES_128_GCM, &[7; 16])?;
 /// # let (mut message, wrong) = (*b"message", [0; 16]);
 /// # let mut jobs = [OpenJob::in_place(&key, b"unique nonce", b"", &mut message, &wrong)];
 /// let opened = open_jobs(&mut jobs).unwrap();
@@ -363,7 +363,7 @@ impl<'a> OpenJob<'a> {
     /// ```
     /// use sealcomb::{Algorithm, Key, OpenJob, open_jobs};
     ///
-    /// let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
+    /// let key = Key::new(Algorithm::AES_128_GCM, &[7; 16])?;
     /// let (mut data, mut tag) = (*b"message", [0; 16]);
     /// key.seal_in_place_detached(b"unique nonce", b"", &mut data, &mut tag)?;
     ///
@@ -439,7 +439,7 @@ fn first(output: &mut [u8], needed: usize) -> Result<&mut [u8], Error> {
 /// ```
 /// use sealcomb::{Algorithm, Key, SealJob, seal_jobs};
 ///
-/// let key = Key::new(Algorithm::by_id("aes128-ccm")?, &[7; 16])?;
+/// let key = Key::new(Algorithm::AES_128_CCM, &[7; 16])?;
 /// let nonces: Vec<[u8; 12]> = (0..100u128).map(|n| n.to_be_bytes()[4..].try_into().unwrap()).collect();
 /// let mut packets: Vec<Vec<u8>> = (0..100).map(|i| vec![0xab; 40 + 14 * i]).collect();
 /// let mut tags = [[0; 16]; 100];
@@ -475,7 +475,7 @@ pub fn seal_jobs_with(schedule: Schedule, jobs: &mut [SealJob<'_>]) -> Result<()
 /// ```
 /// use sealcomb::{Algorithm, Key, OpenJob, Verdict, open_jobs};
 ///
-/// let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
+/// let key = Key::new(Algorithm::AES_128_GCM, &[7; 16])?;
 /// let (mut good, mut bad) = (*b"message", *b"another");
 /// let (mut tag, wrong) = ([0; 16], [0; 16]);
 /// key.seal_in_place_detached(b"unique nonce", b"", &mut good, &mut tag)?;

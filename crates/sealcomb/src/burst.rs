@@ -26,7 +26,7 @@ use crate::{Algorithm, BatchError, Error, Key, Kind, Opened, Verdict};
 /// ```
 /// use sealcomb::{Algorithm, Burst, Key, Verdict};
 ///
-/// let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
+/// let key = Key::new(Algorithm::AES_128_GCM, &[7; 16])?;
 /// let nonces = [1u128, 2, 3].map(|n| <[u8; 12]>::try_from(&n.to_be_bytes()[4..]).unwrap());
 /// let mut packets = [b"one".to_vec(), b"two".to_vec(), b"three".to_vec()];
 /// let mut tags = [[0; 16]; 3];
@@ -90,7 +90,7 @@ impl<'a, N: AsRef<[u8]>> Burst<'a, N> {
     /// ```
     /// use sealcomb::{Algorithm, Burst, Key};
     ///
-    /// let key = Key::new(Algorithm::by_id("aes128-cmac")?, &[7; 16])?;
+    /// let key = Key::new(Algorithm::AES_128_CMAC, &[7; 16])?;
     /// let mut tags = [[0; 16]; 2];
     /// Burst::new(&key, &[[]; 2]).aads(&["one", "another"]).mac(&mut tags).unwrap();
     /// # Ok::<(), sealcomb::Error>(())

@@ -24,7 +24,7 @@ use crate::{Aad, Backend, Error, Forged, Kind, OpenError};
 /// ```
 /// use sealcomb::{Algorithm, Key};
 ///
-/// let key = Key::new(Algorithm::by_id("aes256-gcm")?, &[7; 32])?;
+/// let key = Key::new(Algorithm::AES_256_GCM, &[7; 32])?;
 /// let sealed = key.seal(b"unique nonce", b"header", b"message")?;
 /// assert_eq!(key.open(b"unique nonce", b"header", &sealed).unwrap(), b"message");
 /// assert!(key.open(b"unique nonce", b"another", &sealed).is_err());
@@ -47,7 +47,7 @@ struct Expanded {
 /// use sealcomb::{Algorithm, Backend, KeyOptions};
 ///
 /// let options = KeyOptions::new().tag_bytes(12).backend(Backend::best());
-/// let key = options.expand(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
+/// let key = options.expand(Algorithm::AES_128_GCM, &[7; 16])?;
 /// assert_eq!(key.tag_bytes(), 12);
 /// # Ok::<(), sealcomb::Error>(())
 /// ```
@@ -126,7 +126,7 @@ impl KeyOptions {
     /// use sealcomb::{Algorithm, KeyOptions};
     ///
     /// let fresh = [[1; 16], [2; 16], [3; 16]];
-    /// let keys = KeyOptions::new().expand_many(Algorithm::by_id("aes128-gcm")?, &fresh)?;
+    /// let keys = KeyOptions::new().expand_many(Algorithm::AES_128_GCM, &fresh)?;
     /// assert_eq!(keys.len(), 3);
     /// # Ok::<(), sealcomb::Error>(())
     /// ```
@@ -227,7 +227,7 @@ impl Key {
     /// ```
     /// use sealcomb::{Algorithm, Key};
     ///
-    /// let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
+    /// let key = Key::new(Algorithm::AES_128_GCM, &[7; 16])?;
     /// key.prepare();
     /// # Ok::<(), sealcomb::Error>(())
     /// ```
@@ -373,7 +373,7 @@ impl Key {
     /// ```
     /// use sealcomb::{Algorithm, Key};
     ///
-    /// let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
+    /// let key = Key::new(Algorithm::AES_128_GCM, &[7; 16])?;
     /// let (mut data, mut tag) = (*b"message", [0; 16]);
     /// key.seal_in_place_detached(b"unique nonce", b"", &mut data, &mut tag)?;
     /// let mut should_be = [0; 16];

@@ -30,7 +30,7 @@
 //! ```
 //! use sealcomb::{Algorithm, Burst, Key};
 //!
-//! let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
+//! let key = Key::new(Algorithm::AES_128_GCM, &[7; 16])?;
 //! let mut packets = [vec![1; 1400], vec![2; 64], vec![3; 552]];
 //! let mut tags = [[0; 16]; 3];
 //! // Nonces from a counter, which must never repeat under this key.
@@ -54,7 +54,7 @@
 //! use sealcomb::{Algorithm, Key, SealJob, seal_jobs};
 //!
 //! let secrets = [[1; 32], [2; 32], [3; 32]];
-//! let keys = Key::new_many(Algorithm::by_id("aes256-gcm")?, &secrets)?;
+//! let keys = Key::new_many(Algorithm::AES_256_GCM, &secrets)?;
 //! let mut records = [b"first".to_vec(), b"second".to_vec(), b"third".to_vec()];
 //! let mut tags = [[0; 16]; 3];
 //!
@@ -73,7 +73,7 @@
 //! ```
 //! use sealcomb::{Algorithm, Key, OpenJob, Verdict, open_jobs};
 //!
-//! let key = Key::new(Algorithm::by_id("aes256-gcm-siv")?, &[7; 32])?;
+//! let key = Key::new(Algorithm::AES_256_GCM_SIV, &[7; 32])?;
 //! let nonces = [[1; 12], [2; 12], [3; 12]];
 //! let mut messages = [*b"pay 10 to Ann", *b"pay 20 to Bob", *b"pay 30 to Cyd"];
 //! let mut tags = [[0; 16]; 3];
@@ -128,7 +128,7 @@
 //!
 //! println!("selected: {}", Backend::selected()?.name());
 //! let options = KeyOptions::new().backend(Backend::named("portable")?);
-//! let key = options.expand(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
+//! let key = options.expand(Algorithm::AES_128_GCM, &[7; 16])?;
 //! assert_eq!(key.backend().name(), "portable");
 //! # Ok::<(), sealcomb::Error>(())
 //! ```

@@ -1,6 +1,7 @@
 //! The properties of an algorithm. The list itself, [`ALGORITHMS`], is in `list.rs`; every table, name and size that
 //! users see is derived from it.
 
+mod constants;
 mod list;
 
 pub use list::ALGORITHMS;
@@ -105,8 +106,12 @@ pub struct Structure {
 /// An algorithm: a mode of operation of a block cipher with one key size.
 ///
 /// ```
-/// let gcm = sealcomb::Algorithm::by_id("aes128-gcm")?;
+/// use sealcomb::Algorithm;
+///
+/// let gcm = Algorithm::AES_128_GCM;
 /// assert_eq!((gcm.key_bytes, gcm.nonce_bytes, gcm.tag_bytes), (16, 12, 16));
+/// // Configuration files and commands name algorithms by their ids.
+/// assert_eq!(Algorithm::by_id("aes128-gcm")?, gcm);
 /// # Ok::<(), sealcomb::Error>(())
 /// ```
 #[non_exhaustive]

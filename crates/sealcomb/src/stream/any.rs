@@ -46,7 +46,7 @@ pub enum Direction {
 /// ```
 /// use sealcomb::{Algorithm, Direction, Key, Stream};
 ///
-/// let key = std::sync::Arc::new(Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?);
+/// let key = std::sync::Arc::new(Key::new(Algorithm::AES_128_GCM, &[7; 16])?);
 /// let mut message = *b"a message in two pieces";
 /// let mut stream = Stream::new(key, Direction::Seal, b"unique nonce")?;
 /// stream.aad(b"header")?;
