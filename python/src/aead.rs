@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use sealcomb::{Aad, Algorithm, Key, KeyOptions, OpenJob, SealJob, open_jobs, seal_jobs};
+use sealcomb::{Aad, Algorithm, Error, Key, KeyOptions, OpenJob, SealJob, open_jobs, seal_jobs};
 use zeroize::Zeroizing;
 
 use crate::arguments::{Item, Output};

@@ -33,6 +33,11 @@
 #endif
 
 /**
+ * The value of `nonce_bytes` in `sealcomb_key_options` for keys without nonces.
+ */
+#define SEALCOMB_NO_NONCE SIZE_MAX
+
+/**
  * Major version of this header.
  */
 #define SEALCOMB_VERSION_MAJOR 0
@@ -816,7 +821,7 @@ sealcomb_status sealcomb_open_burst(const struct sealcomb_burst *burst);
  * Expands a key for the algorithm's default sizes of nonces and tags and the default backend
  * (`sealcomb_backend_selected`).
  *
- * The library keeps no reference to `secret`: zeroize them after the call. Free the key with `sealcomb_key_free`.
+ * The library keeps no reference to `secret`: zeroize it after the call. Free the key with `sealcomb_key_free`.
  *
  * @param algorithm the algorithm, from `sealcomb_algorithm_by_id`
  * @param secret the key
@@ -840,7 +845,7 @@ sealcomb_status sealcomb_key_new(const struct sealcomb_algorithm *algorithm,
 /**
  * Expands a key with options.
  *
- * The library keeps no reference to `secret`: zeroize them after the call. Free the key with `sealcomb_key_free`.
+ * The library keeps no reference to `secret`: zeroize it after the call. Free the key with `sealcomb_key_free`.
  *
  * @param algorithm the algorithm, from `sealcomb_algorithm_by_id`
  * @param secret the key

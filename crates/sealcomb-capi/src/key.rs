@@ -44,7 +44,7 @@ pub struct sealcomb_key_options {
     pub backend: *const c_char,
 }
 
-/// The value of `nonce_bytes` in `sealcomb_key_options` for keys without nonces.
+/// The value of `nonce_bytes` in [`sealcomb_key_options`] for keys without nonces. cbindgen.toml declares it in C.
 pub const SEALCOMB_NO_NONCE: usize = usize::MAX;
 
 impl sealcomb_key_options {
@@ -62,7 +62,8 @@ impl sealcomb_key_options {
             // SAFETY: NULL is the default backend.
             return Ok(KeyOptions::new().backend(unsafe { backend::named(ptr::null()) }?));
         };
-        let later = size.checked_sub(size_of::<Self>()).filter(|_| *size <= MAX_BYTES);
+        let is_possible = *size <= MAX_BYTES && size.is_multiple_of(align_of::<Self>());
+        let later = size.checked_sub(size_of::<Self>()).filter(|_| is_possible);
         let later = later.ok_or(SEALCOMB_ERROR_STRUCT_SIZE)?;
         // SAFETY: the structure has the size in its first field, guaranteed by the caller.
         let (Self { tag_bytes, nonce_bytes, backend, .. }, later) =
@@ -86,7 +87,7 @@ impl sealcomb_key_options {
 /// Expands a key for the algorithm's default sizes of nonces and tags and the default backend
 /// (`sealcomb_backend_selected`).
 ///
-/// The library keeps no reference to `secret`: zeroize them after the call. Free the key with `sealcomb_key_free`.
+/// The library keeps no reference to `secret`: zeroize it after the call. Free the key with `sealcomb_key_free`.
 ///
 /// @param algorithm the algorithm, from `sealcomb_algorithm_by_id`
 /// @param secret the key
@@ -114,7 +115,7 @@ pub unsafe extern "C" fn sealcomb_key_new(
 
 /// Expands a key with options.
 ///
-/// The library keeps no reference to `secret`: zeroize them after the call. Free the key with `sealcomb_key_free`.
+/// The library keeps no reference to `secret`: zeroize it after the call. Free the key with `sealcomb_key_free`.
 ///
 /// @param algorithm the algorithm, from `sealcomb_algorithm_by_id`
 /// @param secret the key

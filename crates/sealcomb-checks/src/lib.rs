@@ -240,7 +240,7 @@ impl Case {
         if selected && usual && keys.len() > 1 {
             let held: Vec<&[u8]> = held.iter().map(|key| &**key).collect();
             let made = memory.call(Call::NewKey, || {
-                if held.len() % 2 == 0 {
+                if held.len().is_multiple_of(2) {
                     call!(Key::new_many(algorithm, &held))
                 } else {
                     call!(KeyOptions::expand_many(options, algorithm, &held))

@@ -130,12 +130,12 @@ fn a_key_that_cannot_be_made_leaves_nothing() {
                     .backend(backend)
                     .expand(algorithm, &key[..algorithm.key_bytes - 1])
                     .is_err()
-            )
+            );
         });
     });
     must_be_clean("with an impossible tag", |algorithm, backend, secret| {
         in_arena(|| {
-            assert!(key_with(KeyOptions::new().backend(backend).tag_bytes(99), algorithm, secret).is_err())
+            assert!(key_with(KeyOptions::new().backend(backend).tag_bytes(99), algorithm, secret).is_err());
         });
     });
 }

@@ -13,11 +13,13 @@ fn is_tested(error: Error) -> Error {
         | Error::MessageTooLong { .. }
         | Error::AadTooLong { .. }
         | Error::TooManyStrings { .. }
+        | Error::TakesNoStrings { .. }
         | Error::NotWholeBlocks { .. }
         | Error::OutputTooShort { .. }
         | Error::CiphertextIsLonger
         | Error::UnevenColumns { .. }
         | Error::TakesNoAad
+        | Error::Unauthenticated { .. }
         | Error::TakesNoMessage
         | Error::AadAfterMessage
         | Error::MessageEnded
@@ -34,7 +36,7 @@ fn is_tested(error: Error) -> Error {
 }
 
 #[test]
-fn every_message_says_what_was_found_and_what_was_expected() {
+fn messages_about_keys_nonces_and_tags_say_what_was_found_and_expected() {
     let algorithm = "aes128-gcm-siv";
     for (error, expected) in [
         (Error::KeyLength { algorithm, expected: 16, got: 24 }, "key of 24 bytes; aes128-gcm-siv takes 16"),
@@ -78,6 +80,15 @@ fn every_message_says_what_was_found_and_what_was_expected() {
             Error::TagLength { algorithm: "aes128-ecb", expected: &[], got: 16 },
             "tag of 16 bytes; aes128-ecb takes none",
         ),
+    ] {
+        assert_eq!(is_tested(error).to_string(), expected, "{error:?}");
+    }
+}
+
+#[test]
+fn messages_about_data_and_calls_say_what_was_found_and_expected() {
+    let algorithm = "aes128-gcm-siv";
+    for (error, expected) in [
         (Error::MessageTooShort { min: 16, got: 15 }, "message of 15 bytes; this mode takes at least 16"),
         (
             Error::MessageTooLong { limit: 65_535, got: 65_536 },
