@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use sealcomb::{Aad, Algorithm, Error, Key, KeyOptions, OpenJob, SealJob, open_jobs, seal_jobs};
+use sealcomb::{Aad, Algorithm, Error, Key, KeyOptions, OpenJob, Opened, SealJob, open_jobs, seal_jobs};
 use zeroize::Zeroizing;
 
 use crate::arguments::{Item, Output};
@@ -166,7 +166,7 @@ impl Aead {
             match open_jobs(&mut jobs) {
                 // The ciphertext is longer than any message's, so it is forged.
                 Err(_) if self.tag_bytes() > 0 => Ok(1),
-                opened => Ok(opened.map_err(|error| misuse(error.error()))?.forged()),
+                opened => opened.map(Opened::forged).map_err(|error| misuse(error.error())),
             }
         })?;
         if forged == 0 { Ok(()) } else { Err(InvalidTag::new_err(())) }

@@ -66,7 +66,7 @@ impl Imported {
         result: Column,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = like.py();
-        let Column { field, mut chunks } = result;
+        let Column { field, chunks } = result;
         let name = field.name().clone();
         let library = library(like)?;
         if let DataType::Interval(IntervalUnit::YearMonth | IntervalUnit::DayTime) = field.data_type()
@@ -78,6 +78,9 @@ impl Imported {
             ));
         }
         let chunked = |chunks| PyChunkedArray::try_new(chunks, field.clone());
+        let single = |mut chunks: Vec<ArrayRef>| {
+            PyArray::new(chunks.pop().expect("an array is one chunk"), field.clone())
+        };
         match library.as_str() {
             "pandas" => {
                 let array = required(py, "pyarrow")?.call_method1("chunked_array", (chunked(chunks)?,))?;
@@ -91,15 +94,10 @@ impl Imported {
                 required(py, "arro3.core")?;
                 Ok(chunked(chunks)?.into_arro3(py)?)
             }
-            library => {
-                let result = PyArray::new(chunks.pop().expect("an array is one chunk"), field);
-                match library {
-                    "pyarrow" => py.import("pyarrow")?.call_method1("array", (result,)),
-                    _ => {
-                        required(py, "arro3.core")?;
-                        result.into_arro3(py)
-                    }
-                }
+            "pyarrow" => py.import("pyarrow")?.call_method1("array", (single(chunks),)),
+            _ => {
+                required(py, "arro3.core")?;
+                single(chunks).into_arro3(py)
             }
         }
     }
