@@ -87,8 +87,8 @@ final class FormatTest {
             String binding = ", 'python', 'people.value'" + (id.equals("NULL") ? "" : ", " + id);
             String type = sql("SELECT " + value).schema().apply(0).dataType().sql();
             String opened = "unseal(" + row.getAs("sealed") + binding + ", as_type => \"" + type + "\")";
-            var query =
-                    sql("SELECT seal_deterministic(" + value + binding + "), " + row.getAs("sealed") + ", " + opened + ", " + value);
+            var query = sql("SELECT seal_deterministic(" + value + binding + "), " + row.getAs("sealed") + ", " + opened
+                    + ", " + value);
             assertEquals(
                     type.replace(" NOT NULL", ""),
                     query.schema().apply(2).dataType().sql().replace(" NOT NULL", ""),
