@@ -46,7 +46,7 @@ pub fn run(bytes: &[u8]) -> u64 {
             }
         }
     });
-    sealcomb_cli::fuzz::outcome((jobs[0].algorithm.id, format!("{schedule:?}"), jobs.len().ilog2()))
+    sealcomb_cli::fuzz::outcome((jobs[0].algorithm.id(), format!("{schedule:?}"), jobs.len().ilog2()))
 }
 
 /// An algorithm's id and the number of its key.
@@ -76,12 +76,13 @@ fn keys_of<'a>(
 /// Checks that other libraries agree with the model. Skips jobs with sizes that they do not support.
 fn agrees(job: &Job, peers: &mut HashMap<KeyName, Vec<Peer>>) {
     let Job { algorithm, nonce, aad, message, ciphertext, tag, .. } = job;
-    let is_mac = algorithm.kind == Kind::Mac;
-    let is_usual = nonce.len() == algorithm.nonce_bytes && tag.len() == algorithm.tag_bytes;
+    let is_mac = algorithm.kind() == Kind::Mac;
+    let is_usual = nonce.len() == algorithm.nonce_bytes() && tag.len() == algorithm.tag_bytes();
     if !is_usual || !(is_mac || aad.is_empty()) || algorithm.expands() {
         return;
     }
-    let peers = peers.entry(job.key_name()).or_insert_with(|| sealcomb_peers::peers(algorithm.id, &job.key));
+    let peers =
+        peers.entry(job.key_name()).or_insert_with(|| sealcomb_peers::peers(algorithm.id(), &job.key));
     for peer in peers {
         let mut data = if is_mac { aad.clone() } else { message.clone() };
         let mut made = vec![0; tag.len()];

@@ -14,7 +14,7 @@ use crate::{guard, memory, sealcomb_status, text};
 /// Entries are static: they stay valid until the program ends and are never freed. Every `sealcomb_algorithm_`
 /// function accepts NULL for the algorithm and then returns 0, false or NULL unless its description says otherwise.
 pub struct sealcomb_algorithm {
-    algorithm: &'static Algorithm,
+    algorithm: Algorithm,
     id: &'static CStr,
     name: &'static CStr,
     note: &'static CStr,
@@ -34,25 +34,25 @@ pub enum sealcomb_kind {
 }
 
 static LIST: LazyLock<Vec<sealcomb_algorithm>> = LazyLock::new(|| {
-    let entry = |algorithm: &'static Algorithm| sealcomb_algorithm {
+    let entry = |algorithm: Algorithm| sealcomb_algorithm {
         algorithm,
-        id: text::leak(algorithm.id),
-        name: text::leak(algorithm.name),
-        note: text::leak(algorithm.note),
+        id: text::leak(algorithm.id()),
+        name: text::leak(algorithm.name()),
+        note: text::leak(algorithm.note()),
     };
-    ALGORITHMS.iter().map(entry).collect()
+    ALGORITHMS.iter().copied().map(entry).collect()
 });
 
 /// Returns the static entry of a library algorithm.
-pub(crate) fn entry(algorithm: &'static Algorithm) -> *const sealcomb_algorithm {
-    LIST.iter().find(|entry| ptr::eq(entry.algorithm, algorithm)).map_or(ptr::null(), ptr::from_ref)
+pub(crate) fn entry(algorithm: Algorithm) -> *const sealcomb_algorithm {
+    LIST.iter().find(|entry| entry.algorithm == algorithm).map_or(ptr::null(), ptr::from_ref)
 }
 
 /// Returns the library algorithm of an entry; `None` for NULL.
 ///
 /// # Safety
 /// `entry` is NULL or was returned by this library.
-pub(crate) unsafe fn algorithm(entry: *const sealcomb_algorithm) -> Option<&'static Algorithm> {
+pub(crate) unsafe fn algorithm(entry: *const sealcomb_algorithm) -> Option<Algorithm> {
     // SAFETY: guaranteed by the caller; entries are static.
     unsafe { entry.as_ref() }.map(|entry| entry.algorithm)
 }
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn sealcomb_algorithm_note(algorithm: *const sealcomb_algo
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_kind(algorithm: *const sealcomb_algorithm) -> sealcomb_kind {
     // SAFETY: guaranteed by the caller.
-    match unsafe { self::algorithm(algorithm) }.map(|algorithm| algorithm.kind) {
+    match unsafe { self::algorithm(algorithm) }.map(sealcomb::Algorithm::kind) {
         Some(Kind::Aead) => sealcomb_kind::SEALCOMB_KIND_AEAD,
         Some(Kind::Mac) => sealcomb_kind::SEALCOMB_KIND_MAC,
         Some(Kind::Cipher) | None => sealcomb_kind::SEALCOMB_KIND_CIPHER,
@@ -162,7 +162,7 @@ pub enum sealcomb_trust {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_trust(algorithm: *const sealcomb_algorithm) -> sealcomb_trust {
     // SAFETY: guaranteed by the caller.
-    match unsafe { self::algorithm(algorithm) }.map(|algorithm| algorithm.status) {
+    match unsafe { self::algorithm(algorithm) }.map(sealcomb::Algorithm::status) {
         Some(Status::Standard) => sealcomb_trust::SEALCOMB_TRUST_STANDARD,
         Some(Status::Portfolio) => sealcomb_trust::SEALCOMB_TRUST_PORTFOLIO,
         Some(Status::Research) => sealcomb_trust::SEALCOMB_TRUST_RESEARCH,
@@ -176,7 +176,7 @@ pub unsafe extern "C" fn sealcomb_algorithm_trust(algorithm: *const sealcomb_alg
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_key_bytes(algorithm: *const sealcomb_algorithm) -> usize {
     // SAFETY: guaranteed by the caller.
-    unsafe { self::algorithm(algorithm) }.map_or(0, |algorithm| algorithm.key_bytes)
+    unsafe { self::algorithm(algorithm) }.map_or(0, sealcomb::Algorithm::key_bytes)
 }
 
 /// Returns the usual nonce size of an algorithm in bytes; 0 if it takes no nonce.
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn sealcomb_algorithm_key_bytes(algorithm: *const sealcomb
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_nonce_bytes(algorithm: *const sealcomb_algorithm) -> usize {
     // SAFETY: guaranteed by the caller.
-    unsafe { self::algorithm(algorithm) }.map_or(0, |algorithm| algorithm.nonce_bytes)
+    unsafe { self::algorithm(algorithm) }.map_or(0, sealcomb::Algorithm::nonce_bytes)
 }
 
 /// Returns the minimum nonce size of an algorithm in bytes.
@@ -194,7 +194,7 @@ pub unsafe extern "C" fn sealcomb_algorithm_nonce_bytes(algorithm: *const sealco
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_nonce_bytes_min(algorithm: *const sealcomb_algorithm) -> usize {
     // SAFETY: guaranteed by the caller.
-    unsafe { self::algorithm(algorithm) }.map_or(0, |algorithm| algorithm.nonce.min)
+    unsafe { self::algorithm(algorithm) }.map_or(0, sealcomb::Algorithm::min_nonce_bytes)
 }
 
 /// Returns the maximum nonce size of an algorithm in bytes.
@@ -203,7 +203,7 @@ pub unsafe extern "C" fn sealcomb_algorithm_nonce_bytes_min(algorithm: *const se
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_nonce_bytes_max(algorithm: *const sealcomb_algorithm) -> usize {
     // SAFETY: guaranteed by the caller.
-    unsafe { self::algorithm(algorithm) }.map_or(0, |algorithm| algorithm.nonce.max)
+    unsafe { self::algorithm(algorithm) }.map_or(0, sealcomb::Algorithm::max_nonce_bytes)
 }
 
 /// Returns the default tag size of an algorithm in bytes, which `sealcomb_key_new` uses; 0 for an unauthenticated
@@ -213,7 +213,7 @@ pub unsafe extern "C" fn sealcomb_algorithm_nonce_bytes_max(algorithm: *const se
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_tag_bytes(algorithm: *const sealcomb_algorithm) -> usize {
     // SAFETY: guaranteed by the caller.
-    unsafe { self::algorithm(algorithm) }.map_or(0, |algorithm| algorithm.tag_bytes)
+    unsafe { self::algorithm(algorithm) }.map_or(0, sealcomb::Algorithm::tag_bytes)
 }
 
 /// Returns whether `sealcomb_key_new_with` accepts a tag size for an algorithm.
@@ -226,8 +226,9 @@ pub unsafe extern "C" fn sealcomb_algorithm_takes_tag_bytes(
     tag_bytes: usize,
 ) -> bool {
     // SAFETY: guaranteed by the caller.
-    unsafe { self::algorithm(algorithm) }
-        .is_some_and(|algorithm| algorithm.tag_bytes == tag_bytes || algorithm.tag.contains(&tag_bytes))
+    unsafe { self::algorithm(algorithm) }.is_some_and(|algorithm| {
+        algorithm.tag_bytes() == tag_bytes || algorithm.tag_sizes().contains(&tag_bytes)
+    })
 }
 
 /// Returns the ciphertext size for a message size: the output space that sealing needs, without the tag. It equals

@@ -117,7 +117,7 @@ pub(crate) trait Direction {
     /// for reads and writes without any other access.
     unsafe fn tag<'a>(data: *mut u8, bytes: usize) -> Self::Tag<'a>;
     /// Returns how many bytes of the output may be written.
-    fn room(algorithm: &Algorithm, job: &sealcomb_job) -> Result<usize, sealcomb_status>;
+    fn room(algorithm: Algorithm, job: &sealcomb_job) -> Result<usize, sealcomb_status>;
     /// Returns an in-place job whose message and ciphertext have the same size.
     fn in_place<'a>(
         key: &'a Key,
@@ -170,7 +170,7 @@ impl Direction for Seal {
         unsafe { slice::from_raw_parts_mut(data, bytes) }
     }
 
-    fn room(algorithm: &Algorithm, job: &sealcomb_job) -> Result<usize, sealcomb_status> {
+    fn room(algorithm: Algorithm, job: &sealcomb_job) -> Result<usize, sealcomb_status> {
         let room = algorithm.ciphertext_bytes(job.input_bytes);
         if room > job.output_bytes { Err(SEALCOMB_ERROR_OUTPUT_TOO_SHORT) } else { Ok(room) }
     }
@@ -236,7 +236,7 @@ impl Direction for Open {
         unsafe { slice::from_raw_parts(data, bytes) }
     }
 
-    fn room(algorithm: &Algorithm, job: &sealcomb_job) -> Result<usize, sealcomb_status> {
+    fn room(algorithm: Algorithm, job: &sealcomb_job) -> Result<usize, sealcomb_status> {
         if algorithm.needs_message_bytes() {
             return match job.is_in_place() {
                 false => Ok(job.output_bytes),
@@ -359,7 +359,7 @@ impl sealcomb_job {
     /// The fast check, which nearly all jobs pass: no pointer is NULL, the output has the size of the input and fits,
     /// and no written buffer may overlap another one. Jobs that fail it may still be valid.
     #[inline(always)]
-    fn is_simple<D: Direction>(&self, algorithm: &Algorithm) -> bool {
+    fn is_simple<D: Direction>(&self, algorithm: Algorithm) -> bool {
         let lengths =
             self.nonce_bytes | self.aad_bytes | self.input_bytes | self.output_bytes | self.tag_bytes;
         let with_output = |data, bytes| may_overlap(self.output, self.input_bytes, data, bytes);
@@ -451,7 +451,7 @@ impl sealcomb_job {
     /// See [`Self::prepare`].
     unsafe fn additional_data<'a>(
         &self,
-        algorithm: &Algorithm,
+        algorithm: Algorithm,
         overlaps: impl Fn(*const u8, usize) -> bool,
         pool: &mut Pool<'a>,
     ) -> Result<Aad<'a>, Refusal> {
@@ -475,7 +475,9 @@ impl sealcomb_job {
         // SAFETY: guaranteed by the caller; checked above, and no written buffer overlaps it.
         let slices = parts.iter().map(|part| unsafe { read(part.data, part.bytes) }.unwrap_or_default());
         let aad = match self.flags {
-            SEALCOMB_AAD_STRINGS if !algorithm.strings => return Err(SEALCOMB_ERROR_TAKES_NO_STRINGS.into()),
+            SEALCOMB_AAD_STRINGS if !algorithm.strings() => {
+                return Err(SEALCOMB_ERROR_TAKES_NO_STRINGS.into());
+            }
             SEALCOMB_AAD_STRINGS => pool.strings(slices)?,
             _ => pool.joined(slices)?,
         };

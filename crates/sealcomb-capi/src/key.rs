@@ -219,7 +219,7 @@ pub unsafe extern "C" fn sealcomb_key_new_many(
                 unsafe { algorithm::algorithm(algorithm) }.ok_or(SEALCOMB_ERROR_UNKNOWN_ALGORITHM)?;
             // SAFETY: guaranteed by the caller.
             let options = unsafe { sealcomb_key_options::read(options) }?;
-            let key_bytes = algorithm.key_bytes;
+            let key_bytes = algorithm.key_bytes();
             let last = count.saturating_sub(1).checked_mul(stride);
             let all = last.and_then(|last| last.checked_add(key_bytes)).ok_or(SEALCOMB_ERROR_POINTER)?;
             if count == 0 {

@@ -46,7 +46,7 @@ impl Drop for OwnedKey {
 }
 
 fn key_bytes(id: &str) -> Vec<u8> {
-    (0..Algorithm::by_id(id).unwrap().key_bytes as u8).collect()
+    (0..Algorithm::by_id(id).unwrap().key_bytes() as u8).collect()
 }
 
 fn empty_job(key: &OwnedKey) -> sealcomb_job {
@@ -745,11 +745,11 @@ fn buffers_of_a_job_overlap_only_where_nothing_is_written_or_in_place() {
             let (input, output) = if opens { (ciphertext, message) } else { (message, ciphertext) };
             let second = if aad_in == AadIn::One { 0 } else { 9 };
             let apart = Layout {
-                nonce: (0, algorithm.nonce_bytes),
+                nonce: (0, algorithm.nonce_bytes()),
                 aads: [(100, 20), (200, second)],
                 input: (300, input),
                 output: (400, output),
-                tag: (500, algorithm.tag_bytes),
+                tag: (500, algorithm.tag_bytes()),
             };
             for in_place in [false, true] {
                 let mut start = apart;

@@ -114,11 +114,11 @@ pub struct Sizes {
 impl Sizes {
     /// Returns the sizes closest to these that the algorithm accepts. The message of a MAC becomes its additional
     /// data.
-    pub fn of(algorithm: &Algorithm, nonce: usize, aad: usize, message: usize) -> Self {
-        let nonce = nonce.clamp(algorithm.nonce.min, algorithm.nonce.max);
-        match algorithm.kind {
+    pub fn of(algorithm: Algorithm, nonce: usize, aad: usize, message: usize) -> Self {
+        let nonce = nonce.clamp(algorithm.min_nonce_bytes(), algorithm.max_nonce_bytes());
+        match algorithm.kind() {
             Kind::Mac => Self { nonce, aad: message, message: 0 },
-            Kind::Cipher if !algorithm.tweaked => {
+            Kind::Cipher if !algorithm.tweaked() => {
                 Self { nonce, aad: 0, message: algorithm.padded_bytes(message) }
             }
             _ => Self { nonce, aad, message: algorithm.padded_bytes(message) },
@@ -130,7 +130,7 @@ impl Sizes {
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The algorithm of all jobs.
-    pub algorithm: &'static Algorithm,
+    pub algorithm: Algorithm,
     /// The backend of all keys.
     pub backend: Backend,
     /// Number of keys, which the jobs use in turn.
@@ -169,7 +169,7 @@ impl Case {
         let mut rng = StdRng::seed_from_u64(self.seed);
         let mut secrets = StdRng::seed_from_u64(self.secrets);
         let key_bytes: Vec<_> =
-            (0..self.keys).map(|_| random_bytes(&mut secrets, self.algorithm.key_bytes)).collect();
+            (0..self.keys).map(|_| random_bytes(&mut secrets, self.algorithm.key_bytes())).collect();
         let keys = self.expand(memory, &key_bytes);
         let mut jobs: Vec<Job<M>> = self
             .jobs
@@ -199,7 +199,7 @@ impl Case {
             self.open_burst(memory, each[0], &jobs);
             self.in_sectors(memory, each[0], &jobs[0]);
         }
-        if self.algorithm.kind != Kind::Cipher {
+        if self.algorithm.kind() != Kind::Cipher {
             self.forge(&mut jobs);
             self.open(memory, &each, &jobs);
             if self.has_columns() {
@@ -233,8 +233,8 @@ impl Case {
     fn expand<M: Memory>(&self, memory: &mut M, keys: &[Vec<u8>]) -> Keys {
         let algorithm = self.algorithm;
         let options = KeyOptions::new().backend(self.backend).tag_bytes(self.tag).any_nonce_bytes();
-        let usual = self.tag == algorithm.tag_bytes
-            && self.jobs.iter().all(|sizes| sizes.nonce == algorithm.nonce_bytes);
+        let usual = self.tag == algorithm.tag_bytes()
+            && self.jobs.iter().all(|sizes| sizes.nonce == algorithm.nonce_bytes());
         let selected = self.is_on_the_selected_backend();
         let held: Vec<_> = keys.iter().map(|key| memory.hold(Role::Key, key)).collect();
         if selected && usual && keys.len() > 1 {
@@ -288,7 +288,7 @@ impl Case {
             .map(|((Job { nonce, aad, message, .. }, (input, output, tag)), key)| {
                 let (nonce, aad) = (&**nonce, &**aad);
                 memory.call(Call::Job, || match input {
-                    Some(_) if self.algorithm.kind == Kind::Mac => {
+                    Some(_) if self.algorithm.kind() == Kind::Mac => {
                         Ok(call!(SealJob::mac(key, nonce, aad, tag)))
                     }
                     Some(input) => call!(SealJob::new(key, nonce, aad, input, output, tag)),
@@ -339,7 +339,7 @@ impl Case {
             .map(|((Job { nonce, aad, message, .. }, (input, output, tag)), key)| {
                 let (nonce, aad) = (&**nonce, &**aad);
                 memory.call(Call::Job, || match input {
-                    Some(_) if self.algorithm.kind == Kind::Mac => {
+                    Some(_) if self.algorithm.kind() == Kind::Mac => {
                         Ok(call!(OpenJob::mac(key, nonce, aad, tag)))
                     }
                     Some(input) => call!(OpenJob::new(key, nonce, aad, input, output, tag)),
@@ -387,7 +387,7 @@ impl Case {
         let (mut data_column, mut tag_column) = (column(&mut data), column(&mut tags));
         memory
             .call(Call::SealBurst, || {
-                if self.algorithm.kind == Kind::Mac {
+                if self.algorithm.kind() == Kind::Mac {
                     call!(Burst::mac(&burst, &mut tag_column))
                 } else {
                     call!(Burst::seal(&burst, &mut data_column, &mut tag_column))
@@ -410,7 +410,7 @@ impl Case {
         let mut verdicts = vec![Verdict::Pending; jobs.len()];
         let forged = memory
             .call(Call::OpenBurst, || {
-                if self.algorithm.kind == Kind::Mac {
+                if self.algorithm.kind() == Kind::Mac {
                     call!(Burst::verify(&burst, &tag_column, &mut verdicts))
                 } else {
                     call!(Burst::open(&burst, &mut data_column, &tag_column, &mut verdicts))
@@ -428,7 +428,7 @@ impl Case {
     }
 
     fn expected<M: Memory>(&self, job: &Job<M>) -> Verdict {
-        match self.algorithm.kind {
+        match self.algorithm.kind() {
             Kind::Cipher => Verdict::Unauthenticated,
             _ if job.forged => Verdict::Forged,
             _ => Verdict::Verified,
@@ -444,7 +444,7 @@ impl Case {
         let sealed = memory.call(Call::Seal, || call!(Key::seal(key, nonce, aad, &input)));
         let mut sealed = sealed.expect("sizes that the algorithm takes");
         assert_eq!(memory.publish(&mut sealed), both, "{self:?}");
-        let authenticates = self.algorithm.kind != Kind::Cipher;
+        let authenticates = self.algorithm.kind() != Kind::Cipher;
         if authenticates && !self.algorithm.needs_message_bytes() {
             let input = memory.hold(Role::Ciphertext, &both);
             let opened = memory.call(Call::Open, || call!(Key::open(key, nonce, aad, &input)));
@@ -503,7 +503,7 @@ impl Case {
 }
 
 /// Returns a ciphertext with its tag, as [`Key::seal`] does.
-fn combined(algorithm: &Algorithm, ciphertext: &[u8], tag: &[u8]) -> Vec<u8> {
+fn combined(algorithm: Algorithm, ciphertext: &[u8], tag: &[u8]) -> Vec<u8> {
     match algorithm.tag_position() {
         TagPosition::First => [tag, ciphertext].concat(),
         TagPosition::Last => [ciphertext, tag].concat(),

@@ -87,7 +87,7 @@ impl Case {
     }
 }
 
-fn takes_pieces(algorithm: &Algorithm) -> bool {
+fn takes_pieces(algorithm: Algorithm) -> bool {
     let modes = ["GCM", "GMAC", "OCB3-T64", "OCB3-T96", "OCB3-T128", "CMAC"];
-    algorithm.id.starts_with("aes") && modes.contains(&algorithm.mode)
+    algorithm.id().starts_with("aes") && modes.contains(&algorithm.mode())
 }

@@ -83,7 +83,7 @@ impl Case {
         if self.tag != 16 || !self.is_on_the_selected_backend() {
             return None;
         }
-        Some(match self.algorithm.id {
+        Some(match self.algorithm.id() {
             "aes128-gcm" => aead_of!(Aes128Gcm),
             "aes192-gcm" => aead_of!(Aes192Gcm),
             "aes256-gcm" => aead_of!(Aes256Gcm),

@@ -39,10 +39,10 @@ impl Memory for Watched {
 
 /// Checks that `work` leaves no secret in freed memory, with every algorithm and backend. Prints a line for each that
 /// does.
-fn must_be_clean(what: &str, work: impl Fn(&'static Algorithm, Backend, u64)) {
+fn must_be_clean(what: &str, work: impl Fn(Algorithm, Backend, u64)) {
     let mut failures = 0;
     for backend in backends() {
-        for algorithm in ALGORITHMS {
+        for &algorithm in ALGORITHMS {
             let found = differences(|secret| work(algorithm, backend, secret));
             if let [first, ..] = found[..] {
                 println!(
@@ -59,17 +59,17 @@ fn must_be_clean(what: &str, work: impl Fn(&'static Algorithm, Backend, u64)) {
     );
 }
 
-fn key_of(algorithm: &'static Algorithm, backend: Backend, secret: u64) -> Key {
+fn key_of(algorithm: Algorithm, backend: Backend, secret: u64) -> Key {
     key_with(KeyOptions::new().backend(backend), algorithm, secret).expect("a key of the right length")
 }
 
-fn key_with(options: KeyOptions, algorithm: &'static Algorithm, secret: u64) -> Result<Key, sealcomb::Error> {
+fn key_with(options: KeyOptions, algorithm: Algorithm, secret: u64) -> Result<Key, sealcomb::Error> {
     // On the stack, because the arena is in use.
     let mut key = [0; 64];
     for (i, byte) in key.iter_mut().enumerate() {
         *byte = (secret as u8).wrapping_mul(167).wrapping_add((i as u8).wrapping_mul(29).wrapping_add(1));
     }
-    options.expand(algorithm, &key[..algorithm.key_bytes])
+    options.expand(algorithm, &key[..algorithm.key_bytes()])
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_dropped_key_leaves_nothing_wherever_it_was() {
         });
     });
     must_be_clean("with another tag", |algorithm, backend, secret| {
-        let Some(tag_bytes) = algorithm.tag.first() else { return };
+        let Some(tag_bytes) = algorithm.tag_sizes().first() else { return };
         in_arena(|| {
             let options = KeyOptions::new().backend(backend).tag_bytes(*tag_bytes);
             drop(black_box(Box::new(
@@ -128,7 +128,7 @@ fn a_key_that_cannot_be_made_leaves_nothing() {
             assert!(
                 KeyOptions::new()
                     .backend(backend)
-                    .expand(algorithm, &key[..algorithm.key_bytes - 1])
+                    .expand(algorithm, &key[..algorithm.key_bytes() - 1])
                     .is_err()
             );
         });
@@ -143,7 +143,7 @@ fn a_key_that_cannot_be_made_leaves_nothing() {
 #[test]
 fn sealing_and_opening_leave_nothing_of_keys_and_messages() {
     must_be_clean("sealed and opened", |algorithm, backend, secrets| {
-        let sizes = |message| Sizes::of(algorithm, algorithm.nonce_bytes, message / 2, message);
+        let sizes = |message| Sizes::of(algorithm, algorithm.nonce_bytes(), message / 2, message);
         let batch = |lengths: &[usize]| lengths.iter().map(|bytes| sizes(*bytes)).collect();
         let lengths: Vec<_> = (0..70).map(|i| i * i % 300).collect();
         for (keys, schedule, in_place, jobs) in [
@@ -156,7 +156,7 @@ fn sealing_and_opening_leave_nothing_of_keys_and_messages() {
             (9, Schedule::Comb(16), false, batch(&lengths)),
             (9, Schedule::Refill, true, batch(&lengths)),
         ] {
-            let tag = algorithm.tag_bytes;
+            let tag = algorithm.tag_bytes();
             Case { algorithm, backend, keys, tag, schedule, in_place, jobs, secrets, seed: 5 }
                 .run(&mut Watched);
         }

@@ -35,7 +35,7 @@ impl Memory for AtGuards {
 }
 
 /// Draws the sizes of a job, two thirds of them from [`BORDERS`].
-fn draw(algorithm: &Algorithm, rng: &mut StdRng) -> Sizes {
+fn draw(algorithm: Algorithm, rng: &mut StdRng) -> Sizes {
     let mut length = |max| match rng.random_range(0..3) {
         0 => rng.random_range(0..=max),
         _ => BORDERS[rng.random_range(0..BORDERS.len())].min(max),
@@ -43,23 +43,24 @@ fn draw(algorithm: &Algorithm, rng: &mut StdRng) -> Sizes {
     let (aad, message) = (length(300), length(1100));
     let nonce = match rng.random_range(0..4) {
         0 => rng.random_range(0..40),
-        _ => algorithm.nonce_bytes,
+        _ => algorithm.nonce_bytes(),
     };
     Sizes::of(algorithm, nonce, aad, message)
 }
 
-fn cases(algorithm: &'static Algorithm, backend: Backend, many: usize) -> Vec<Case> {
-    let mut rng = StdRng::seed_from_u64(algorithm.id.len() as u64);
+fn cases(algorithm: Algorithm, backend: Backend, many: usize) -> Vec<Case> {
+    let mut rng = StdRng::seed_from_u64(algorithm.id().len() as u64);
     let mut cases = Vec::new();
     let mut add = |rng: &mut StdRng, schedule, in_place, jobs: Vec<Sizes>| {
         let keys = [1, jobs.len()][rng.random_range(0..2)];
-        let tag = *algorithm.tag.get(rng.random_range(0..algorithm.tag.len().max(1))).unwrap_or(&0);
+        let tag =
+            *algorithm.tag_sizes().get(rng.random_range(0..algorithm.tag_sizes().len().max(1))).unwrap_or(&0);
         let seed = rng.random_range(0..1 << 32);
         cases.push(Case { algorithm, backend, keys, tag, schedule, in_place, jobs, secrets: seed, seed });
     };
     for (i, message) in BORDERS.into_iter().enumerate() {
         let aad = BORDERS[(i * 7 + 2) % 17];
-        let nonce = if i % 5 == 0 { 1 + i } else { algorithm.nonce_bytes };
+        let nonce = if i % 5 == 0 { 1 + i } else { algorithm.nonce_bytes() };
         for in_place in [false, true] {
             add(&mut rng, SCHEDULES[0], in_place, vec![Sizes::of(algorithm, nonce, aad, message)]);
         }
@@ -81,7 +82,7 @@ fn nothing_beyond_a_buffer_is_touched() {
         .map_or(1, |many| many.parse().expect("SEALCOMB_CHECKS_BATCHES is a number"));
     let mut jobs = 0;
     for backend in backends() {
-        for algorithm in ALGORITHMS {
+        for &algorithm in ALGORITHMS {
             for case in cases(algorithm, backend, many) {
                 // If an access kills the process, the last line names the case.
                 println!("{case:?}");

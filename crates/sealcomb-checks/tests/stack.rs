@@ -19,9 +19,9 @@ const BURST: usize = 8 << 10;
 /// Stack in bytes that a thread itself needs: thread-local storage and the frames of the standard library.
 const THREAD: usize = 8 << 10;
 
-fn promised(algorithm: &Algorithm) -> usize {
-    let in_every_build =
-        matches!(algorithm.status, Status::Standard | Status::Portfolio) && algorithm.kind != Kind::Cipher;
+fn promised(algorithm: Algorithm) -> usize {
+    let in_every_build = matches!(algorithm.status(), Status::Standard | Status::Portfolio)
+        && algorithm.kind() != Kind::Cipher;
     if in_every_build { STANDARD } else { ANY }
 }
 
@@ -92,13 +92,13 @@ impl Memory for Plain {
 }
 
 /// Returns single messages, and batches larger than a flight.
-fn cases(algorithm: &'static Algorithm, backend: Backend) -> Vec<Case> {
+fn cases(algorithm: Algorithm, backend: Backend) -> Vec<Case> {
     let case = |keys, schedule, in_place, jobs| {
-        let tag = algorithm.tag_bytes;
+        let tag = algorithm.tag_bytes();
         Case { algorithm, backend, keys, tag, schedule, in_place, jobs, secrets: 1, seed: 2 }
     };
     let sizes = |nonce, message| Sizes::of(algorithm, nonce, message / 2, message);
-    let usual = algorithm.nonce_bytes;
+    let usual = algorithm.nonce_bytes();
     let mut cases = Vec::new();
     for (message, nonce) in [(0, usual), (33, 29), (1000, usual)] {
         cases.push(case(1, Schedule::Auto, message % 2 == 0, vec![sizes(nonce, message)]));
@@ -122,13 +122,13 @@ fn no_call_takes_more_stack_than_is_promised() {
         "algorithm", "backend",
     );
     for backend in backends() {
-        for algorithm in ALGORITHMS {
+        for &algorithm in ALGORITHMS {
             let mut memory = Painted::new();
             for case in cases(algorithm, backend) {
                 case.run(&mut memory);
             }
             let deepest: Vec<_> = memory.deepest.values().map(|bytes| format!("{bytes:7}")).collect();
-            println!("{:20} {:10} {}", algorithm.id, backend.name(), deepest.join(" "));
+            println!("{:20} {:10} {}", algorithm.id(), backend.name(), deepest.join(" "));
             let too_deep = |(call, bytes): (&Call, &usize)| {
                 let burst = matches!(call, Call::SealBurst | Call::OpenBurst);
                 *bytes > promised(algorithm) + if burst { BURST } else { 0 }
@@ -193,10 +193,10 @@ fn every_algorithm_runs_on_a_thread_with_the_stack_that_is_promised() {
         survives("none", false, 80 << 10) && !survives("none", false, 48 << 10),
         "a stack that is too small is not detected"
     );
-    let is_dead = |algorithm: &&Algorithm| {
-        let stack = promised(algorithm) + THREAD;
-        !survives(algorithm.id, false, stack) || !survives(algorithm.id, true, stack + BURST)
+    let is_dead = |algorithm: &Algorithm| {
+        let stack = promised(*algorithm) + THREAD;
+        !survives(algorithm.id(), false, stack) || !survives(algorithm.id(), true, stack + BURST)
     };
-    let dead: Vec<_> = ALGORITHMS.iter().filter(is_dead).collect();
+    let dead: Vec<_> = ALGORITHMS.iter().copied().filter(is_dead).collect();
     assert!(dead.is_empty(), "the promised stack is too small for {dead:?}");
 }

@@ -54,13 +54,15 @@ fn notes() -> Table {
         .set_width(WIDTH)
         .set_header(["mode", "specification", "status", "reason", "note"]);
     let mut seen = HashSet::new();
-    for Algorithm { mode, cipher, spec, status, reason, note, .. } in ALGORITHMS {
+    for algorithm in ALGORITHMS {
+        let (mode, spec) = (algorithm.mode(), algorithm.spec());
+        let (reason, note) = (algorithm.reason(), algorithm.note());
         if seen.insert((mode, spec, reason, note)) {
-            let name = match cipher {
-                Cipher::Aes => (*mode).to_owned(),
+            let name = match algorithm.cipher() {
+                Cipher::Aes => mode.to_owned(),
                 Cipher::Serpent => format!("{mode} with Serpent"),
             };
-            table.add_row([name.as_str(), spec, status_name(*status), reason, note]);
+            table.add_row([name.as_str(), spec, status_name(algorithm.status()), reason, note]);
         }
     }
     table
@@ -111,8 +113,8 @@ fn algorithms() -> Table {
         "online",
         "status",
     ]);
-    table.add_rows(ALGORITHMS.iter().map(|algorithm| {
-        [sizes(algorithm), properties(algorithm), vec![status_name(algorithm.status).to_owned()]].concat()
+    table.add_rows(ALGORITHMS.iter().copied().map(|algorithm| {
+        [sizes(algorithm), properties(algorithm), vec![status_name(algorithm.status()).to_owned()]].concat()
     }));
     table
 }
@@ -132,25 +134,25 @@ fn markdown() -> Table {
         "status",
         "specification",
     ]);
-    table.add_rows(ALGORITHMS.iter().map(|algorithm| {
-        let trust = vec![status_name(algorithm.status).to_owned(), algorithm.spec.to_owned()];
+    table.add_rows(ALGORITHMS.iter().copied().map(|algorithm| {
+        let trust = vec![status_name(algorithm.status()).to_owned(), algorithm.spec().to_owned()];
         [sizes(algorithm), properties(algorithm), trust].concat()
     }));
     table
 }
 
-fn sizes(algorithm: &Algorithm) -> Vec<String> {
+fn sizes(algorithm: Algorithm) -> Vec<String> {
     vec![
-        algorithm.id.to_owned(),
-        kind(algorithm.kind).to_owned(),
-        algorithm.key_bytes.to_string(),
+        algorithm.id().to_owned(),
+        kind(algorithm.kind()).to_owned(),
+        algorithm.key_bytes().to_string(),
         nonce(algorithm),
-        tags(algorithm.tag),
+        tags(algorithm.tag_sizes()),
     ]
 }
 
-fn properties(algorithm: &Algorithm) -> Vec<String> {
-    let structure = algorithm.structure;
+fn properties(algorithm: Algorithm) -> Vec<String> {
+    let structure = algorithm.structure();
     [parallel(structure.parallel), yes(structure.inverse_free), yes(structure.online)]
         .map(str::to_owned)
         .to_vec()
@@ -186,9 +188,8 @@ fn status_name(status: Status) -> &'static str {
     }
 }
 
-fn nonce(algorithm: &Algorithm) -> String {
-    let range = algorithm.nonce;
-    match (range.min, range.max) {
+fn nonce(algorithm: Algorithm) -> String {
+    match (algorithm.min_nonce_bytes(), algorithm.max_nonce_bytes()) {
         (_, 0) => "-".to_owned(),
         (min, max) if min == max => min.to_string(),
         (min, max) if max > 1024 => format!("{min} or more"),

@@ -30,7 +30,7 @@ enum Fit {
 /// An algorithm that a name refers to.
 #[derive(Clone, Copy)]
 pub(crate) struct Named {
-    pub(crate) algorithm: &'static Algorithm,
+    pub(crate) algorithm: Algorithm,
     /// Whether the name includes the key size.
     pub(crate) with_key_size: bool,
 }
@@ -40,13 +40,14 @@ pub(crate) struct Named {
 /// # Errors
 /// No algorithm matches. The message suggests similar names.
 pub(crate) fn algorithms(name: &str) -> Result<Vec<Named>> {
-    let fits: Vec<(Fit, Named)> = ALGORITHMS.iter().filter_map(|algorithm| fit(algorithm, name)).collect();
+    let fits: Vec<(Fit, Named)> =
+        ALGORITHMS.iter().copied().filter_map(|algorithm| fit(algorithm, name)).collect();
     let best = |cipher: Cipher| {
-        fits.iter().filter(|(_, named)| named.algorithm.cipher == cipher).map(|(fit, _)| *fit).min()
+        fits.iter().filter(|(_, named)| named.algorithm.cipher() == cipher).map(|(fit, _)| *fit).min()
     };
     let named: Vec<Named> = fits
         .iter()
-        .filter(|(fit, named)| best(named.algorithm.cipher) == Some(*fit))
+        .filter(|(fit, named)| best(named.algorithm.cipher()) == Some(*fit))
         .map(|(_, named)| *named)
         .collect();
     if named.is_empty() {
@@ -74,12 +75,12 @@ pub(crate) fn did_you_mean(name: &str) -> String {
 
 /// Returns the ids of all algorithms and the names of all modes and families, in lower case.
 fn all() -> BTreeSet<String> {
-    let names = |algorithm: &Algorithm| {
-        let mode = algorithm.mode_id;
+    let names = |algorithm: Algorithm| {
+        let mode = algorithm.mode_id();
         let family = mode.find(|c: char| !c.is_ascii_alphabetic()).map(|end| mode[..end].to_owned());
-        [Some(algorithm.id.to_owned()), Some(mode.to_owned()), family].into_iter().flatten()
+        [Some(algorithm.id().to_owned()), Some(mode.to_owned()), family].into_iter().flatten()
     };
-    ALGORITHMS.iter().flat_map(names).collect()
+    ALGORITHMS.iter().copied().flat_map(names).collect()
 }
 
 /// Reduces a name to lower-case letters and digits.
@@ -87,9 +88,9 @@ fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
 
-fn fit(algorithm: &'static Algorithm, name: &str) -> Option<(Fit, Named)> {
+fn fit(algorithm: Algorithm, name: &str) -> Option<(Fit, Named)> {
     let name = plain(name);
-    let cipher_and_size = plain(algorithm.id.split('-').next()?);
+    let cipher_and_size = plain(algorithm.id().split('-').next()?);
     let cipher = cipher_and_size.trim_end_matches(|c: char| c.is_ascii_digit());
     [("", false), (cipher, false), (cipher_and_size.as_str(), true)]
         .into_iter()
@@ -105,11 +106,11 @@ fn fit(algorithm: &'static Algorithm, name: &str) -> Option<(Fit, Named)> {
 }
 
 /// Matches a name without a cipher against an algorithm's mode.
-fn fit_of_mode(algorithm: &Algorithm, name: &str) -> Option<Fit> {
-    let words = words(algorithm.mode_id);
+fn fit_of_mode(algorithm: Algorithm, name: &str) -> Option<Fit> {
+    let words = words(algorithm.mode_id());
     let begins = |count| words[..count].concat() == name;
     let ends = |count| words[count..].concat() == name;
-    if name == plain(algorithm.mode) || begins(words.len()) {
+    if name == plain(algorithm.mode()) || begins(words.len()) {
         Some(Fit::Own)
     } else if (1..words.len()).any(begins) {
         Some(Fit::Family)
@@ -139,7 +140,7 @@ mod tests {
         algorithms(name)
             .unwrap_or_default()
             .into_iter()
-            .map(|named| named.algorithm.id)
+            .map(|named| named.algorithm.id())
             .filter(|id| !id.contains("192") && !id.contains("256"))
             .collect()
     }
@@ -179,7 +180,7 @@ mod tests {
     #[test]
     fn a_name_without_a_key_size_means_every_key_size() {
         let sizes = |name: &str| -> Vec<usize> {
-            algorithms(name).unwrap().iter().map(|named| named.algorithm.cipher_key_bytes).collect()
+            algorithms(name).unwrap().iter().map(|named| named.algorithm.cipher_key_bytes()).collect()
         };
         assert_eq!(sizes("aes-cbc"), [16, 24, 32]);
         assert_eq!(sizes("aes256-cbc"), [32]);
@@ -187,19 +188,22 @@ mod tests {
 
     #[test]
     fn every_name_in_the_catalog_resolves_to_its_algorithm() {
-        for algorithm in ALGORITHMS {
-            for name in [algorithm.id, algorithm.name, algorithm.mode] {
+        for &algorithm in ALGORITHMS {
+            for name in [algorithm.id(), algorithm.name(), algorithm.mode()] {
                 let named = algorithms(name).unwrap();
-                assert!(named.iter().any(|named| named.algorithm.id == algorithm.id), "{name}");
+                assert!(named.iter().any(|named| named.algorithm.id() == algorithm.id()), "{name}");
             }
-            assert_eq!(algorithms(algorithm.id).unwrap().len(), 1, "{}", algorithm.id);
+            assert_eq!(algorithms(algorithm.id()).unwrap().len(), 1, "{}", algorithm.id());
         }
     }
 
     #[test]
     fn a_ciphers_name_means_all_its_algorithms() {
-        assert!(algorithms("serpent").unwrap().iter().all(|named| named.algorithm.cipher == Cipher::Serpent));
-        let with_128_bits = ALGORITHMS.iter().filter(|algorithm| algorithm.id.starts_with("aes128-")).count();
+        assert!(
+            algorithms("serpent").unwrap().iter().all(|named| named.algorithm.cipher() == Cipher::Serpent)
+        );
+        let with_128_bits =
+            ALGORITHMS.iter().copied().filter(|algorithm| algorithm.id().starts_with("aes128-")).count();
         assert_eq!(algorithms("aes128").unwrap().len(), with_128_bits);
     }
 

@@ -24,9 +24,9 @@ fn every_backend_is_listed_and_the_best_is_in_use() {
 #[test]
 fn every_algorithm_is_listed_with_its_specification() {
     let run = sealcomb(&["list", "--markdown"]);
-    for algorithm in ALGORITHMS {
-        let line = run.stdout.lines().find(|line| line.split_whitespace().any(|word| word == algorithm.id));
-        assert!(line.is_some_and(|line| line.contains(algorithm.spec)), "{}", algorithm.id);
+    for &algorithm in ALGORITHMS {
+        let line = run.stdout.lines().find(|line| line.split_whitespace().any(|word| word == algorithm.id()));
+        assert!(line.is_some_and(|line| line.contains(algorithm.spec())), "{}", algorithm.id());
     }
 }
 
@@ -67,10 +67,10 @@ fn the_lists_are_no_wider_than_a_terminal() {
 fn every_mode_is_listed_with_its_status_and_reason() {
     let run = sealcomb(&["list"]);
     let words: Vec<&str> = run.stdout.split(|c: char| c.is_whitespace() || c == '│').collect();
-    for algorithm in ALGORITHMS {
-        for text in [algorithm.mode, algorithm.spec, algorithm.reason, algorithm.note] {
+    for &algorithm in ALGORITHMS {
+        for text in [algorithm.mode(), algorithm.spec(), algorithm.reason(), algorithm.note()] {
             let missing: Vec<&str> = text.split_whitespace().filter(|word| !words.contains(word)).collect();
-            assert!(missing.is_empty(), "{}: {missing:?}", algorithm.id);
+            assert!(missing.is_empty(), "{}: {missing:?}", algorithm.id());
         }
     }
 }

@@ -76,8 +76,8 @@ fn right_answers_pass_for_a_block_cipher_a_cipher_a_mac_and_an_aead() {
 fn answers_of_the_reference_models_pass_for_every_algorithm() {
     let folder = tempfile::tempdir().unwrap();
     let mut arguments = vec!["vectors".into()];
-    for algorithm in ALGORITHMS {
-        let path = folder.path().join(algorithm.id).with_extension("json");
+    for &algorithm in ALGORITHMS {
+        let path = folder.path().join(algorithm.id()).with_extension("json");
         fs::write(&path, known_answers::file(algorithm)).unwrap();
         arguments.push(path.into_os_string());
     }

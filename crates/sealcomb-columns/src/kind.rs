@@ -43,7 +43,7 @@ impl Kind {
     }
 
     /// The library's algorithm for a key of `key_bytes` bytes, or `None` if there is none.
-    pub(crate) fn algorithm(self, key_bytes: usize) -> Option<&'static Algorithm> {
+    pub(crate) fn algorithm(self, key_bytes: usize) -> Option<Algorithm> {
         let id = match (self, key_bytes) {
             (Self::Gcm, 16) => "aes128-gcm",
             (Self::Gcm, 32) => "aes256-gcm",

@@ -121,7 +121,7 @@ impl Sak {
 
     /// Returns the size of the key in bytes: 16 or 32.
     pub fn key_bytes(&self) -> usize {
-        self.key.algorithm().key_bytes
+        self.key.algorithm().key_bytes()
     }
 
     /// Returns whether packet numbers have 64 bits (XPN).

@@ -98,7 +98,7 @@ fn every_sealed_batch_opens_twice() {
         for layout in [Layout::Packed, Layout::Page, Layout::Offset] {
             let mut batches = batches(id, Lengths::Mix, 16, layout);
             let algorithm = Algorithm::by_id(id).unwrap();
-            let key = Key::new(algorithm, &vec![7; algorithm.key_bytes]).unwrap();
+            let key = Key::new(algorithm, &vec![7; algorithm.key_bytes()]).unwrap();
             batches.seal_with(|Messages { nonces, data, tags }| {
                 Burst::new(&key, nonces).seal(&mut data.collect::<Vec<_>>(), tags).unwrap();
             });

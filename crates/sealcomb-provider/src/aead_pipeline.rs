@@ -388,8 +388,8 @@ impl<C: Mode> Messages<C> for Sealed {
         if ivs.are_missing() {
             return Ok(());
         }
-        let nonce = self.key.as_ref().ok_or(Refused::NO_KEY_SET)?.algorithm().nonce;
-        if !(nonce.min..=nonce.max.min(IV_BYTES)).contains(&ivs.bytes) {
+        let algorithm = self.key.as_ref().ok_or(Refused::NO_KEY_SET)?.algorithm();
+        if !(algorithm.min_nonce_bytes()..=algorithm.max_nonce_bytes().min(IV_BYTES)).contains(&ivs.bytes) {
             return Err(Refused::INVALID_IV_LENGTH);
         }
         // In place: moving parts whose bytes were just written would stall the CPU.

@@ -28,7 +28,7 @@ pub(crate) fn seal(
 /// Returns the additional data in these pieces: separate strings for SIV.
 fn additional<'a>(key: &Key, pieces: &'a [&'a [u8]]) -> Aad<'a> {
     match pieces {
-        _ if key.algorithm().strings => Aad::strings(pieces),
+        _ if key.algorithm().strings() => Aad::strings(pieces),
         [] => Aad::from(b""),
         [one] => Aad::from(*one),
         several => Aad::joined(several),

@@ -11,9 +11,9 @@ pub struct Mode {
     /// The top's name in `tops.list` or `variants.list`.
     pub top: &'static str,
     /// The algorithm.
-    pub algorithm: &'static Algorithm,
+    pub algorithm: Algorithm,
     /// The algorithm with another key size, if the top takes keys of both sizes. Random keys alternate.
-    pub other_size: Option<&'static Algorithm>,
+    pub other_size: Option<Algorithm>,
     /// Nonce size in bytes.
     pub nonce_bytes: usize,
     /// Converts the library's nonce to `s_cmd_nonce`, which is zero beyond the returned bytes.

@@ -40,8 +40,8 @@ const UNDER_ONE_KEY: usize = 8;
 ///
 /// # Panics
 /// If the model refuses sizes that the catalog allows.
-pub fn file(algorithm: &Algorithm) -> String {
-    let mut bytes = Stream::new(algorithm.id);
+pub fn file(algorithm: Algorithm) -> String {
+    let mut bytes = Stream::new(algorithm.id());
     let mut tests = Vec::new();
     for (i, &long) in lengths(algorithm).iter().enumerate() {
         if i % UNDER_ONE_KEY == 0 {
@@ -49,7 +49,7 @@ pub fn file(algorithm: &Algorithm) -> String {
         }
         tests.push(test(algorithm, i, long, &mut bytes));
     }
-    let Algorithm { id, key_bytes, .. } = algorithm;
+    let (id, key_bytes) = (algorithm.id(), algorithm.key_bytes());
     format!(
         "{{\n\"algorithm\": \"{id}\",\n\"source\": \"the model in crates/sealcomb/src/reference\",\n\
          \"key_bytes\": {key_bytes},\n\"tests\": [\n{}\n]\n}}\n",
@@ -58,7 +58,7 @@ pub fn file(algorithm: &Algorithm) -> String {
 }
 
 /// Returns all lengths around a block, lengths around the sizes of registers and of groups of them, and long ones.
-fn lengths(algorithm: &Algorithm) -> Vec<usize> {
+fn lengths(algorithm: Algorithm) -> Vec<usize> {
     let mut lengths: Vec<usize> = (0..=33).collect();
     for blocks in [3, 4, 6, 8, 12, 16, 24, GROUP, 2 * GROUP] {
         let border = 16 * blocks;
@@ -66,7 +66,7 @@ fn lengths(algorithm: &Algorithm) -> Vec<usize> {
     }
     lengths.extend([127 * 16, 127 * 16 + 1, 128 * 16, 2 * 127 * 16 + 5, 4096 + 7]);
     for length in &mut lengths {
-        *length = algorithm.padded_bytes(*length).max(algorithm.min_message_bytes);
+        *length = algorithm.padded_bytes(*length).max(algorithm.min_message_bytes());
     }
     lengths.sort_unstable();
     lengths.dedup();
@@ -75,44 +75,44 @@ fn lengths(algorithm: &Algorithm) -> Vec<usize> {
 
 /// Returns key number `number`: zeros for 1, ones for 2, otherwise pseudo-random bytes. XTS refuses equal halves, so
 /// one of them is inverted.
-fn key(algorithm: &Algorithm, number: usize, bytes: &mut Stream) -> Vec<u8> {
+fn key(algorithm: Algorithm, number: usize, bytes: &mut Stream) -> Vec<u8> {
     match number {
-        1 | 2 if algorithm.mode_id == "xts" => {
+        1 | 2 if algorithm.mode_id() == "xts" => {
             let byte = if number == 1 { 0x00 } else { 0xff };
-            let half = algorithm.key_bytes / 2;
+            let half = algorithm.key_bytes() / 2;
             [vec![byte; half], vec![!byte; half]].concat()
         }
-        1 => vec![0x00; algorithm.key_bytes],
-        2 => vec![0xff; algorithm.key_bytes],
-        _ => bytes.take(algorithm.key_bytes),
+        1 => vec![0x00; algorithm.key_bytes()],
+        2 => vec![0xff; algorithm.key_bytes()],
+        _ => bytes.take(algorithm.key_bytes()),
     }
 }
 
-fn test(algorithm: &Algorithm, i: usize, long: usize, bytes: &mut Stream) -> String {
+fn test(algorithm: Algorithm, i: usize, long: usize, bytes: &mut Stream) -> String {
     // All fifteen lengths occur, since 7 and 15 are coprime.
     let short = [0, 1, 13, 15, 16, 17, 31, 32, 33, 64, 127, 255, 256, 257, 16 * GROUP][7 * i % 15];
-    let (aad, message) = match algorithm.kind {
+    let (aad, message) = match algorithm.kind() {
         Kind::Mac => (long, 0),
-        Kind::Cipher if !algorithm.tweaked => (0, long),
+        Kind::Cipher if !algorithm.tweaked() => (0, long),
         Kind::Cipher | Kind::Aead => (short, long),
     };
-    let tag_bytes = algorithm.tag.get(i % algorithm.tag.len().max(1)).copied().unwrap_or(0);
+    let tag_bytes = algorithm.tag_sizes().get(i % algorithm.tag_sizes().len().max(1)).copied().unwrap_or(0);
     let nonce = nonce(algorithm, i, long / 16, bytes);
     let (aad, message) = (bytes.take(aad), bytes.take(message));
-    let (ciphertext, tag) = reference::seal(algorithm.id, &bytes.key, &nonce, &aad, &message, tag_bytes)
+    let (ciphertext, tag) = reference::seal(algorithm.id(), &bytes.key, &nonce, &aad, &message, tag_bytes)
         .expect("the model takes what the catalog allows");
     let mut fields = format!("\"id\": {}", i + 1);
     let mut field = |name: &str, bytes: &[u8]| {
         write!(fields, ",\n\"{name}\": \"{}\"", hex::encode(bytes)).expect("memory");
     };
     field("key", &bytes.key);
-    if algorithm.nonce.max > 0 || algorithm.kind == Kind::Cipher && !algorithm.tweaked {
+    if algorithm.max_nonce_bytes() > 0 || algorithm.kind() == Kind::Cipher && !algorithm.tweaked() {
         field("nonce", &nonce);
     }
-    match algorithm.kind {
+    match algorithm.kind() {
         Kind::Mac => field("msg", &aad),
         Kind::Cipher => {
-            if algorithm.tweaked {
+            if algorithm.tweaked() {
                 field("tweak", &aad);
             }
             field("msg", &message);
@@ -124,7 +124,7 @@ fn test(algorithm: &Algorithm, i: usize, long: usize, bytes: &mut Stream) -> Str
             field("ct", &ciphertext);
         }
     }
-    if algorithm.kind != Kind::Cipher {
+    if algorithm.kind() != Kind::Cipher {
         field("tag", &tag);
     }
     format!("{{\n{fields}\n}}")
@@ -132,9 +132,9 @@ fn test(algorithm: &Algorithm, i: usize, long: usize, bytes: &mut Stream) -> Str
 
 /// Returns a nonce of the usual length or, for every third test, of another one. Some have extreme values, and in
 /// some the last 4, 8 or 16 bytes, as a counter, overflow within a message of `blocks` blocks.
-fn nonce(algorithm: &Algorithm, i: usize, blocks: usize, bytes: &mut Stream) -> Vec<u8> {
-    let (min, max) = (algorithm.nonce.min, algorithm.nonce.max.min(64));
-    let len = if i.is_multiple_of(3) { min + 5 * i % (max - min + 1) } else { algorithm.nonce_bytes };
+fn nonce(algorithm: Algorithm, i: usize, blocks: usize, bytes: &mut Stream) -> Vec<u8> {
+    let (min, max) = (algorithm.min_nonce_bytes(), algorithm.max_nonce_bytes().min(64));
+    let len = if i.is_multiple_of(3) { min + 5 * i % (max - min + 1) } else { algorithm.nonce_bytes() };
     let mut nonce = bytes.take(len);
     match i % 8 {
         0 => nonce.fill(0xff),

@@ -15,15 +15,15 @@ fn main() {
     let messages: usize = messages.parse().expect("a number of messages");
     let bytes: usize = bytes.parse().expect("a number of bytes");
 
-    let key: Vec<u8> = (7..).take(algorithm.key_bytes).collect();
+    let key: Vec<u8> = (7..).take(algorithm.key_bytes()).collect();
     let key = Key::new(algorithm, &key).expect("a key");
-    let nonce = vec![1; algorithm.nonce_bytes];
+    let nonce = vec![1; algorithm.nonce_bytes()];
     let mut data = vec![vec![0; algorithm.ciphertext_bytes(bytes)]; messages];
-    let mut tags = vec![vec![0; algorithm.tag_bytes]; messages];
+    let mut tags = vec![vec![0; algorithm.tag_bytes()]; messages];
     let mut jobs: Vec<_> = data
         .iter_mut()
         .zip(&mut tags)
-        .map(|(data, tag)| match algorithm.kind {
+        .map(|(data, tag)| match algorithm.kind() {
             Kind::Mac => SealJob::mac(&key, &nonce, data.as_slice(), tag),
             _ => SealJob::in_buffer(&key, &nonce, b"", data, bytes, tag).expect("room"),
         })

@@ -80,7 +80,7 @@ mod traced {
         let full = extent == "full";
 
         controls(&mut secret);
-        for algorithm in ALGORITHMS {
+        for &algorithm in ALGORITHMS {
             if ids.is_empty() || ids.iter().any(|id| names(id, algorithm)) {
                 operations(algorithm, backend, &mut secret, full);
             }
@@ -94,12 +94,12 @@ mod traced {
 
     /// Returns whether a word is the algorithm's id, or its cipher with a key size and a hyphen: `aes256-` selects all
     /// algorithms with AES and this key size, among them `xaes256-gcm`.
-    fn names(word: &str, algorithm: &Algorithm) -> bool {
-        let cipher = match algorithm.cipher {
+    fn names(word: &str, algorithm: Algorithm) -> bool {
+        let cipher = match algorithm.cipher() {
             Cipher::Aes => "aes",
             Cipher::Serpent => "serpent",
         };
-        word == algorithm.id || word == format!("{cipher}{}-", 8 * algorithm.cipher_key_bytes)
+        word == algorithm.id() || word == format!("{cipher}{}-", 8 * algorithm.cipher_key_bytes())
     }
 
     /// Signals to the tracer that the named operation begins, or, if the name is empty, that the operation ends.
@@ -147,9 +147,9 @@ mod traced {
 
         /// Returns a key. The halves of a key of XTS, which must not be equal, differ in one byte, whose place depends on
         /// the secret.
-        fn key(&mut self, algorithm: &Algorithm) -> Vec<u8> {
-            let mut key = self.bytes(algorithm.key_bytes);
-            if algorithm.mode_id == "xts" {
+        fn key(&mut self, algorithm: Algorithm) -> Vec<u8> {
+            let mut key = self.bytes(algorithm.key_bytes());
+            if algorithm.mode_id() == "xts" {
                 let half = key.len() / 2;
                 key.copy_within(..half, half);
                 key[half + self.number as usize % half] ^= 1;
@@ -187,7 +187,7 @@ mod traced {
         traced("control: a division", || black_box(1_000_000_007_u64) / (u64::from(byte) + 1));
     }
 
-    fn operations(algorithm: &'static Algorithm, backend: Backend, secret: &mut Secret, full: bool) {
+    fn operations(algorithm: Algorithm, backend: Backend, secret: &mut Secret, full: bool) {
         use Schedule::{Auto, Blocks, Comb, Refill};
         let mut batch = |schedule, lengths: &[usize], keys| {
             Batch::new(algorithm, backend, secret, lengths, keys).run(schedule, secret);
@@ -195,7 +195,7 @@ mod traced {
         batch(Auto, &[37], 1);
         batch(Auto, &[5, 49, 100], 1);
         // Enough blocks for a table of the first round of the counter blocks.
-        if matches!(algorithm.mode_id, "gcm" | "ctr") {
+        if matches!(algorithm.mode_id(), "gcm" | "ctr") {
             batch(Auto, &[1024; 16], 1);
         }
         if full {
@@ -225,7 +225,7 @@ mod traced {
     }
 
     struct Batch {
-        algorithm: &'static Algorithm,
+        algorithm: Algorithm,
         keys: Vec<Key>,
         messages: Vec<Message>,
         name: String,
@@ -233,14 +233,14 @@ mod traced {
 
     impl Batch {
         fn new(
-            algorithm: &'static Algorithm,
+            algorithm: Algorithm,
             backend: Backend,
             secret: &mut Secret,
             lengths: &[usize],
             keys: usize,
         ) -> Self {
             let key_bytes: Vec<_> = (0..keys).map(|_| secret.key(algorithm)).collect();
-            let keys: Vec<Key> = traced(&format!("{}: {keys} keys", algorithm.id), || {
+            let keys: Vec<Key> = traced(&format!("{}: {keys} keys", algorithm.id()), || {
                 if keys == 2 && Backend::selected() == Ok(backend) {
                     call!(Key::new_many(algorithm, &key_bytes)).expect("keys of the right length")
                 } else {
@@ -255,16 +255,16 @@ mod traced {
                 }
             });
             let messages = lengths.iter().enumerate().map(|(i, &length)| {
-                let is_mac = algorithm.kind == Kind::Mac;
+                let is_mac = algorithm.kind() == Kind::Mac;
                 let bytes = if is_mac { 0 } else { algorithm.padded_bytes(length) };
-                let aad_bytes = match algorithm.kind {
+                let aad_bytes = match algorithm.kind() {
                     Kind::Mac => length,
-                    Kind::Cipher if !algorithm.tweaked => 0,
+                    Kind::Cipher if !algorithm.tweaked() => 0,
                     _ => [0, 20, 13][i % 3],
                 };
                 // GCM hashes IVs of other sizes with its key, so their counters are secret.
                 let nonce_bytes =
-                    if algorithm.mode_id == "gcm" && i % 5 == 4 { 16 } else { algorithm.nonce_bytes };
+                    if algorithm.mode_id() == "gcm" && i % 5 == 4 { 16 } else { algorithm.nonce_bytes() };
                 let mut data = secret.bytes(bytes);
                 data.resize(algorithm.ciphertext_bytes(bytes), 0);
                 Message {
@@ -273,7 +273,7 @@ mod traced {
                     aad: secret.bytes(aad_bytes),
                     data,
                     bytes,
-                    tag: vec![0; algorithm.tag_bytes],
+                    tag: vec![0; algorithm.tag_bytes()],
                 }
             });
             let name = format!("{} bytes, {} keys", sizes(lengths), keys.len());
@@ -281,7 +281,7 @@ mod traced {
         }
 
         fn run(mut self, schedule: Schedule, secret: &mut Secret) {
-            let name = format!("{}, {schedule:?}, {}", self.algorithm.id, self.name);
+            let name = format!("{}, {schedule:?}, {}", self.algorithm.id(), self.name);
             if let [message] = &self.messages[..] {
                 alone(&self.keys[0], message, &format!("{name}, alone"));
             }
@@ -298,7 +298,7 @@ mod traced {
             for (message, data) in self.messages.iter_mut().zip(sealed) {
                 message.data = data;
             }
-            if self.algorithm.kind != Kind::Cipher {
+            if self.algorithm.kind() != Kind::Cipher {
                 self.forge(schedule, secret);
                 self.open(schedule, &format!("{name}: open forged ones"), true);
             }
@@ -328,7 +328,7 @@ mod traced {
         }
 
         fn seal(&mut self, schedule: Schedule, name: Option<&str>) {
-            let is_mac = self.algorithm.kind == Kind::Mac;
+            let is_mac = self.algorithm.kind() == Kind::Mac;
             let keys = &self.keys;
             let mut jobs: Vec<_> = self
                 .messages
@@ -358,7 +358,7 @@ mod traced {
         }
 
         fn open(&mut self, schedule: Schedule, name: &str, forged: bool) {
-            let kind = self.algorithm.kind;
+            let kind = self.algorithm.kind();
             let keys = &self.keys;
             let mut jobs: Vec<_> = self
                 .messages
@@ -403,7 +403,7 @@ mod traced {
             let (mut data, mut tags) = (column(|message| &message.data), column(|message| &message.tag));
             let mut verdicts = vec![Verdict::Pending; tags.len()];
             let burst = Burst::new(key, &nonces).aads(&aads);
-            let is_mac = self.algorithm.kind == Kind::Mac;
+            let is_mac = self.algorithm.kind() == Kind::Mac;
             let sealed = traced(&format!("{name}: seal"), || {
                 if is_mac {
                     call!(Burst::mac(&burst, &mut tags))
@@ -445,7 +445,7 @@ mod traced {
             }
             let opened = traced(&format!("{name}: open"), || call!(Key::open(key, nonce, aad, &sealed)));
             let refused = matches!(opened, Err(OpenError::Misuse(_)));
-            assert_eq!(refused, key.algorithm().kind == Kind::Cipher, "{name}");
+            assert_eq!(refused, key.algorithm().kind() == Kind::Cipher, "{name}");
         }
         if algorithm.expands() {
             return;
@@ -464,7 +464,7 @@ mod traced {
                 call!(Key::open_in_place_detached(key, nonce, aad, &mut data, &tag))
             });
             let refused = matches!(opened, Err(OpenError::Misuse(_)));
-            assert_eq!(refused, key.algorithm().kind == Kind::Cipher, "{name}");
+            assert_eq!(refused, key.algorithm().kind() == Kind::Cipher, "{name}");
             let (mut data, tag) = (message.data.clone(), &mut tag);
             traced(&format!("{name}: open unverified"), || {
                 call!(Key::open_unverified_in_place_detached(key, nonce, aad, &mut data, tag))
@@ -537,12 +537,12 @@ mod traced {
     }
 
     /// Seals a message in pieces, and opens it in pieces with different tags.
-    fn in_pieces(algorithm: &'static Algorithm, key: &[u8], text: &[u8]) {
+    fn in_pieces(algorithm: Algorithm, key: &[u8], text: &[u8]) {
         let key = Arc::new(Key::new(algorithm, key).expect("a key of the right length"));
-        let nonce = vec![7; algorithm.nonce_bytes];
-        let is_mac = algorithm.kind == Kind::Mac;
+        let nonce = vec![7; algorithm.nonce_bytes()];
+        let is_mac = algorithm.kind() == Kind::Mac;
         let (mut data, mut tag) = (if is_mac { Vec::new() } else { text[..32].to_vec() }, [0; 16]);
-        let name = format!("{} in pieces", algorithm.id);
+        let name = format!("{} in pieces", algorithm.id());
         let pieces = |stream: &mut Stream, data: &mut [u8]| -> Result<(), Error> {
             call!(Stream::aad(stream, &text[..9]))?;
             call!(Stream::aad(stream, &text[9..]))?;

@@ -159,7 +159,7 @@ impl Opened {
     /// Returns the result for `messages` messages under one key, of which `forged` are forged.
     #[inline(always)]
     pub(crate) fn under(key: &Key, messages: usize, forged: usize) -> Self {
-        let unauthenticated = if key.algorithm().kind == Kind::Cipher { messages } else { 0 };
+        let unauthenticated = if key.algorithm().kind() == Kind::Cipher { messages } else { 0 };
         Self { forged, unauthenticated }
     }
 
@@ -565,7 +565,7 @@ impl<'a> Direction<'a> for OpenJob<'a> {
 
     fn finish(&mut self) {
         self.verdict = if self.max_bytes.is_some() {
-            verdict(self.key.algorithm().kind, &mut self.message, self.tag)
+            verdict(self.key.algorithm().kind(), &mut self.message, self.tag)
         } else {
             forged(&mut self.message)
         };
@@ -687,7 +687,7 @@ fn check_strings(key: &Key, nonce: &[u8], aad: &AssociatedData<'_>) -> Result<()
         AssociatedData::Several(strings) => {
             let got = strings.len() + usize::from(!nonce.is_empty());
             match key.algorithm() {
-                algorithm if !algorithm.strings => Err(Error::TakesNoStrings { algorithm: algorithm.id }),
+                algorithm if !algorithm.strings() => Err(Error::TakesNoStrings { algorithm: algorithm.id() }),
                 _ if got > STRINGS => Err(Error::TooManyStrings { limit: STRINGS, got }),
                 _ => Ok(()),
             }
@@ -745,7 +745,7 @@ fn run<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [J]) -> Result<(), B
 
 /// Seals or opens jobs of several families, one family after the other.
 fn by_family<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [&mut J]) {
-    jobs.sort_unstable_by_key(|job| (job.key().algorithm().id, job.key().backend().name()));
+    jobs.sort_unstable_by_key(|job| (job.key().algorithm().id(), job.key().backend().name()));
     for alike in jobs.chunk_by_mut(|a, b| same_family(a.key(), b.key())) {
         alike.chunks_mut(FLIGHT).for_each(|flight| fly(schedule, flight));
     }
@@ -754,7 +754,7 @@ fn by_family<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [&mut J]) {
 /// Returns whether messages under two keys belong to one family, which can share a flight: one algorithm, one
 /// backend.
 fn same_family(a: &Key, b: &Key) -> bool {
-    core::ptr::eq(a.algorithm(), b.algorithm()) && a.backend() == b.backend()
+    a.algorithm() == b.algorithm() && a.backend() == b.backend()
 }
 
 /// Seals or opens up to [`FLIGHT`] jobs of one family.
@@ -766,7 +766,7 @@ fn fly<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [J]) {
     }
     if !messages.is_empty() {
         let mut batch = Batch { backend: key.backend(), schedule, messages: &mut messages };
-        J::process(&mut batch, key.algorithm().code);
+        J::process(&mut batch, key.algorithm().code());
     }
     drop(messages);
     for job in jobs {
@@ -790,7 +790,7 @@ pub(crate) fn seal_one<'a>(
     tag: &mut [u8],
 ) {
     let mut message = message(key, nonce, aad.into(), data);
-    key.algorithm().code.seal(&mut alone(key, &mut [&mut message]));
+    key.algorithm().code().seal(&mut alone(key, &mut [&mut message]));
     write_part(&message.tag, tag);
 }
 
@@ -805,7 +805,7 @@ pub(crate) fn open_unverified<'a>(
 ) {
     let mut message = message(key, nonce, aad.into(), data);
     message.tag = read_part(tag);
-    key.algorithm().code.open(&mut alone(key, &mut [&mut message]));
+    key.algorithm().code().open(&mut alone(key, &mut [&mut message]));
     write_part(&message.tag, tag);
 }
 
@@ -821,7 +821,7 @@ pub(crate) fn open_one<'a>(
     let mut message = message(key, nonce, aad.into(), data);
     message.bytes = message.data.room();
     message.tag = read_part(tag);
-    key.algorithm().code.open(&mut alone(key, &mut [&mut message]));
+    key.algorithm().code().open(&mut alone(key, &mut [&mut message]));
     if same(&message.tag, tag) {
         message.wipe_rest();
         Ok(message.bytes)

@@ -11,7 +11,7 @@ use crate::backend::{BLOCK, Block, Columns, FLIGHT, Tags, read_part, write_part}
 use crate::batch::{Sizes, verdict};
 use crate::engine::flights::{Flights, Results};
 use crate::engine::{AssociatedData, Batch, Message, Schedule};
-use crate::{Algorithm, BatchError, Error, Key, Kind, Opened, Verdict};
+use crate::{BatchError, Error, Key, Kind, Opened, Verdict};
 
 /// Messages under one key, in columns: one slice each of nonces, additional data, buffers and tags, with one entry
 /// per message, as in a ring of packets or a table.
@@ -140,7 +140,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         data: &mut [D],
         tags: &mut [T],
     ) -> Result<(), BatchError> {
-        if let Some(flights) = self.key.algorithm().code.flights(false)
+        if let Some(flights) = self.key.algorithm().code().flights(false)
             && self.seal_columns(flights, first, data, tags)?
         {
             return Ok(());
@@ -182,7 +182,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         let entries = data.iter_mut().zip(&mut *tags);
         let entries = entries.map(|(data, tag)| (data.as_mut(), tag.as_mut().len(), [0; BLOCK]));
         self.fill(first, &mut places, &mut messages, entries)?;
-        self.key.algorithm().code.seal(&mut self.batch(&mut messages));
+        self.key.algorithm().code().seal(&mut self.batch(&mut messages));
         for (message, tag) in messages.iter().zip(tags) {
             write_part(&message.tag, tag.as_mut());
         }
@@ -230,7 +230,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         tags: &[T],
         verdicts: &mut [Verdict],
     ) -> Result<usize, BatchError> {
-        if let Some(flights) = self.key.algorithm().code.flights(true)
+        if let Some(flights) = self.key.algorithm().code().flights(true)
             && let Some(forged) = self.open_columns(flights, first, data, tags, verdicts)?
         {
             return Ok(forged);
@@ -263,7 +263,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
             return Ok(None);
         }
         let forged = results.forged();
-        verdicts.fill(if self.key.algorithm().kind == Kind::Cipher {
+        verdicts.fill(if self.key.algorithm().kind() == Kind::Cipher {
             Verdict::Unauthenticated
         } else {
             Verdict::Verified
@@ -288,7 +288,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         tags: &[T],
         verdicts: &mut [Verdict],
     ) -> Result<usize, BatchError> {
-        let Algorithm { kind, code, .. } = self.key.algorithm();
+        let algorithm = self.key.algorithm();
         let (mut places, mut messages) = (PLACES, Messages::new());
         // Each tag is read once: a second `as_ref` could return fewer bytes to compare.
         let mut received = ArrayVec::<&[u8], FLIGHT>::new();
@@ -296,10 +296,10 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         let entries = data.iter_mut().zip(&received);
         let entries = entries.map(|(data, tag)| (data.as_mut(), tag.len(), read_part(tag)));
         self.fill(first, &mut places, &mut messages, entries)?;
-        code.open(&mut self.batch(&mut messages));
+        algorithm.code().open(&mut self.batch(&mut messages));
         let mut forged = 0;
         for ((message, tag), place) in messages.iter_mut().zip(received).zip(verdicts) {
-            *place = verdict(*kind, message, tag);
+            *place = verdict(algorithm.kind(), message, tag);
             forged += usize::from(*place == Verdict::Forged);
         }
         Ok(forged)

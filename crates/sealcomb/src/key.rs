@@ -33,7 +33,7 @@ use crate::{Aad, Backend, Error, Forged, Kind, OpenError};
 pub struct Key(Wiped<Expanded>);
 
 struct Expanded {
-    algorithm: &'static Algorithm,
+    algorithm: Algorithm,
     backend: Backend,
     /// Size of a nonce in bytes under this key; `None` for every size that the algorithm takes.
     nonce_bytes: Option<usize>,
@@ -107,13 +107,13 @@ impl KeyOptions {
     /// [`Error::KeyLength`] for a key of another length, [`Error::EqualKeyHalves`] for a key of XTS with equal halves,
     /// [`Error::TagLength`] and [`Error::NonceLength`] for lengths that the algorithm does not take, and the errors of
     /// [`Backend::selected`] if no backend is set.
-    pub fn expand(self, algorithm: &'static Algorithm, key: &[u8]) -> Result<Key, Error> {
+    pub fn expand(self, algorithm: Algorithm, key: &[u8]) -> Result<Key, Error> {
         check_key(algorithm, key)?;
         let chosen = self.chosen(algorithm)?;
         let expand = |expanded: &mut Expanded| {
             let Expanded { material, .. } = expanded;
-            material.aes.expand(chosen.backend, algorithm.code.aes_key(key));
-            algorithm.code.expand_key(chosen.backend, key, material);
+            material.aes.expand(chosen.backend, algorithm.code().aes_key(key));
+            algorithm.code().expand_key(chosen.backend, key, material);
             material.tag_bytes = chosen.tag_bytes;
         };
         Ok(Key(Wiped::in_place(|| chosen.empty(algorithm), expand)))
@@ -133,21 +133,17 @@ impl KeyOptions {
     ///
     /// # Errors
     /// The errors of [`KeyOptions::expand`] for any of the keys. No key is returned in these cases.
-    pub fn expand_many<K: AsRef<[u8]>>(
-        self,
-        algorithm: &'static Algorithm,
-        keys: &[K],
-    ) -> Result<Vec<Key>, Error> {
+    pub fn expand_many<K: AsRef<[u8]>>(self, algorithm: Algorithm, keys: &[K]) -> Result<Vec<Key>, Error> {
         keys.iter().try_for_each(|key| check_key(algorithm, key.as_ref()))?;
         let chosen = self.chosen(algorithm)?;
         let mut expanded: Vec<Key> = keys.iter().map(|_| Key(Wiped::new(chosen.empty(algorithm)))).collect();
         for (expanded, keys) in expanded.chunks_mut(GROUP).zip(keys.chunks(GROUP)) {
-            let aes_keys = keys.iter().map(|key| algorithm.code.aes_key(key.as_ref()));
+            let aes_keys = keys.iter().map(|key| algorithm.code().aes_key(key.as_ref()));
             let schedules = expanded.iter_mut().map(|expanded| &mut expanded.0.material.aes);
             KeySchedule::expand_group(chosen.backend, aes_keys.zip(schedules).collect());
             let materials = expanded.iter_mut().map(|expanded| &mut expanded.0.material);
             let mut pairs: ArrayVec<_, GROUP> = keys.iter().map(AsRef::as_ref).zip(materials).collect();
-            algorithm.code.expand_keys(chosen.backend, &mut pairs);
+            algorithm.code().expand_keys(chosen.backend, &mut pairs);
             pairs.iter_mut().for_each(|(_, material)| material.tag_bytes = chosen.tag_bytes);
         }
         Ok(expanded)
@@ -155,13 +151,13 @@ impl KeyOptions {
 
     /// Returns the values of all options for an algorithm that takes them.
     #[inline(always)]
-    fn chosen(self, algorithm: &Algorithm) -> Result<Chosen, Error> {
-        let tag_bytes = self.tag_bytes.unwrap_or(algorithm.tag_bytes);
-        if tag_bytes != algorithm.tag_bytes {
+    fn chosen(self, algorithm: Algorithm) -> Result<Chosen, Error> {
+        let tag_bytes = self.tag_bytes.unwrap_or(algorithm.tag_bytes());
+        if tag_bytes != algorithm.tag_bytes() {
             algorithm.check_tag(tag_bytes)?;
         }
         let nonce_bytes = match self.nonces {
-            Nonces::Usual => Some(algorithm.nonce_bytes),
+            Nonces::Usual => Some(algorithm.nonce_bytes()),
             Nonces::Of(nonce_bytes) => {
                 algorithm.check_nonce(nonce_bytes)?;
                 Some(nonce_bytes)
@@ -187,7 +183,7 @@ struct Chosen {
 impl Chosen {
     /// Returns the memory of a key before it is expanded.
     #[inline(always)]
-    fn empty(self, algorithm: &'static Algorithm) -> Expanded {
+    fn empty(self, algorithm: Algorithm) -> Expanded {
         let Self { backend, nonce_bytes, .. } = self;
         Expanded { algorithm, backend, nonce_bytes, material: const { Material::empty() } }
     }
@@ -199,7 +195,7 @@ impl Key {
     /// # Errors
     /// [`Error::KeyLength`] for a key of another length, [`Error::EqualKeyHalves`] for a key of XTS with equal halves,
     /// and the errors of [`Backend::selected`].
-    pub fn new(algorithm: &'static Algorithm, key: &[u8]) -> Result<Self, Error> {
+    pub fn new(algorithm: Algorithm, key: &[u8]) -> Result<Self, Error> {
         KeyOptions::new().expand(algorithm, key)
     }
 
@@ -207,7 +203,7 @@ impl Key {
     ///
     /// # Errors
     /// The errors of [`Key::new`] for any of the keys. No key is returned in these cases.
-    pub fn new_many<K: AsRef<[u8]>>(algorithm: &'static Algorithm, keys: &[K]) -> Result<Vec<Self>, Error> {
+    pub fn new_many<K: AsRef<[u8]>>(algorithm: Algorithm, keys: &[K]) -> Result<Vec<Self>, Error> {
         KeyOptions::new().expand_many(algorithm, keys)
     }
 
@@ -232,14 +228,14 @@ impl Key {
     /// # Ok::<(), sealcomb::Error>(())
     /// ```
     pub fn prepare(&self) {
-        if let Some(flights) = self.algorithm().code.flights(false) {
+        if let Some(flights) = self.algorithm().code().flights(false) {
             (flights.prepare)(self.backend(), &self.0.material);
         }
     }
 
     /// Returns the key's algorithm.
     #[inline]
-    pub fn algorithm(&self) -> &'static Algorithm {
+    pub fn algorithm(&self) -> Algorithm {
         self.0.algorithm
     }
 
@@ -275,7 +271,7 @@ impl Key {
         message_bytes: u64,
     ) -> Result<(), Error> {
         if tag_bytes != self.tag_bytes() {
-            return Err(Error::tag_length(self.algorithm().id, self.tag_bytes(), tag_bytes));
+            return Err(Error::tag_length(self.algorithm().id(), self.tag_bytes(), tag_bytes));
         }
         self.check_nonce(nonce_bytes)?;
         self.algorithm().check(nonce_bytes, tag_bytes, aad_bytes, message_bytes)
@@ -284,8 +280,8 @@ impl Key {
     /// Checks whether opening verifies anything.
     #[inline]
     fn check_authenticates(&self) -> Result<(), Error> {
-        match self.algorithm() {
-            Algorithm { kind: Kind::Cipher, id, .. } => Err(Error::Unauthenticated { algorithm: id }),
+        match self.algorithm().kind() {
+            Kind::Cipher => Err(Error::Unauthenticated { algorithm: self.algorithm().id() }),
             _ => Ok(()),
         }
     }
@@ -294,7 +290,7 @@ impl Key {
     pub(crate) fn check_nonce(&self, got: usize) -> Result<(), Error> {
         match self.nonce_bytes() {
             Some(fixed) if got != fixed => {
-                Err(Error::NonceLength { algorithm: self.algorithm().id, min: fixed, max: fixed, got })
+                Err(Error::NonceLength { algorithm: self.algorithm().id(), min: fixed, max: fixed, got })
             }
             _ => Ok(()),
         }
@@ -304,7 +300,7 @@ impl Key {
     #[inline(always)]
     pub(crate) fn ordinary(&self, tag_bytes: usize) -> Ordinary {
         let algorithm = self.algorithm();
-        algorithm.ordinary(self.nonce_bytes().unwrap_or(algorithm.nonce_bytes), tag_bytes)
+        algorithm.ordinary(self.nonce_bytes().unwrap_or(algorithm.nonce_bytes()), tag_bytes)
     }
 
     #[inline]
@@ -458,12 +454,12 @@ impl Key {
     }
 }
 
-fn check_key(algorithm: &Algorithm, key: &[u8]) -> Result<(), Error> {
-    let Algorithm { id, key_bytes, .. } = *algorithm;
-    if key.len() != key_bytes {
-        return Err(Error::KeyLength { algorithm: id, expected: key_bytes, got: key.len() });
+fn check_key(algorithm: Algorithm, key: &[u8]) -> Result<(), Error> {
+    let (id, expected, got) = (algorithm.id(), algorithm.key_bytes(), key.len());
+    if got != expected {
+        return Err(Error::KeyLength { algorithm: id, expected, got });
     }
-    if !algorithm.code.takes_key(key) {
+    if !algorithm.code().takes_key(key) {
         return Err(Error::EqualKeyHalves { algorithm: id });
     }
     Ok(())
@@ -474,7 +470,7 @@ impl ZeroizeOnDrop for Key {}
 impl fmt::Debug for Key {
     /// Writes the algorithm and the backend, never the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Key({}, {})", self.algorithm().id, self.backend().name())
+        write!(f, "Key({}, {})", self.algorithm().id(), self.backend().name())
     }
 }
 
@@ -491,11 +487,11 @@ mod tests {
 
     #[test]
     fn keys_expanded_together_equal_single_ones_and_one_wrong_length_refuses_all() {
-        for algorithm in ALGORITHMS {
-            let nonce = vec![9; algorithm.nonce_bytes];
-            let sealed = |key: &Key| match algorithm.kind {
+        for &algorithm in ALGORITHMS {
+            let nonce = vec![9; algorithm.nonce_bytes()];
+            let sealed = |key: &Key| match algorithm.kind() {
                 Kind::Mac => {
-                    let mut tag = vec![0; algorithm.tag_bytes];
+                    let mut tag = vec![0; algorithm.tag_bytes()];
                     crate::seal_jobs(&mut [crate::SealJob::mac(key, &nonce, &[3; 32], &mut tag)]).unwrap();
                     tag
                 }
@@ -503,7 +499,7 @@ mod tests {
             };
             let byte = |key: usize, at: usize| (41 * key + 7 * at + 1) as u8;
             let bytes: Vec<Vec<u8>> = (0..GROUP + 3)
-                .map(|key| (0..algorithm.key_bytes).map(|at| byte(key, at)).collect())
+                .map(|key| (0..algorithm.key_bytes()).map(|at| byte(key, at)).collect())
                 .collect();
             let alone: Vec<_> = bytes.iter().map(|key| sealed(&Key::new(algorithm, key).unwrap())).collect();
             for backend in Backend::available() {
@@ -511,12 +507,12 @@ mod tests {
                     let keys =
                         KeyOptions::new().backend(backend).expand_many(algorithm, &bytes[..count]).unwrap();
                     let together: Vec<_> = keys.iter().map(sealed).collect();
-                    assert_eq!(together, alone[..count], "{count} keys of {} by {backend:?}", algorithm.id);
+                    assert_eq!(together, alone[..count], "{count} keys of {} by {backend:?}", algorithm.id());
                 }
             }
             let wrong = [&bytes[0][..], &bytes[1][1..]];
-            let (expected, got) = (algorithm.key_bytes, algorithm.key_bytes - 1);
-            let refused = Error::KeyLength { algorithm: algorithm.id, expected, got };
+            let (expected, got) = (algorithm.key_bytes(), algorithm.key_bytes() - 1);
+            let refused = Error::KeyLength { algorithm: algorithm.id(), expected, got };
             assert_eq!(Key::new_many(algorithm, &wrong).err(), Some(refused));
             assert!(Key::new_many::<[u8; 0]>(algorithm, &[]).unwrap().is_empty());
         }
@@ -527,7 +523,7 @@ mod tests {
     fn equal_halves_of_a_key_of_xts_are_refused_alone_and_among_good_keys() {
         for id in ["aes128-xts", "aes256-xts"] {
             let algorithm = Algorithm::by_id(id).unwrap();
-            let half = algorithm.key_bytes / 2;
+            let half = algorithm.key_bytes() / 2;
             let equal: Vec<u8> = (0..half).chain(0..half).map(|byte| byte as u8).collect();
             let refused = Some(Error::EqualKeyHalves { algorithm: id });
             let mut keys = vec![equal.clone(); GROUP + 2];
@@ -548,10 +544,10 @@ mod tests {
     #[test]
     fn a_dropped_key_leaves_no_byte_of_itself() {
         for backend in Backend::available() {
-            for algorithm in ALGORITHMS {
-                let bytes: Vec<u8> = (0xa5..).take(algorithm.key_bytes).collect();
+            for &algorithm in ALGORITHMS {
+                let bytes: Vec<u8> = (0xa5..).take(algorithm.key_bytes()).collect();
                 let key = KeyOptions::new().backend(backend).expand(algorithm, &bytes).unwrap();
-                assert!(after_drop(key).iter().all(|&byte| byte == 0), "{backend:?} {}", algorithm.id);
+                assert!(after_drop(key).iter().all(|&byte| byte == 0), "{backend:?} {}", algorithm.id());
             }
         }
     }

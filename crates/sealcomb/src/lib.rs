@@ -253,9 +253,7 @@ pub use batch::{
     Aad, OpenJob, Opened, SealJob, Verdict, open_jobs, open_jobs_with, seal_jobs, seal_jobs_with,
 };
 pub use burst::Burst;
-pub use catalog::{
-    ALGORITHMS, Algorithm, Cipher, Kind, Parallel, Range, Status, Structure, TagPosition, Work,
-};
+pub use catalog::{ALGORITHMS, Algorithm, Cipher, Kind, Parallel, Status, Structure, TagPosition, Work};
 pub use engine::Schedule;
 pub use error::{BatchError, Error, Forged, OpenError};
 pub use key::{Key, KeyOptions};

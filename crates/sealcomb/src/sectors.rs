@@ -59,8 +59,8 @@ impl<'k> Sectors<'k> {
     /// [`Error::MessageTooLong`] for sectors of less than 16 or more than 2^24 bytes.
     pub fn new(key: &'k Key, bytes: usize) -> Result<Self, Error> {
         let algorithm = key.algorithm();
-        if algorithm.mode_id != "xts" {
-            return Err(Error::NoSectors { algorithm: algorithm.id });
+        if algorithm.mode_id() != "xts" {
+            return Err(Error::NoSectors { algorithm: algorithm.id() });
         }
         algorithm.check(BLOCK, 0, 0, bytes as u64)?;
         Ok(Self { key, bytes, step: 1 })
@@ -111,7 +111,7 @@ impl<'k> Sectors<'k> {
             }
             let mut batch =
                 Batch { backend: self.key.backend(), schedule: Schedule::Auto, messages: &mut messages };
-            process(algorithm.code, &mut batch);
+            process(algorithm.code(), &mut batch);
         }
         Ok(())
     }

@@ -13,18 +13,18 @@ use std::{env, fs};
 /// The algorithms that share a row: one mode with one block cipher, in all key sizes.
 struct Row {
     mode: String,
-    algorithms: Vec<&'static Algorithm>,
+    algorithms: Vec<Algorithm>,
 }
 
 impl Row {
-    fn first(&self) -> &'static Algorithm {
+    fn first(&self) -> Algorithm {
         self.algorithms[0]
     }
 
     /// Returns the distinct values of a property, in the catalog's order.
-    fn distinct(&self, property: impl Fn(&Algorithm) -> String) -> Vec<String> {
+    fn distinct(&self, property: impl Fn(Algorithm) -> String) -> Vec<String> {
         let mut values: Vec<String> = Vec::new();
-        for value in self.algorithms.iter().map(|algorithm| property(algorithm)) {
+        for value in self.algorithms.iter().map(|algorithm| property(*algorithm)) {
             if !values.contains(&value) {
                 values.push(value);
             }
@@ -34,16 +34,16 @@ impl Row {
 
     /// `aes{128,192,256}-gcm`
     fn ids(&self) -> String {
-        let cipher = match self.first().cipher {
+        let cipher = match self.first().cipher() {
             Cipher::Aes => "aes",
             Cipher::Serpent => "serpent",
         };
         let first = self.first();
-        if !first.id.ends_with(&format!("-{}", first.mode_id)) || !first.id.starts_with(cipher) {
-            return self.distinct(|algorithm| format!("`{}`", algorithm.id)).join(", ");
+        if !first.id().ends_with(&format!("-{}", first.mode_id())) || !first.id().starts_with(cipher) {
+            return self.distinct(|algorithm| format!("`{}`", algorithm.id())).join(", ");
         }
-        let bits = self.distinct(|algorithm| (8 * algorithm.cipher_key_bytes).to_string());
-        let modes = self.distinct(|algorithm| algorithm.mode_id.to_owned());
+        let bits = self.distinct(|algorithm| (8 * algorithm.cipher_key_bytes()).to_string());
+        let modes = self.distinct(|algorithm| algorithm.mode_id().to_owned());
         let (stems, tags): (Vec<_>, Vec<_>) = modes.iter().map(|mode| tag_suffix(mode)).unzip();
         let tags: Vec<String> = tags.into_iter().flatten().collect();
         let mode =
@@ -53,15 +53,15 @@ impl Row {
 
     /// `16, 24, 32`
     fn key_bytes(&self) -> String {
-        self.distinct(|algorithm| algorithm.key_bytes.to_string()).join(", ")
+        self.distinct(|algorithm| algorithm.key_bytes().to_string()).join(", ")
     }
 
     /// `at least 1, usually 12`
     fn nonce(&self) -> String {
-        let Algorithm { nonce, nonce_bytes, strings, .. } = *self.first();
-        match (nonce.min, nonce.max) {
+        let (algorithm, nonce_bytes) = (self.first(), self.first().nonce_bytes());
+        match (algorithm.min_nonce_bytes(), algorithm.max_nonce_bytes()) {
             // A nonce of SIV is one more associated string, which may be absent.
-            (0, _) if strings => format!("any length or none, usually {nonce_bytes}"),
+            (0, _) if algorithm.strings() => format!("any length or none, usually {nonce_bytes}"),
             (_, 0) => "none".to_owned(),
             (min, max) if min == max => min.to_string(),
             (0, max) if max > 1 << 16 => format!("any length, usually {nonce_bytes}"),
@@ -72,17 +72,17 @@ impl Row {
 
     /// `12 to 16; with hazmat also 4, 8`
     fn tags(&self) -> String {
-        if self.distinct(|algorithm| format!("{:?}", algorithm.tag)).len() > 1 {
-            let tags = self.distinct(|algorithm| algorithm.tag_bytes.to_string());
+        if self.distinct(|algorithm| format!("{:?}", algorithm.tag_sizes())).len() > 1 {
+            let tags = self.distinct(|algorithm| algorithm.tag_bytes().to_string());
             return format!("{}: one algorithm each", tags.join(", "));
         }
-        let min_without_hazmat = match self.first().mode {
+        let min_without_hazmat = match self.first().mode() {
             "GCM" | "GMAC" => 12,
             "CCM" => 8,
             _ => 0,
         };
         let (short, usual): (Vec<usize>, Vec<usize>) =
-            self.first().tag.iter().partition(|tag| **tag < min_without_hazmat);
+            self.first().tag_sizes().iter().partition(|tag| **tag < min_without_hazmat);
         let hazmat =
             if short.is_empty() { String::new() } else { format!("; with `hazmat` also {}", runs(&short)) };
         format!("{}{hazmat}", runs(&usual))
@@ -121,11 +121,11 @@ fn runs(sizes: &[usize]) -> String {
 /// Returns one row per mode and block cipher: standards first, broken algorithms last.
 fn rows() -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
-    for algorithm in ALGORITHMS {
-        let mode = tag_suffix(algorithm.mode).0;
+    for &algorithm in ALGORITHMS {
+        let mode = tag_suffix(algorithm.mode()).0;
         let same = |row: &&mut Row| {
             let first = row.first();
-            row.mode == mode && first.cipher == algorithm.cipher && first.kind == algorithm.kind
+            row.mode == mode && first.cipher() == algorithm.cipher() && first.kind() == algorithm.kind()
         };
         match rows.iter_mut().find(same) {
             Some(row) => row.algorithms.push(algorithm),
@@ -133,7 +133,7 @@ fn rows() -> Vec<Row> {
         }
     }
     rows.sort_by_key(|row| {
-        let Algorithm { status, kind, .. } = *row.first();
+        let (status, kind) = (row.first().status(), row.first().kind());
         (status_name(status).0, kind == Kind::Cipher, kind == Kind::Mac)
     });
     rows
@@ -150,17 +150,17 @@ fn status_name(status: Status) -> (usize, &'static str) {
 }
 
 fn kind_name(row: &Row) -> &'static str {
-    match row.first().kind {
+    match row.first().kind() {
         Kind::Aead => "AEAD",
         Kind::Mac => "MAC",
-        Kind::Cipher if row.first().tweaked => "cipher with tweak",
+        Kind::Cipher if row.first().tweaked() => "cipher with tweak",
         Kind::Cipher => "cipher",
     }
 }
 
 /// Returns the name of a row, with the block cipher unless it is AES.
 fn row_name(row: &Row) -> String {
-    match row.first().cipher {
+    match row.first().cipher() {
         Cipher::Aes => row.mode.clone(),
         Cipher::Serpent => format!("{} with Serpent", row.mode),
     }
@@ -176,12 +176,20 @@ fn table<const N: usize>(head: [&str; N], cells: impl Iterator<Item = [String; N
 /// The README's table: standard AEADs and MACs.
 fn standard_modes() -> String {
     let rows = rows();
-    let standard =
-        rows.iter().filter(|row| row.first().status == Status::Standard && row.first().kind != Kind::Cipher);
+    let standard = rows
+        .iter()
+        .filter(|row| row.first().status() == Status::Standard && row.first().kind() != Kind::Cipher);
     table(
         ["mode", "id", "key, bytes", "nonce, bytes", "tag, bytes", "specification"],
         standard.map(|row| {
-            [row_name(row), row.ids(), row.key_bytes(), row.nonce(), row.tags(), row.first().spec.to_owned()]
+            [
+                row_name(row),
+                row.ids(),
+                row.key_bytes(),
+                row.nonce(),
+                row.tags(),
+                row.first().spec().to_owned(),
+            ]
         }),
     )
 }
@@ -201,7 +209,7 @@ fn all_modes() -> String {
             "feature",
         ],
         rows().iter().map(|row| {
-            let Algorithm { spec, status, .. } = *row.first();
+            let (spec, status) = (row.first().spec(), row.first().status());
             let features: Vec<_> =
                 row.first().features().iter().map(|feature| format!("`{feature}`")).collect();
             let features = if features.is_empty() { "none".to_owned() } else { features.join(", ") };
@@ -225,7 +233,7 @@ fn rules() -> String {
     table(
         ["mode", "nonces and limits", "status", "reason"],
         rows().iter().map(|row| {
-            let Algorithm { note, status, reason, .. } = *row.first();
+            let (note, status, reason) = (row.first().note(), row.first().status(), row.first().reason());
             [row_name(row), note.to_owned(), status_name(status).1.to_owned(), reason.to_owned()]
         }),
     )
@@ -264,25 +272,35 @@ fn security_has_the_limits_of_every_mode() {
     let (_, section) = text.split_once("\n### Rules and limits for each algorithm\n").expect("its heading");
     let cells = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
     let names: Vec<&str> = cells.flat_map(|cell| cell.split(", ")).collect();
-    for algorithm in ALGORITHMS {
+    for &algorithm in ALGORITHMS {
         let has_rule = names.iter().any(|name| {
-            let rest = algorithm.mode.strip_prefix(*name);
+            let rest = algorithm.mode().strip_prefix(*name);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '(', ' ']))
         });
-        assert!(has_rule, "SECURITY.md has no limits of {}", algorithm.mode);
+        assert!(has_rule, "SECURITY.md has no limits of {}", algorithm.mode());
     }
 }
 
 #[test]
 fn every_algorithm_is_in_one_row() {
     let rows = rows();
-    for algorithm in ALGORITHMS {
-        let found = rows.iter().filter(|row| row.algorithms.iter().any(|other| other.id == algorithm.id));
-        assert_eq!(found.count(), 1, "{}", algorithm.id);
+    for &algorithm in ALGORITHMS {
+        let found = rows.iter().filter(|row| row.algorithms.iter().any(|other| other.id() == algorithm.id()));
+        assert_eq!(found.count(), 1, "{}", algorithm.id());
     }
     for row in &rows {
-        let properties = |a: &Algorithm| (a.spec, a.status, a.reason, a.note, a.nonce, a.features());
-        assert!(row.algorithms.iter().all(|a| properties(a) == properties(row.first())), "{}", row.ids());
+        let properties = |a: Algorithm| {
+            (
+                a.spec(),
+                a.status(),
+                a.reason(),
+                a.note(),
+                a.min_nonce_bytes(),
+                a.max_nonce_bytes(),
+                a.features(),
+            )
+        };
+        assert!(row.algorithms.iter().all(|a| properties(*a) == properties(row.first())), "{}", row.ids());
     }
 }
 

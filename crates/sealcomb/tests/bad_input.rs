@@ -8,7 +8,7 @@ mod common {
 use common::{backends, misuse};
 use sealcomb::{
     ALGORITHMS, Algorithm, Backend, BatchError, Error, Key, KeyOptions, Kind, OpenError, OpenJob, Opened,
-    Range, Schedule, SealJob, Verdict, open_jobs, open_jobs_with, seal_jobs, seal_jobs_with,
+    Schedule, SealJob, Verdict, open_jobs, open_jobs_with, seal_jobs, seal_jobs_with,
 };
 use std::env;
 use std::process::Command;
@@ -31,14 +31,14 @@ impl Bytes {
     }
 
     /// Returns buffers of sizes that the algorithm takes.
-    fn good(algorithm: &Algorithm) -> Self {
-        let (aad, data) = match algorithm.kind {
+    fn good(algorithm: Algorithm) -> Self {
+        let (aad, data) = match algorithm.kind() {
             Kind::Cipher => (0, 48),
             Kind::Mac => (48, 0),
             Kind::Aead => (20, 48),
         };
         let data_and_room = vec![0xA5; algorithm.ciphertext_bytes(data)];
-        Self { data: data_and_room, ..Self::new(algorithm.nonce_bytes, aad, data, algorithm.tag_bytes) }
+        Self { data: data_and_room, ..Self::new(algorithm.nonce_bytes(), aad, data, algorithm.tag_bytes()) }
     }
 
     fn seal_job<'a>(&'a mut self, key: &'a Key) -> SealJob<'a> {
@@ -51,30 +51,30 @@ impl Bytes {
     }
 }
 
-fn key(algorithm: &'static Algorithm, backend: Backend) -> Key {
+fn key(algorithm: Algorithm, backend: Backend) -> Key {
     KeyOptions::new()
         .backend(backend)
         .expand(algorithm, &key_bytes(algorithm))
         .expect("the key's length is right")
 }
 
-fn key_bytes(algorithm: &Algorithm) -> Vec<u8> {
-    (1..).take(algorithm.key_bytes).collect()
+fn key_bytes(algorithm: Algorithm) -> Vec<u8> {
+    (1..).take(algorithm.key_bytes()).collect()
 }
 
-fn by_id(id: &str) -> &'static Algorithm {
+fn by_id(id: &str) -> Algorithm {
     Algorithm::by_id(id).expect("a listed algorithm")
 }
 
 /// Asserts that sealing and opening refuse `bad` with this error, alone and between good jobs, and change no byte.
-fn is_refused(algorithm: &'static Algorithm, bad: &Bytes, error: Error) {
+fn is_refused(algorithm: Algorithm, bad: &Bytes, error: Error) {
     for backend in backends::available() {
         let mut options = KeyOptions::new().backend(backend);
         if !matches!(error, Error::NonceLength { .. }) {
             options = options.nonce_bytes(bad.nonce.len());
         }
         let key = options.expand(algorithm, &key_bytes(algorithm)).expect("sizes of the algorithm");
-        let context = format!("{} {}", backend.name(), algorithm.id);
+        let context = format!("{} {}", backend.name(), algorithm.id());
 
         let Bytes { nonce, aad, mut data, mut tag, .. } = bad.clone();
         assert_eq!(key.seal_in_place_detached(&nonce, &aad, &mut data, &mut tag), Err(error), "{context}");
@@ -102,12 +102,12 @@ fn is_refused(algorithm: &'static Algorithm, bad: &Bytes, error: Error) {
 
 #[test]
 fn a_key_of_another_length_is_refused() {
-    for algorithm in ALGORITHMS {
-        for got in (0..=70).filter(|&got| got != algorithm.key_bytes) {
+    for &algorithm in ALGORITHMS {
+        for got in (0..=70).filter(|&got| got != algorithm.key_bytes()) {
             for backend in backends::available() {
                 let made =
                     KeyOptions::new().backend(backend).any_nonce_bytes().expand(algorithm, &vec![0; got]);
-                assert_eq!(made.err(), Some(misuse::key_length(algorithm, got)), "{}", algorithm.id);
+                assert_eq!(made.err(), Some(misuse::key_length(algorithm, got)), "{}", algorithm.id());
             }
         }
     }
@@ -115,20 +115,20 @@ fn a_key_of_another_length_is_refused() {
 
 #[test]
 fn a_nonce_of_another_length_is_refused() {
-    for algorithm in ALGORITHMS {
-        let Range { min, max } = algorithm.nonce;
-        for got in (0..=33).filter(|&got| got != algorithm.nonce_bytes) {
+    for &algorithm in ALGORITHMS {
+        let (min, max) = (algorithm.min_nonce_bytes(), algorithm.max_nonce_bytes());
+        for got in (0..=33).filter(|&got| got != algorithm.nonce_bytes()) {
             let bad = Bytes { nonce: vec![0; got], ..Bytes::good(algorithm) };
-            is_refused(algorithm, &bad, misuse::fixed_nonce_length(algorithm, algorithm.nonce_bytes, got));
+            is_refused(algorithm, &bad, misuse::fixed_nonce_length(algorithm, algorithm.nonce_bytes(), got));
         }
         for got in (0..=33).filter(|got| !(min..=max).contains(got)) {
             let refused = Err(misuse::nonce_length(algorithm, got));
             let made = KeyOptions::new().nonce_bytes(got).expand(algorithm, &key_bytes(algorithm));
-            assert_eq!(made.map(drop), refused, "{}", algorithm.id);
+            assert_eq!(made.map(drop), refused, "{}", algorithm.id());
             let any =
                 KeyOptions::new().any_nonce_bytes().expand(algorithm, &key_bytes(algorithm)).expect("a key");
-            let bytes = algorithm.min_message_bytes as u64;
-            assert_eq!(any.check(got, algorithm.tag_bytes, 0, bytes), refused, "{}", algorithm.id);
+            let bytes = algorithm.min_message_bytes() as u64;
+            assert_eq!(any.check(got, algorithm.tag_bytes(), 0, bytes), refused, "{}", algorithm.id());
         }
     }
 }
@@ -158,8 +158,8 @@ fn a_key_takes_nonces_of_the_length_that_it_was_created_for() {
 fn modes_take_the_nonces_of_their_standards() {
     let takes = |mode: &str| -> Vec<usize> {
         let algorithm = by_id(&format!("aes128-{mode}"));
-        let message = algorithm.min_message_bytes as u64;
-        let takes = |&bytes: &usize| algorithm.check(bytes, algorithm.tag_bytes, 0, message).is_ok();
+        let message = algorithm.min_message_bytes() as u64;
+        let takes = |&bytes: &usize| algorithm.check(bytes, algorithm.tag_bytes(), 0, message).is_ok();
         (0..=200).filter(takes).collect()
     };
     assert_eq!(takes("ecb"), [0]);
@@ -183,16 +183,16 @@ fn modes_take_the_nonces_of_their_standards() {
 
 #[test]
 fn a_tag_of_another_length_is_refused() {
-    for algorithm in ALGORITHMS {
-        let takes = |got: &usize| algorithm.tag.contains(got) || *got == algorithm.tag_bytes;
+    for &algorithm in ALGORITHMS {
+        let takes = |got: &usize| algorithm.tag_sizes().contains(got) || *got == algorithm.tag_bytes();
         for got in (0..=33).filter(|got| !takes(got)) {
             for backend in backends::available() {
                 let options = KeyOptions::new().backend(backend).tag_bytes(got);
                 let made = options.expand(algorithm, &key_bytes(algorithm));
-                assert_eq!(made.err(), Some(misuse::tag_length_never(algorithm, got)), "{}", algorithm.id);
+                assert_eq!(made.err(), Some(misuse::tag_length_never(algorithm, got)), "{}", algorithm.id());
             }
         }
-        for got in (0..=33).filter(|&got| got != algorithm.tag_bytes) {
+        for got in (0..=33).filter(|&got| got != algorithm.tag_bytes()) {
             let bad = Bytes { tag: vec![0; got], ..Bytes::good(algorithm) };
             is_refused(algorithm, &bad, misuse::tag_length(algorithm, got));
         }
@@ -201,12 +201,12 @@ fn a_tag_of_another_length_is_refused() {
 
 #[test]
 fn input_shorter_than_a_tag_is_not_opened() {
-    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.kind != Kind::Cipher) {
+    for algorithm in ALGORITHMS.iter().copied().filter(|algorithm| algorithm.kind() != Kind::Cipher) {
         for backend in backends::available() {
-            let nonce = vec![0; algorithm.nonce_bytes];
-            for bytes in 0..algorithm.tag_bytes {
+            let nonce = vec![0; algorithm.nonce_bytes()];
+            for bytes in 0..algorithm.tag_bytes() {
                 let opened = key(algorithm, backend).open(&nonce, &[], &vec![0; bytes]);
-                assert!(opened.is_err(), "{} {bytes}", algorithm.id);
+                assert!(opened.is_err(), "{} {bytes}", algorithm.id());
             }
         }
     }
@@ -215,7 +215,7 @@ fn input_shorter_than_a_tag_is_not_opened() {
 /// Asserts the maximum sizes of message and additional data, without allocating them.
 fn limits_are(id: &str, nonce: usize, message: u64, aad: u64) {
     let algorithm = by_id(id);
-    let check = |aad, message| algorithm.check(nonce, algorithm.tag_bytes, aad, message);
+    let check = |aad, message| algorithm.check(nonce, algorithm.tag_bytes(), aad, message);
     assert_eq!(check(aad, message), Ok(()), "{id}");
     if let Some(longer) = message.checked_add(1) {
         assert_eq!(check(0, longer), Err(Error::MessageTooLong { limit: message, got: longer }), "{id}");
@@ -277,7 +277,7 @@ fn ccm_with_two_bytes_of_length_refuses_65536_bytes_and_takes_one_less() {
 
 #[test]
 fn an_output_that_is_too_short_is_refused() {
-    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.kind != Kind::Mac) {
+    for algorithm in ALGORITHMS.iter().copied().filter(|algorithm| algorithm.kind() != Kind::Mac) {
         for backend in backends::available() {
             let key = key(algorithm, backend);
             let Bytes { nonce, mut data, message, mut tag, .. } = Bytes::good(algorithm);
@@ -286,11 +286,11 @@ fn an_output_that_is_too_short_is_refused() {
                 let mut output = vec![0x5A; got];
                 let expected = Some(Error::OutputTooShort { needed, got });
                 let job = SealJob::new(&key, &nonce, &[], &data[..message], &mut output, &mut tag);
-                assert_eq!(job.err(), expected, "{}", algorithm.id);
+                assert_eq!(job.err(), expected, "{}", algorithm.id());
                 let job = SealJob::in_buffer(&key, &nonce, &[], &mut output, message, &mut tag);
-                assert_eq!(job.err(), expected, "{}", algorithm.id);
+                assert_eq!(job.err(), expected, "{}", algorithm.id());
                 let job = OpenJob::in_buffer(&key, &nonce, &[], &mut output, message, &tag);
-                assert_eq!(job.err(), expected, "{}", algorithm.id);
+                assert_eq!(job.err(), expected, "{}", algorithm.id());
                 assert_eq!(output, vec![0x5A; got]);
             }
             if algorithm.needs_message_bytes() {
@@ -300,7 +300,7 @@ fn an_output_that_is_too_short_is_refused() {
             for got in 0..needed {
                 let mut output = vec![0x5A; got];
                 let job = OpenJob::new(&key, &nonce, &[], &data, &mut output, &tag);
-                assert_eq!(job.err(), Some(Error::OutputTooShort { needed, got }), "{}", algorithm.id);
+                assert_eq!(job.err(), Some(Error::OutputTooShort { needed, got }), "{}", algorithm.id());
                 assert_eq!(output, vec![0x5A; got]);
             }
             let got = 20;
@@ -308,7 +308,7 @@ fn an_output_that_is_too_short_is_refused() {
             let job = SealJob::in_place(&key, &nonce, &[], &mut data[..got], &mut tag);
             if needed > got {
                 let expected = BatchError::new(0, Error::OutputTooShort { needed, got });
-                assert_eq!(seal_jobs(&mut [job]), Err(expected), "{}", algorithm.id);
+                assert_eq!(seal_jobs(&mut [job]), Err(expected), "{}", algorithm.id());
             }
         }
     }
@@ -316,32 +316,32 @@ fn an_output_that_is_too_short_is_refused() {
 
 #[test]
 fn ecb_and_cbc_refuse_what_is_not_whole_blocks() {
-    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.whole_blocks) {
+    for algorithm in ALGORITHMS.iter().copied().filter(|algorithm| algorithm.whole_blocks()) {
         for got in [1, 15, 17, 31, 33, 100] {
             let bad = Bytes { data: vec![0xA5; got], message: got, ..Bytes::good(algorithm) };
             is_refused(algorithm, &bad, Error::NotWholeBlocks { got });
         }
     }
-    let whole: Vec<_> = ALGORITHMS.iter().filter(|algorithm| algorithm.whole_blocks).collect();
+    let whole: Vec<_> = ALGORITHMS.iter().copied().filter(|algorithm| algorithm.whole_blocks()).collect();
     assert_eq!(whole.len(), 9, "ECB and CBC of AES, ECB of Serpent");
 }
 
 #[test]
 fn a_message_below_the_minimum_is_refused() {
-    for algorithm in ALGORITHMS {
-        for got in 0..algorithm.min_message_bytes {
+    for &algorithm in ALGORITHMS {
+        for got in 0..algorithm.min_message_bytes() {
             let bad = Bytes { data: vec![0xA5; got], message: got, ..Bytes::good(algorithm) };
-            is_refused(algorithm, &bad, Error::MessageTooShort { min: algorithm.min_message_bytes, got });
+            is_refused(algorithm, &bad, Error::MessageTooShort { min: algorithm.min_message_bytes(), got });
         }
     }
 }
 
 #[test]
 fn a_cipher_without_a_tweak_refuses_aad_and_a_mac_refuses_a_message() {
-    for algorithm in ALGORITHMS {
+    for &algorithm in ALGORITHMS {
         let good = Bytes::good(algorithm);
-        match algorithm.kind {
-            Kind::Cipher if algorithm.tweaked => {}
+        match algorithm.kind() {
+            Kind::Cipher if algorithm.tweaked() => {}
             Kind::Cipher => {
                 is_refused(algorithm, &Bytes { aad: vec![0; 1], ..good }, Error::TakesNoAad);
             }
@@ -370,7 +370,7 @@ fn no_jobs_are_a_batch() {
 
 #[test]
 fn a_bad_tag_among_good_ones_is_refused_alone() {
-    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.kind != Kind::Cipher) {
+    for algorithm in ALGORITHMS.iter().copied().filter(|algorithm| algorithm.kind() != Kind::Cipher) {
         for backend in backends::available() {
             let key = key(algorithm, backend);
             let good = Bytes::good(algorithm);
@@ -385,17 +385,17 @@ fn a_bad_tag_among_good_ones_is_refused_alone() {
                 Ok(1),
                 "{} {}",
                 backend.name(),
-                algorithm.id
+                algorithm.id()
             );
             for (i, job) in jobs.iter().enumerate() {
                 let expected = if i == 7 { Verdict::Forged } else { Verdict::Verified };
-                assert_eq!(job.verdict(), expected, "{} {} {i}", backend.name(), algorithm.id);
+                assert_eq!(job.verdict(), expected, "{} {} {i}", backend.name(), algorithm.id());
             }
             drop(jobs);
             for (i, bytes) in batch.iter().enumerate() {
                 let mut expected = if i == 7 { Vec::new() } else { good.data[..good.message].to_vec() };
                 expected.resize(good.data.len(), 0);
-                assert!(bytes.data == expected, "{} {} {i}", backend.name(), algorithm.id);
+                assert!(bytes.data == expected, "{} {} {i}", backend.name(), algorithm.id());
             }
         }
     }

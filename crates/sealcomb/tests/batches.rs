@@ -39,7 +39,7 @@ struct Shape {
 /// A job with its bytes and the model's results.
 struct Message {
     shape: Shape,
-    algorithm: &'static Algorithm,
+    algorithm: Algorithm,
     key: Vec<u8>,
     nonce: Vec<u8>,
     aad: Vec<u8>,
@@ -54,7 +54,7 @@ impl Message {
     fn new(shape: &Shape, rng: &mut StdRng) -> Self {
         let algorithm = Algorithm::by_id(shape.id).expect("a listed algorithm");
         let mut random = |bytes| borders::bytes(rng, bytes);
-        let key = random_bytes(&mut StdRng::seed_from_u64(shape.key as u64), algorithm.key_bytes);
+        let key = random_bytes(&mut StdRng::seed_from_u64(shape.key as u64), algorithm.key_bytes());
         let (nonce, aad, msg) = (random(shape.nonce), random(shape.aad), random(shape.msg));
         let (ct, tag) = reference::seal(shape.id, &key, &nonce, &aad, &msg, shape.tag)
             .expect("the model takes what the catalog allows");
@@ -105,7 +105,7 @@ impl Message {
     }
 
     fn expected_verdict(&self) -> Verdict {
-        match self.algorithm.kind {
+        match self.algorithm.kind() {
             Kind::Cipher => Verdict::Unauthenticated,
             _ if self.shape.forged => Verdict::Forged,
             _ => Verdict::Verified,
@@ -134,7 +134,7 @@ fn keys_of(backend: Backend, messages: &[Message]) -> Keys {
     for Message { shape, algorithm, key, .. } in messages {
         keys.entry((shape.id, shape.key, shape.tag)).or_insert_with(|| {
             let options = KeyOptions::new().backend(backend).tag_bytes(shape.tag).any_nonce_bytes();
-            options.expand(algorithm, key).expect("sizes from the catalog")
+            options.expand(*algorithm, key).expect("sizes from the catalog")
         });
     }
     keys
@@ -197,8 +197,8 @@ fn holds_alone(message: &Message, key: &Key) -> Result<(), String> {
     same("ciphertext, in place", &data, &message.ct)?;
     same("tag, in place", &tag, &message.tag)?;
     let opened = key.open_in_place_detached(nonce, aad, &mut data, &message.received);
-    let refused = Error::Unauthenticated { algorithm: message.algorithm.id };
-    let expected = match message.algorithm.kind {
+    let refused = Error::Unauthenticated { algorithm: message.algorithm.id() };
+    let expected = match message.algorithm.kind() {
         Kind::Cipher => Err(OpenError::Misuse(refused)),
         _ if message.shape.forged => Err(OpenError::Forged),
         _ => Ok(()),
@@ -206,7 +206,7 @@ fn holds_alone(message: &Message, key: &Key) -> Result<(), String> {
     if opened != expected {
         return Err(format!("opening in place gave {opened:?}"));
     }
-    if message.algorithm.kind == Kind::Cipher {
+    if message.algorithm.kind() == Kind::Cipher {
         key.open_unverified_in_place_detached(nonce, aad, &mut data, &mut [])
             .map_err(|error| error.to_string())?;
     }
@@ -228,7 +228,7 @@ fn sealing_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Resul
             if message.shape.in_place {
                 SealJob::in_buffer(key, nonce, Aad::joined(aad), output, message.msg.len(), tag)
                     .expect("the buffer is long enough")
-            } else if message.algorithm.kind == Kind::Mac {
+            } else if message.algorithm.kind() == Kind::Mac {
                 SealJob::mac(key, nonce, Aad::joined(aad), tag)
             } else {
                 SealJob::new(key, nonce, Aad::joined(aad), &message.msg, output, tag)
@@ -260,7 +260,7 @@ fn opening_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Resul
             if message.shape.in_place {
                 OpenJob::in_buffer(key, nonce, Aad::joined(aad), output, message.msg.len(), tag)
                     .expect("the buffer is long enough")
-            } else if message.algorithm.kind == Kind::Mac {
+            } else if message.algorithm.kind() == Kind::Mac {
                 OpenJob::mac(key, nonce, Aad::joined(aad), tag)
             } else {
                 OpenJob::new(key, nonce, Aad::joined(aad), &message.ct, output, tag)
@@ -296,30 +296,30 @@ fn same(what: &str, got: &[u8], expected: &[u8]) -> Result<(), String> {
 }
 
 /// Generates a job of one of `algorithms` under one of `keys` keys.
-fn shape(algorithms: Vec<&'static Algorithm>, keys: usize) -> impl Strategy<Value = Shape> {
+fn shape(algorithms: Vec<Algorithm>, keys: usize) -> impl Strategy<Value = Shape> {
     (
         (select(algorithms), 0..keys, any::<Index>(), length()),
         (length(), any::<Index>(), 1..5_usize),
         (proptest::bool::weighted(0.2), any::<bool>()),
     )
         .prop_map(|((algorithm, key, nonce, long), (short, tag, slices), (forged, in_place))| {
-            let is_mac = algorithm.kind == Kind::Mac;
-            let is_cipher = algorithm.kind == Kind::Cipher;
+            let is_mac = algorithm.kind() == Kind::Mac;
+            let is_cipher = algorithm.kind() == Kind::Cipher;
             let whole = algorithm.padded_bytes(long);
             Shape {
-                id: algorithm.id,
+                id: algorithm.id(),
                 key,
                 nonce: nonce_bytes(algorithm, nonce),
                 aad: if is_mac {
                     long
-                } else if is_cipher && !algorithm.tweaked {
+                } else if is_cipher && !algorithm.tweaked() {
                     0
                 } else {
                     short.min(300)
                 },
                 slices,
                 msg: if is_mac { 0 } else { whole },
-                tag: if is_cipher { 0 } else { *tag.get(algorithm.tag) },
+                tag: if is_cipher { 0 } else { *tag.get(algorithm.tag_sizes()) },
                 forged: forged && !is_cipher,
                 in_place,
             }
@@ -327,11 +327,11 @@ fn shape(algorithms: Vec<&'static Algorithm>, keys: usize) -> impl Strategy<Valu
 }
 
 /// Returns the usual nonce length half of the time, otherwise a length up to 130 bytes that the algorithm takes.
-fn nonce_bytes(algorithm: &Algorithm, index: Index) -> usize {
-    let (min, max) = (algorithm.nonce.min, algorithm.nonce.max.min(130));
+fn nonce_bytes(algorithm: Algorithm, index: Index) -> usize {
+    let (min, max) = (algorithm.min_nonce_bytes(), algorithm.max_nonce_bytes().min(130));
     let choices = 2 * (max - min + 1);
     let choice = index.index(choices);
-    if choice < choices / 2 { min + choice } else { algorithm.nonce_bytes }
+    if choice < choices / 2 { min + choice } else { algorithm.nonce_bytes() }
 }
 
 /// Generates a length up to 9000 bytes, often small, and often next to a multiple of a block or of a group of blocks.
@@ -348,7 +348,7 @@ fn length() -> impl Strategy<Value = usize> {
 /// Generates batches of 1 to 300 jobs, of one, a few or all algorithms, under one key, a few keys, or one key per
 /// job.
 fn batch() -> impl Strategy<Value = Vec<Shape>> {
-    let all: Vec<&'static Algorithm> = ALGORITHMS.iter().collect();
+    let all: Vec<Algorithm> = ALGORITHMS.to_vec();
     let algorithms = prop_oneof![
         4 => select(all.clone()).prop_map(|algorithm| vec![algorithm]),
         1 => proptest::sample::subsequence(all.clone(), 2..5),
@@ -383,7 +383,7 @@ proptest! {
 }
 
 /// Checks one algorithm in batches of one job to more jobs than any backend has lanes, under every schedule.
-fn equivalence_under_every_schedule(algorithm: &'static Algorithm) {
+fn equivalence_under_every_schedule(algorithm: Algorithm) {
     let lanes = Backend::available().map(Backend::lanes).max();
     let schedules: Vec<_> = (1..=lanes.expect("a backend"))
         .map(Schedule::Comb)
@@ -397,18 +397,18 @@ fn equivalence_under_every_schedule(algorithm: &'static Algorithm) {
                     let blocks = rng.random_range(0..40);
                     let long = algorithm.padded_bytes(16 * blocks + rng.random_range(0..16));
                     Shape {
-                        id: algorithm.id,
+                        id: algorithm.id(),
                         key: rng.random_range(0..keys),
-                        nonce: algorithm.nonce_bytes,
-                        aad: match algorithm.kind {
-                            Kind::Cipher if !algorithm.tweaked => 0,
+                        nonce: algorithm.nonce_bytes(),
+                        aad: match algorithm.kind() {
+                            Kind::Cipher if !algorithm.tweaked() => 0,
                             Kind::Mac => long,
                             _ => rng.random_range(0..40),
                         },
                         slices: 1 + i % 3,
-                        msg: if algorithm.kind == Kind::Mac { 0 } else { long },
-                        tag: algorithm.tag_bytes,
-                        forged: algorithm.kind != Kind::Cipher && rng.random_ratio(1, 5),
+                        msg: if algorithm.kind() == Kind::Mac { 0 } else { long },
+                        tag: algorithm.tag_bytes(),
+                        forged: algorithm.kind() != Kind::Cipher && rng.random_ratio(1, 5),
                         in_place: rng.random(),
                     }
                 })
@@ -421,7 +421,7 @@ fn equivalence_under_every_schedule(algorithm: &'static Algorithm) {
 
 #[test]
 fn batches_of_every_algorithm_equal_single_calls_under_every_schedule() {
-    for algorithm in ALGORITHMS {
+    for &algorithm in ALGORITHMS {
         equivalence_under_every_schedule(algorithm);
     }
 }
@@ -429,7 +429,7 @@ fn batches_of_every_algorithm_equal_single_calls_under_every_schedule() {
 /// Checks equal lengths, the lengths of the comb paper's example, long jobs that end at all offsets, and empty ones.
 #[test]
 fn equal_and_very_unequal_lengths_are_equivalent() {
-    for algorithm in ALGORITHMS {
+    for &algorithm in ALGORITHMS {
         for lengths in [
             vec![1488; 64],
             vec![1504, 80, 80, 80, 1360, 1504, 1504],
@@ -440,13 +440,13 @@ fn equal_and_very_unequal_lengths_are_equivalent() {
                 .iter()
                 .map(|&long| algorithm.padded_bytes(long))
                 .map(|long| Shape {
-                    id: algorithm.id,
+                    id: algorithm.id(),
                     key: 0,
-                    nonce: algorithm.nonce_bytes,
-                    aad: if algorithm.kind == Kind::Mac { long } else { 0 },
+                    nonce: algorithm.nonce_bytes(),
+                    aad: if algorithm.kind() == Kind::Mac { long } else { 0 },
                     slices: 1,
-                    msg: if algorithm.kind == Kind::Mac { 0 } else { long },
-                    tag: algorithm.tag_bytes,
+                    msg: if algorithm.kind() == Kind::Mac { 0 } else { long },
+                    tag: algorithm.tag_bytes(),
                     forged: false,
                     in_place: true,
                 })
@@ -470,13 +470,14 @@ fn equal_and_very_unequal_lengths_are_equivalent() {
 fn messages_two_kib_apart_are_equivalent() {
     const APART: usize = 2048;
     let mut rng = StdRng::seed_from_u64(5);
-    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.kind != Kind::Mac && !algorithm.expands())
+    for algorithm in
+        ALGORITHMS.iter().copied().filter(|algorithm| algorithm.kind() != Kind::Mac && !algorithm.expands())
     {
         let messages: Vec<_> = (0..70)
             .map(|i| random_bytes(&mut rng, algorithm.padded_bytes(APART - 16 - i * i % 50)))
             .collect();
-        let nonce = random_bytes(&mut rng, algorithm.nonce_bytes);
-        let bytes: Vec<u8> = (9..).take(algorithm.key_bytes).collect();
+        let nonce = random_bytes(&mut rng, algorithm.nonce_bytes());
+        let bytes: Vec<u8> = (9..).take(algorithm.key_bytes()).collect();
         for backend in backends::available() {
             let key = KeyOptions::new()
                 .backend(backend)
@@ -498,13 +499,13 @@ fn messages_two_kib_apart_are_equivalent() {
                 let (mut alone, mut tag_alone) = (message.clone(), vec![0; key.tag_bytes()]);
                 key.seal_in_place_detached(&nonce, b"", &mut alone, &mut tag_alone).expect("a message");
                 let data = &mut data[..message.len()];
-                assert!(*data == alone && *tag == tag_alone, "{}, {backend:?}", algorithm.id);
+                assert!(*data == alone && *tag == tag_alone, "{}, {backend:?}", algorithm.id());
                 jobs.push(OpenJob::in_place(&key, &nonce, b"", data, tag));
             }
-            assert_eq!(open_jobs(&mut jobs).map(Opened::forged), Ok(0), "{}, {backend:?}", algorithm.id);
+            assert_eq!(open_jobs(&mut jobs).map(Opened::forged), Ok(0), "{}, {backend:?}", algorithm.id());
             drop(jobs);
             for (message, data) in messages.iter().zip(buffer.chunks(APART)) {
-                assert!(data.starts_with(message), "{}, {backend:?}", algorithm.id);
+                assert!(data.starts_with(message), "{}, {backend:?}", algorithm.id());
             }
         }
     }

@@ -25,20 +25,20 @@ struct Messages {
 
 impl Messages {
     /// Returns messages of different lengths, with nonces of one length unless they are `uneven`.
-    fn new(algorithm: &Algorithm, count: usize, uneven: bool) -> Self {
+    fn new(algorithm: Algorithm, count: usize, uneven: bool) -> Self {
         let bytes = |i: usize, bytes: usize| (0..bytes).map(|j| (i * 31 + j * 7) as u8).collect::<Vec<_>>();
         let nonce_bytes = |i: usize| match i % 5 {
-            4 if uneven => algorithm.nonce.min.max(1).min(algorithm.nonce.max),
-            _ => algorithm.nonce_bytes,
+            4 if uneven => algorithm.min_nonce_bytes().max(1).min(algorithm.max_nonce_bytes()),
+            _ => algorithm.nonce_bytes(),
         };
-        let data_bytes = |i: usize| match algorithm.kind {
+        let data_bytes = |i: usize| match algorithm.kind() {
             Kind::Mac => 0,
             _ if uneven => algorithm.padded_bytes(i * 37 % 300),
             _ => algorithm.padded_bytes(i * 137 % 1500),
         };
-        let aad_bytes = |i: usize| match algorithm.kind {
+        let aad_bytes = |i: usize| match algorithm.kind() {
             Kind::Mac => i * 37 % 300,
-            Kind::Cipher if !algorithm.tweaked => 0,
+            Kind::Cipher if !algorithm.tweaked() => 0,
             _ => i * 13 % 40,
         };
         Self {
@@ -64,8 +64,8 @@ impl Messages {
 #[test]
 fn a_burst_is_a_batch_of_jobs() {
     for backend in backends::available() {
-        for algorithm in ALGORITHMS.iter().filter(|algorithm| !algorithm.expands()) {
-            let bytes: Vec<u8> = (3..).take(algorithm.key_bytes).collect();
+        for algorithm in ALGORITHMS.iter().copied().filter(|algorithm| !algorithm.expands()) {
+            let bytes: Vec<u8> = (3..).take(algorithm.key_bytes()).collect();
             let key = KeyOptions::new().backend(backend).any_nonce_bytes().expand(algorithm, &bytes).unwrap();
             for (count, uneven) in COUNTS.into_iter().flat_map(|count| [(count, false), (count, true)]) {
                 let messages = Messages::new(algorithm, count, uneven);
@@ -180,10 +180,10 @@ fn sizes_that_no_algorithm_takes_are_refused_before_anything_is_written() {
 
 #[test]
 fn algorithms_with_longer_ciphertexts_take_jobs() {
-    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.expands()) {
-        let key = Key::new(algorithm, &vec![1; algorithm.key_bytes]).unwrap();
-        let nonces = [vec![1; algorithm.nonce_bytes]];
-        let (mut data, mut tags) = ([[5; 32]], [vec![0; algorithm.tag_bytes]]);
+    for algorithm in ALGORITHMS.iter().copied().filter(|algorithm| algorithm.expands()) {
+        let key = Key::new(algorithm, &vec![1; algorithm.key_bytes()]).unwrap();
+        let nonces = [vec![1; algorithm.nonce_bytes()]];
+        let (mut data, mut tags) = ([[5; 32]], [vec![0; algorithm.tag_bytes()]]);
         let refused = BatchError::new(0, Error::CiphertextIsLonger);
         let burst = Burst::new(&key, &nonces);
         assert_eq!(burst.seal(&mut data, &mut tags), Err(refused));
@@ -223,7 +223,7 @@ fn a_tag_that_changes_between_calls_verifies_nothing() {
 fn threads_that_use_a_new_key_at_the_same_time_seal_alike() {
     for id in ["aes128-gcm", "aes256-gcm", "aes128-gmac", "aes128-ctr"] {
         let algorithm = Algorithm::by_id(id).unwrap();
-        let bytes: Vec<u8> = (3..).take(algorithm.key_bytes).collect();
+        let bytes: Vec<u8> = (3..).take(algorithm.key_bytes()).collect();
         let messages = Messages::new(algorithm, 20, false);
         for backend in backends::available() {
             let (expected, _) = messages.sealed(

@@ -23,15 +23,15 @@ fn answer(id: &str, nonce: &[u8], msg_bytes: usize) -> KnownAnswer {
     let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
     let key = key(id);
     let msg: Vec<u8> = (0..msg_bytes).map(|i| (i % 251) as u8).collect();
-    let aad = if algorithm.kind == Kind::Aead { b"header".to_vec() } else { Vec::new() };
-    let (ct, tag) = reference::seal(id, &key, nonce, &aad, &msg, algorithm.tag_bytes)
+    let aad = if algorithm.kind() == Kind::Aead { b"header".to_vec() } else { Vec::new() };
+    let (ct, tag) = reference::seal(id, &key, nonce, &aad, &msg, algorithm.tag_bytes())
         .expect("the model takes these sizes");
     let origin = format!("{id}, nonce {}, {msg_bytes} bytes", hex::encode(nonce));
     KnownAnswer { origin, algorithm, key, nonce: nonce.to_vec(), aad, msg, ct, tag }
 }
 
 fn key(id: &str) -> Vec<u8> {
-    (0..Algorithm::by_id(id).expect("a listed algorithm").key_bytes as u8).collect()
+    (0..Algorithm::by_id(id).expect("a listed algorithm").key_bytes() as u8).collect()
 }
 
 #[test]

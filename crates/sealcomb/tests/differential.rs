@@ -34,14 +34,14 @@ use xaes_256_gcm::Xaes256Gcm;
 use xts_mode::Xts128;
 
 /// Returns the nonce and tag sizes that a peer supports; none if no peer has the algorithm.
-fn sizes(algorithm: &Algorithm) -> Option<(Vec<usize>, Vec<usize>)> {
-    if algorithm.cipher != Cipher::Aes {
+fn sizes(algorithm: Algorithm) -> Option<(Vec<usize>, Vec<usize>)> {
+    if algorithm.cipher() != Cipher::Aes {
         return None;
     }
     Some(match mode(algorithm) {
         "ecb" | "hctr2" => (vec![0], vec![0]),
         "cbc" | "cfb128" | "ofb" | "ctr" | "xts" => (vec![16], vec![0]),
-        "cmac" | "pmac" => (vec![0], algorithm.tag.to_vec()),
+        "cmac" | "pmac" => (vec![0], algorithm.tag_sizes().to_vec()),
         "gmac" | "gcm" => (vec![8, 12, 16], vec![12, 16]),
         "ccm" => (vec![7, 11, 13], vec![4, 8, 16]),
         "eax" | "aegis128l" => (vec![16], vec![16]),
@@ -49,18 +49,18 @@ fn sizes(algorithm: &Algorithm) -> Option<(Vec<usize>, Vec<usize>)> {
         "siv" => (vec![1, 12, 16, 33], vec![16]),
         "aegis256" => (vec![32], vec![16]),
         "xaes256-gcm" => (vec![24], vec![16]),
-        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" => (vec![8, 12, 15], vec![algorithm.tag_bytes]),
+        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" => (vec![8, 12, 15], vec![algorithm.tag_bytes()]),
         _ => return None,
     })
 }
 
 /// Returns the algorithms that a peer has.
-fn shared() -> Vec<&'static Algorithm> {
-    ALGORITHMS.iter().filter(|algorithm| sizes(algorithm).is_some()).collect()
+fn shared() -> Vec<Algorithm> {
+    ALGORITHMS.iter().copied().filter(|algorithm| sizes(*algorithm).is_some()).collect()
 }
 
-fn mode(algorithm: &Algorithm) -> &'static str {
-    algorithm.mode_id
+fn mode(algorithm: Algorithm) -> &'static str {
+    algorithm.mode_id()
 }
 
 /// Seals a message with a peer whose type fixes all sizes.
@@ -96,7 +96,7 @@ macro_rules! peer {
         fn $name(message: &mut KnownAnswer) {
             let KnownAnswer { algorithm, key, nonce, aad, ct, tag, .. } = &mut *message;
             let (bytes, tag_bytes) = (ct.len(), tag.len());
-            match (mode(algorithm), nonce.len(), tag_bytes) {
+            match (mode(*algorithm), nonce.len(), tag_bytes) {
                 ("ecb", ..) => {
                     let peer = ecb::Encryptor::<$aes>::new_from_slice(key).expect("a key");
                     peer.encrypt_padded::<NoPadding>(ct, bytes).expect("whole blocks");
@@ -174,7 +174,7 @@ fn encrypt_hctr2(message: &mut KnownAnswer) {
 }
 
 fn seal(message: &mut KnownAnswer) {
-    match (mode(message.algorithm), message.algorithm.cipher_key_bytes) {
+    match (mode(message.algorithm), message.algorithm.cipher_key_bytes()) {
         ("aegis128l", _) => seal_aegis!(Aegis128L<16>, message),
         ("aegis256", _) => seal_aegis!(Aegis256<16>, message),
         ("xaes256-gcm", _) => seal_aead::<Xaes256Gcm>(message),

@@ -227,7 +227,7 @@ fn batch_holds(backend: Backend, schedule: Schedule, answers: &[KnownAnswer]) {
         assert_eq!((data, tag), (&answer.ct, &answer.tag), "{context}, {}", answer.origin);
     }
 
-    let forged = answers.iter().rposition(|answer| answer.algorithm.kind == Kind::Aead);
+    let forged = answers.iter().rposition(|answer| answer.algorithm.kind() == Kind::Aead);
     if let Some(job) = forged {
         buffers[job].1[0] ^= 1;
     }

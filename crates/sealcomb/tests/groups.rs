@@ -93,7 +93,7 @@ fn check_cipher(key: &Key, messages: &Messages, what: &str) {
 
 fn keys(id: &str) -> Vec<Key> {
     let algorithm = Algorithm::by_id(id).unwrap();
-    let bytes: Vec<u8> = (0..algorithm.key_bytes).map(|i| 3 * i as u8).collect();
+    let bytes: Vec<u8> = (0..algorithm.key_bytes()).map(|i| 3 * i as u8).collect();
     Backend::available()
         .map(|backend| KeyOptions::new().backend(backend).expand(algorithm, &bytes).unwrap())
         .collect()
@@ -147,7 +147,7 @@ fn additional_data_of_every_length_gives_the_results_of_single_messages() {
             &[0, 200],
         ] {
             for len in [1, 16, 63, 64, 65, 192, 320] {
-                let (id, backend) = (key.algorithm().id, key.backend());
+                let (id, backend) = (key.algorithm().id(), key.backend());
                 let what = format!("{id} on {backend:?}, {len} bytes, additional data of {aad:?}");
                 Messages::new(&[len; 21], aad, 12).check(&key, &what);
             }
@@ -163,7 +163,7 @@ fn mixed_lengths_in_any_order_give_the_results_of_single_messages() {
         for count in [4, 16, 47, 48, 63, 64, 65, 130] {
             for step in [1, 37, 101] {
                 let lens: Vec<usize> = (0..count).map(|i| i * step * 13 % 700).collect();
-                let (id, backend) = (key.algorithm().id, key.backend());
+                let (id, backend) = (key.algorithm().id(), key.backend());
                 let what = format!("{id} on {backend:?}, {count} messages, step {step}");
                 Messages::new(&lens, &[0, 5, 14, 16, 70], 12).check(&key, &what);
             }

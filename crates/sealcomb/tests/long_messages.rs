@@ -14,28 +14,28 @@ use sealcomb::{ALGORITHMS, Algorithm, Kind, reference};
 const LONG: usize = (1 << 20) + 16 + 7;
 
 /// Returns the model's answer for a message of these sizes.
-fn answer(algorithm: &'static Algorithm, nonce: usize, aad: usize, msg: usize) -> KnownAnswer {
+fn answer(algorithm: Algorithm, nonce: usize, aad: usize, msg: usize) -> KnownAnswer {
     let pattern = |bytes: usize| -> Vec<u8> { (0..bytes).map(|i| (i % 251) as u8).collect() };
-    let (key, nonce) = (pattern(algorithm.key_bytes), pattern(nonce));
+    let (key, nonce) = (pattern(algorithm.key_bytes()), pattern(nonce));
     let (aad, msg) = (pattern(aad), pattern(msg));
     let origin = format!("nonce {}, aad {}, msg {}", nonce.len(), aad.len(), msg.len());
-    let (ct, tag) = reference::seal(algorithm.id, &key, &nonce, &aad, &msg, algorithm.tag_bytes)
+    let (ct, tag) = reference::seal(algorithm.id(), &key, &nonce, &aad, &msg, algorithm.tag_bytes())
         .expect("the model takes these sizes");
     KnownAnswer { origin, algorithm, key, nonce, aad, msg, ct, tag }
 }
 
-fn by_id(id: &str) -> &'static Algorithm {
+fn by_id(id: &str) -> Algorithm {
     Algorithm::by_id(id).expect("a listed algorithm")
 }
 
 #[test]
 fn messages_of_a_mebibyte_hold_among_short_ones() {
-    let is_aes128 = |algorithm: &&Algorithm| algorithm.id.starts_with("aes128-");
-    for algorithm in ALGORITHMS.iter().filter(is_aes128).chain([by_id("xaes256-gcm")]) {
+    let is_aes128 = |algorithm: &Algorithm| algorithm.id().starts_with("aes128-");
+    for algorithm in ALGORITHMS.iter().copied().filter(is_aes128).chain([by_id("xaes256-gcm")]) {
         let answers = [LONG, 16, 0, 4096, LONG].map(|long| {
             let long = algorithm.padded_bytes(long);
-            let (aad, msg) = if algorithm.kind == Kind::Mac { (long, 0) } else { (0, long) };
-            answer(algorithm, algorithm.nonce_bytes, aad, msg)
+            let (aad, msg) = if algorithm.kind() == Kind::Mac { (long, 0) } else { (0, long) };
+            answer(algorithm, algorithm.nonce_bytes(), aad, msg)
         });
         must_hold(&answers);
     }
@@ -52,11 +52,11 @@ fn ccm_encodes_the_length_of_aad_from_65280_bytes_on_in_six_bytes() {
 
 #[test]
 fn additional_data_and_tweaks_whose_length_exceeds_a_byte_or_two_hold() {
-    let takes_aad = |algorithm: &&Algorithm| algorithm.kind == Kind::Aead || algorithm.tweaked;
-    for algorithm in ALGORITHMS.iter().filter(takes_aad) {
+    let takes_aad = |algorithm: &Algorithm| algorithm.kind() == Kind::Aead || algorithm.tweaked();
+    for algorithm in ALGORITHMS.iter().copied().filter(takes_aad) {
         let msg = algorithm.padded_bytes(40);
         let answers = [0xff, 0x100, 0x101, 0xffff, 0x1_0000, 0x1_0001]
-            .map(|aad| answer(algorithm, algorithm.nonce_bytes, aad, msg));
+            .map(|aad| answer(algorithm, algorithm.nonce_bytes(), aad, msg));
         must_hold(&answers);
     }
 }

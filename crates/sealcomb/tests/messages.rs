@@ -184,11 +184,11 @@ fn a_batch_error_names_the_job_and_an_open_error_its_cause() {
 
 #[test]
 fn wrong_lengths_name_the_algorithm_and_its_lengths() {
-    for algorithm in ALGORITHMS {
-        let id = algorithm.id;
+    for &algorithm in ALGORITHMS {
+        let id = algorithm.id();
         let key = Key::new(algorithm, &[0; 5]).err().map(|error| error.to_string());
-        assert_eq!(key, Some(format!("key of 5 bytes; {id} takes {}", algorithm.key_bytes)));
-        let bytes: Vec<u8> = (1..).take(algorithm.key_bytes).collect();
+        assert_eq!(key, Some(format!("key of 5 bytes; {id} takes {}", algorithm.key_bytes())));
+        let bytes: Vec<u8> = (1..).take(algorithm.key_bytes()).collect();
         let key = KeyOptions::new().tag_bytes(3).expand(algorithm, &bytes);
         let tag = key.expect_err("no algorithm takes 3 bytes").to_string();
         assert!(tag.starts_with(&format!("tag of 3 bytes; {id} takes ")), "{tag}");

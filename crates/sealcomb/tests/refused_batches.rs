@@ -31,15 +31,15 @@ struct Messages {
 }
 
 impl Messages {
-    fn new(algorithm: &Algorithm, count: usize) -> Self {
-        let is_mac = algorithm.kind == sealcomb::Kind::Mac;
+    fn new(algorithm: Algorithm, count: usize) -> Self {
+        let is_mac = algorithm.kind() == sealcomb::Kind::Mac;
         let data = if is_mac { 0 } else { 32 };
-        let aad = if algorithm.kind == sealcomb::Kind::Cipher { 0 } else { 5 };
+        let aad = if algorithm.kind() == sealcomb::Kind::Cipher { 0 } else { 5 };
         Self {
-            nonces: vec![vec![0x11; algorithm.nonce_bytes]; count],
+            nonces: vec![vec![0x11; algorithm.nonce_bytes()]; count],
             aads: vec![vec![0x22; aad]; count],
             data: vec![vec![0xA5; data]; count],
-            tags: vec![vec![0x5A; algorithm.tag_bytes]; count],
+            tags: vec![vec![0x5A; algorithm.tag_bytes()]; count],
         }
     }
 }
@@ -48,7 +48,7 @@ impl Messages {
 struct Mistake {
     id: &'static str,
     make: fn(&mut Messages, usize),
-    error: fn(&Algorithm) -> Error,
+    error: fn(Algorithm) -> Error,
 }
 
 const MISTAKES: &[Mistake] = &[
@@ -118,7 +118,7 @@ fn must_refuse(call: impl Fn(&[Key], &mut Messages) -> Result<(), BatchError>, k
         let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
         for keys in keys {
             let key = |i: usize| {
-                let secret: Vec<u8> = (i as u8..).take(algorithm.key_bytes).collect();
+                let secret: Vec<u8> = (i as u8..).take(algorithm.key_bytes()).collect();
                 KeyOptions::new().any_nonce_bytes().expand(algorithm, &secret)
             };
             let keys: Vec<_> = (0..*keys).map(|i| key(i).expect("a key of the right length")).collect();
@@ -223,7 +223,7 @@ fn a_mistake_anywhere_refuses_all_of_a_batch_to_open() {
 fn a_mistake_anywhere_refuses_all_of_a_batch_of_several_algorithms() {
     let keys = ["aes128-gcm", "aes128-ccm", "aes256-gcm-siv"].map(|id| {
         let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
-        Key::new(algorithm, &vec![1; algorithm.key_bytes]).expect("a key of the right length")
+        Key::new(algorithm, &vec![1; algorithm.key_bytes()]).expect("a key of the right length")
     });
     for count in COUNTS {
         for index in places(count) {

@@ -9,7 +9,7 @@ use sealcomb::{ALGORITHMS, Algorithm, Backend, Error, Key, KeyOptions, Sectors};
 
 fn key(id: &str, backend: Backend) -> Key {
     let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
-    let bytes: Vec<u8> = (0..algorithm.key_bytes as u8).collect();
+    let bytes: Vec<u8> = (0..algorithm.key_bytes() as u8).collect();
     KeyOptions::new().backend(backend).expand(algorithm, &bytes).expect("a key of the right length")
 }
 
@@ -96,8 +96,8 @@ fn sectors_of_impossible_sizes_are_refused() {
 
 #[test]
 fn only_xts_has_sectors() {
-    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.mode_id != "xts") {
-        let refused = Sectors::new(&key(algorithm.id, Backend::best()), 512).err();
-        assert_eq!(refused, Some(Error::NoSectors { algorithm: algorithm.id }));
+    for algorithm in ALGORITHMS.iter().copied().filter(|algorithm| algorithm.mode_id() != "xts") {
+        let refused = Sectors::new(&key(algorithm.id(), Backend::best()), 512).err();
+        assert_eq!(refused, Some(Error::NoSectors { algorithm: algorithm.id() }));
     }
 }

@@ -22,7 +22,7 @@ struct Sealed {
     v: Vec<u8>,
 }
 
-fn by_id(id: &str) -> &'static Algorithm {
+fn by_id(id: &str) -> Algorithm {
     Algorithm::by_id(id).unwrap()
 }
 

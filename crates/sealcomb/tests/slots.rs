@@ -38,7 +38,7 @@ enum Layout {
 }
 
 /// The algorithms that this build has.
-fn chained() -> impl Iterator<Item = &'static Algorithm> {
+fn chained() -> impl Iterator<Item = Algorithm> {
     CHAINED.iter().filter_map(|id| Algorithm::by_id(id).ok())
 }
 
@@ -58,15 +58,15 @@ struct Message {
 
 /// Keys of an algorithm, on the portable backend and on all others.
 struct Keys {
-    algorithm: &'static Algorithm,
+    algorithm: Algorithm,
     secrets: Vec<Vec<u8>>,
     portable: Vec<Key>,
 }
 
 impl Keys {
-    fn new(algorithm: &'static Algorithm, count: usize) -> Self {
+    fn new(algorithm: Algorithm, count: usize) -> Self {
         let mut rng = StdRng::seed_from_u64(count as u64);
-        let secrets: Vec<_> = (0..count).map(|_| random(&mut rng, algorithm.key_bytes)).collect();
+        let secrets: Vec<_> = (0..count).map(|_| random(&mut rng, algorithm.key_bytes())).collect();
         let portable = Backend::named("portable").expect("the portable backend");
         Self { algorithm, portable: on(algorithm, &secrets, portable), secrets }
     }
@@ -76,10 +76,10 @@ impl Keys {
         let mut messages = Vec::new();
         for &length in lengths {
             let key = rng.random_range(0..self.portable.len());
-            let nonce = random(&mut rng, self.algorithm.nonce_bytes);
+            let nonce = random(&mut rng, self.algorithm.nonce_bytes());
             let text = random(&mut rng, self.algorithm.padded_bytes(length));
             let alone = &self.portable[key];
-            let sealed = match self.algorithm.kind {
+            let sealed = match self.algorithm.kind() {
                 Kind::Mac => alone.seal(&nonce, &text, b""),
                 _ => alone.seal(&nonce, b"", &text),
             };
@@ -89,7 +89,7 @@ impl Keys {
     }
 }
 
-fn on(algorithm: &'static Algorithm, secrets: &[Vec<u8>], backend: Backend) -> Vec<Key> {
+fn on(algorithm: Algorithm, secrets: &[Vec<u8>], backend: Backend) -> Vec<Key> {
     secrets
         .iter()
         .map(|secret| KeyOptions::new().backend(backend).expand(algorithm, secret).expect("a key"))
@@ -130,7 +130,7 @@ fn check(keys: &Keys, lengths: &[usize], layout: Layout) {
             let buffer = rest.split_off_mut(..*stride).expect("a buffer");
             let text = &mut buffer[..message.text.len()];
             let key = &keys[message.key];
-            jobs.push(if key.algorithm().kind == Kind::Mac {
+            jobs.push(if key.algorithm().kind() == Kind::Mac {
                 SealJob::mac(key, &message.nonce, &*text, tag)
             } else if matches!(layout, Layout::Separate) {
                 let output = rest_of_output.split_off_mut(..*stride).expect("an output");
@@ -144,7 +144,7 @@ fn check(keys: &Keys, lengths: &[usize], layout: Layout) {
         let sealed = if matches!(layout, Layout::Separate) { &output[..] } else { &data[page..] };
         let mut place = 0;
         for (i, ((message, stride), tag)) in messages.iter().zip(&strides).zip(&tags).enumerate() {
-            let text = if keys[0].algorithm().kind == Kind::Mac { 0 } else { message.text.len() };
+            let text = if keys[0].algorithm().kind() == Kind::Mac { 0 } else { message.text.len() };
             let ciphertext = &sealed[place..place + text];
             let result = match keys[0].algorithm().tag_position() {
                 TagPosition::First => [tag, ciphertext].concat(),
@@ -153,7 +153,7 @@ fn check(keys: &Keys, lengths: &[usize], layout: Layout) {
             assert!(
                 result == message.sealed,
                 "message {i} of {}, {backend:?}, {layout:?}, {lengths:?}",
-                keys[0].algorithm().id
+                keys[0].algorithm().id()
             );
             if let Layout::Apart(_) = layout {
                 let between = &sealed[place + message.text.len()..place + stride];
@@ -229,7 +229,7 @@ fn short_and_long_messages_are_equivalent_together() {
 /// Checks buffers whose lines share a few sets of the L1 cache.
 #[test]
 fn messages_pages_apart_are_equivalent() {
-    for algorithm in chained().filter(|algorithm| algorithm.id.starts_with("aes128")) {
+    for algorithm in chained().filter(|algorithm| algorithm.id().starts_with("aes128")) {
         let keys = Keys::new(algorithm, 1);
         for stride in [4096, 8192, 8208] {
             for count in 1..=64 {

@@ -17,13 +17,13 @@ use sealcomb::{
 };
 
 /// Returns the algorithms that have streams.
-fn algorithms() -> impl Iterator<Item = &'static Algorithm> {
+fn algorithms() -> impl Iterator<Item = Algorithm> {
     let modes = ["GCM", "GMAC", "CMAC", "OCB3-T64", "OCB3-T96", "OCB3-T128"];
-    ALGORITHMS.iter().filter(move |a| a.cipher == Cipher::Aes && modes.contains(&a.mode))
+    ALGORITHMS.iter().copied().filter(move |a| a.cipher() == Cipher::Aes && modes.contains(&a.mode()))
 }
 
-fn key(algorithm: &'static Algorithm, backend: Backend) -> Arc<Key> {
-    let bytes: Vec<u8> = (0..algorithm.key_bytes as u8).map(|byte| byte.wrapping_mul(37)).collect();
+fn key(algorithm: Algorithm, backend: Backend) -> Arc<Key> {
+    let bytes: Vec<u8> = (0..algorithm.key_bytes() as u8).map(|byte| byte.wrapping_mul(37)).collect();
     Arc::new(KeyOptions::new().backend(backend).any_nonce_bytes().expand(algorithm, &bytes).unwrap())
 }
 
@@ -73,7 +73,7 @@ fn stream(
         stream = stream.clone();
     }
     let (mut to, mut done) = (if in_place { from.clone() } else { vec![0x55; from.len()] }, 0);
-    if key.algorithm().kind == Kind::Aead {
+    if key.algorithm().kind() == Kind::Aead {
         for piece in cut(from, cuts) {
             let room = &mut to[done..][..piece.len()];
             if in_place {
@@ -99,7 +99,7 @@ fn stream(
 /// Asserts that sealing and opening in pieces, in place or not, equals one call.
 fn agrees(key: &Arc<Key>, whole: &Whole, cuts: &[usize]) {
     // All pieces of OCB3 except the last are whole blocks.
-    let unit = if key.algorithm().mode.starts_with("OCB3") { 16 } else { 1 };
+    let unit = if key.algorithm().mode().starts_with("OCB3") { 16 } else { 1 };
     let cuts: Vec<usize> = cuts.iter().map(|size| size / unit * unit).collect();
     for in_place in [false, true] {
         let place = format!("{key:?}, {} bytes, {} of aad, {cuts:?}", whole.message.len(), whole.aad.len());
@@ -114,9 +114,9 @@ fn agrees(key: &Arc<Key>, whole: &Whole, cuts: &[usize]) {
 fn every_cut_into_two_or_three_pieces_equals_one_call() {
     for backend in backends::available() {
         for algorithm in algorithms() {
-            let (key, nonce) = (key(algorithm, backend), bytes(algorithm.nonce_bytes));
+            let (key, nonce) = (key(algorithm, backend), bytes(algorithm.nonce_bytes()));
             for len in [0, 1, 15, 16, 17, 33, 64, 100] {
-                let message = if algorithm.kind == Kind::Mac { vec![] } else { bytes(len) };
+                let message = if algorithm.kind() == Kind::Mac { vec![] } else { bytes(len) };
                 let whole = whole(&key, &nonce, &bytes(len + 3), &message);
                 for first in 0..=len {
                     agrees(&key, &whole, &[first]);
@@ -147,8 +147,8 @@ fn random_messages_nonces_and_cuts_equal_one_call() {
         .run(&strategy, |(algorithm, backend, nonce, len, aad, cuts)| {
             let algorithm = algorithms[algorithm];
             let key = key(algorithm, backends[backend]);
-            let nonce = bytes(nonce.clamp(algorithm.nonce.min, algorithm.nonce.max));
-            let message = if algorithm.kind == Kind::Mac { vec![] } else { bytes(len) };
+            let nonce = bytes(nonce.clamp(algorithm.min_nonce_bytes(), algorithm.max_nonce_bytes()));
+            let message = if algorithm.kind() == Kind::Mac { vec![] } else { bytes(len) };
             agrees(&key, &whole(&key, &nonce, &bytes(aad), &message), &cuts);
             Ok(())
         })
@@ -159,7 +159,7 @@ fn random_messages_nonces_and_cuts_equal_one_call() {
 #[test]
 fn late_additional_data_of_ocb3_count_like_early_ones() {
     for backend in backends::available() {
-        for algorithm in algorithms().filter(|a| a.mode.starts_with("OCB3")) {
+        for algorithm in algorithms().filter(|a| a.mode().starts_with("OCB3")) {
             let key = key(algorithm, backend);
             let whole = whole(&key, b"nonce", &bytes(70), &bytes(83));
             let mut stream = Stream::new(key.clone(), Direction::Seal, b"nonce").unwrap();
@@ -237,19 +237,22 @@ fn gcms_counter_overflows_in_any_piece() {
 fn a_stream_refuses_misuse_and_stays_unchanged() {
     let aead = |id: &str| key(Algorithm::by_id(id).unwrap(), Backend::best());
     let new = |id: &str, nonce: &[u8]| Stream::new(aead(id), Direction::Seal, nonce);
-    for algorithm in ALGORITHMS {
-        let refused = new(algorithm.id, &bytes(algorithm.nonce_bytes)).err();
-        let expected =
-            if algorithms().any(|other| other.id == algorithm.id) { None } else { Some(Error::NotInPieces) };
+    for &algorithm in ALGORITHMS {
+        let refused = new(algorithm.id(), &bytes(algorithm.nonce_bytes())).err();
+        let expected = if algorithms().any(|other| other.id() == algorithm.id()) {
+            None
+        } else {
+            Some(Error::NotInPieces)
+        };
         assert_eq!(refused, expected, "{algorithm:?}");
     }
     let [gcm, ocb3] = ["aes128-gcm", "aes128-ocb3-t128"].map(|id| Algorithm::by_id(id).unwrap());
-    assert_eq!(new(gcm.id, &[]).err(), Some(misuse::nonce_length(gcm, 0)));
-    assert_eq!(new(ocb3.id, &[0; 16]).err(), Some(misuse::nonce_length(ocb3, 16)));
+    assert_eq!(new(gcm.id(), &[]).err(), Some(misuse::nonce_length(gcm, 0)));
+    assert_eq!(new(ocb3.id(), &[0; 16]).err(), Some(misuse::nonce_length(ocb3, 16)));
     for got in [0, 17] {
         let refused = Stream::with_tag_bytes(aead("aes128-gcm"), Direction::Seal, &[0; 12], got);
         let expected = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
-        assert_eq!(refused.err(), Some(Error::TagLength { algorithm: gcm.id, expected, got }));
+        assert_eq!(refused.err(), Some(Error::TagLength { algorithm: gcm.id(), expected, got }));
     }
 
     let mut ended = new("aes128-gcm", &[0; 12]).unwrap();
@@ -290,7 +293,7 @@ fn a_stream_refuses_misuse_and_stays_unchanged() {
     assert_eq!(stream.update(&mut [2; 1]), Err(Error::NotWholeBlocks { got: 23 }));
 
     for id in ["aes128-gmac", "aes256-cmac"] {
-        let nonce = bytes(Algorithm::by_id(id).unwrap().nonce_bytes);
+        let nonce = bytes(Algorithm::by_id(id).unwrap().nonce_bytes());
         assert_eq!(new(id, &nonce).unwrap().update(&mut [0; 1]), Err(Error::TakesNoMessage));
     }
 }
@@ -300,9 +303,9 @@ fn a_stream_refuses_misuse_and_stays_unchanged() {
 fn an_empty_piece_of_the_message_changes_nothing() {
     for algorithm in algorithms() {
         let key = key(algorithm, Backend::best());
-        let nonce = bytes(algorithm.nonce_bytes);
+        let nonce = bytes(algorithm.nonce_bytes());
         for len in [0, 1, 16, 40] {
-            let message = if algorithm.kind == Kind::Mac { vec![] } else { bytes(len) };
+            let message = if algorithm.kind() == Kind::Mac { vec![] } else { bytes(len) };
             let whole = whole(&key, &nonce, &bytes(len), &message);
             let mut stream = Stream::new(key.clone(), Direction::Seal, &nonce).unwrap();
             let empty = |stream: &mut Stream| {
@@ -330,7 +333,7 @@ fn an_empty_piece_of_the_message_changes_nothing() {
 fn a_clone_is_independent() {
     for algorithm in algorithms() {
         let key = key(algorithm, Backend::best());
-        let nonce = bytes(algorithm.nonce_bytes);
+        let nonce = bytes(algorithm.nonce_bytes());
         let mut stream = Stream::new(key.clone(), Direction::Seal, &nonce).unwrap();
         stream.aad(b"one").unwrap();
         let mut other = stream.clone();
@@ -348,10 +351,10 @@ fn a_reused_stream_equals_a_new_one() {
     for backend in backends::available() {
         for algorithm in algorithms() {
             let key = key(algorithm, backend);
-            let nonce = bytes(algorithm.nonce_bytes);
+            let nonce = bytes(algorithm.nonce_bytes());
             let mut stream = Stream::new(key.clone(), Direction::Seal, &nonce).unwrap();
             for (i, len) in [0, 33, 16, 100, 5, 64].into_iter().enumerate() {
-                let message = if algorithm.kind == Kind::Mac { vec![] } else { bytes(len) };
+                let message = if algorithm.kind() == Kind::Mac { vec![] } else { bytes(len) };
                 let whole = whole(&key, &nonce, &bytes(7 * i), &message);
                 for pieces in 0..4 {
                     stream.begin(Direction::Open, &nonce).unwrap();

@@ -12,13 +12,13 @@ use sealcomb::{ALGORITHMS, Algorithm, Backend, Key, KeyOptions, OpenJob, SealJob
 #[test]
 fn opening_unverified_returns_the_message_and_the_correct_tag() {
     for backend in Backend::available() {
-        for algorithm in ALGORITHMS.iter().filter(|algorithm| !algorithm.expands()) {
-            let bytes: Vec<u8> = (7..).take(algorithm.key_bytes).collect();
+        for algorithm in ALGORITHMS.iter().copied().filter(|algorithm| !algorithm.expands()) {
+            let bytes: Vec<u8> = (7..).take(algorithm.key_bytes()).collect();
             let key = KeyOptions::new().backend(backend).any_nonce_bytes().expand(algorithm, &bytes).unwrap();
-            let nonce = vec![9; algorithm.nonce_bytes];
-            let aad = if algorithm.tag_bytes > 0 { &b"header"[..] } else { b"" };
-            let message = if algorithm.kind == sealcomb::Kind::Mac { vec![] } else { (0..96).collect() };
-            let (mut data, mut tag) = (message.clone(), vec![0; algorithm.tag_bytes]);
+            let nonce = vec![9; algorithm.nonce_bytes()];
+            let aad = if algorithm.tag_bytes() > 0 { &b"header"[..] } else { b"" };
+            let message = if algorithm.kind() == sealcomb::Kind::Mac { vec![] } else { (0..96).collect() };
+            let (mut data, mut tag) = (message.clone(), vec![0; algorithm.tag_bytes()]);
             key.seal_in_place_detached(&nonce, aad, &mut data, &mut tag).unwrap();
             let mut computed = tag.clone();
             key.open_unverified_in_place_detached(&nonce, aad, &mut data, &mut computed).unwrap();
@@ -43,19 +43,21 @@ const READ_THE_TAG: &[&str] = &[
 #[test]
 fn only_the_modes_that_decrypt_with_the_tag_require_it() {
     let mut found = BTreeSet::new();
-    for algorithm in ALGORITHMS.iter().filter(|algorithm| !algorithm.expands() && algorithm.tag_bytes > 0) {
-        let bytes: Vec<u8> = (7..).take(algorithm.key_bytes).collect();
+    for algorithm in
+        ALGORITHMS.iter().copied().filter(|algorithm| !algorithm.expands() && algorithm.tag_bytes() > 0)
+    {
+        let bytes: Vec<u8> = (7..).take(algorithm.key_bytes()).collect();
         let key = Key::new(algorithm, &bytes).unwrap();
-        let nonce = vec![9; algorithm.nonce_bytes];
+        let nonce = vec![9; algorithm.nonce_bytes()];
         for length in [0, 1, 15, 16, 17, 91, 96, 112] {
-            let length = if algorithm.kind == sealcomb::Kind::Mac { 0 } else { length };
+            let length = if algorithm.kind() == sealcomb::Kind::Mac { 0 } else { length };
             let message: Vec<u8> = (0..length).collect();
-            let (mut data, mut tag) = (message.clone(), vec![0; algorithm.tag_bytes]);
+            let (mut data, mut tag) = (message.clone(), vec![0; algorithm.tag_bytes()]);
             key.seal_in_place_detached(&nonce, b"header", &mut data, &mut tag).unwrap();
-            let mut computed = vec![0; algorithm.tag_bytes];
+            let mut computed = vec![0; algorithm.tag_bytes()];
             key.open_unverified_in_place_detached(&nonce, b"header", &mut data, &mut computed).unwrap();
             if (data, computed) != (message, tag) {
-                found.insert(algorithm.mode);
+                found.insert(algorithm.mode());
             }
         }
     }

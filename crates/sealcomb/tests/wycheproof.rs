@@ -60,10 +60,10 @@ fn run(tests: Vec<Test>) -> Count {
 /// Returns the error that a test's sizes lead to, if any.
 fn misuse_of(answer: &KnownAnswer) -> Option<Error> {
     let KnownAnswer { algorithm, nonce, tag, .. } = answer;
-    if !algorithm.tag.contains(&tag.len()) {
-        Some(misuse::tag_length_never(algorithm, tag.len()))
-    } else if !(algorithm.nonce.min..=algorithm.nonce.max).contains(&nonce.len()) {
-        Some(misuse::nonce_length(algorithm, nonce.len()))
+    if !algorithm.tag_sizes().contains(&tag.len()) {
+        Some(misuse::tag_length_never(*algorithm, tag.len()))
+    } else if !(algorithm.min_nonce_bytes()..=algorithm.max_nonce_bytes()).contains(&nonce.len()) {
+        Some(misuse::nonce_length(*algorithm, nonce.len()))
     } else {
         None
     }
@@ -75,7 +75,7 @@ fn is_misuse(answer: &KnownAnswer) {
     for backend in backends::available() {
         let expected = misuse_of(answer).expect("a misuse");
         let options = KeyOptions::new().backend(backend).tag_bytes(tag.len()).nonce_bytes(nonce.len());
-        let made = options.expand(algorithm, key);
+        let made = options.expand(*algorithm, key);
         let key = match made {
             Ok(key) => key,
             Err(error) => {
@@ -106,9 +106,10 @@ fn is_a_wrong_key(WrongKey { mode, key }: &WrongKey) {
 }
 
 /// Returns the algorithm of a mode for a key of this length.
-fn algorithm(mode: &'static str, key: &[u8]) -> Result<&'static Algorithm, WrongKey> {
-    let of_mode = |algorithm: &&Algorithm| algorithm.mode_id == mode;
-    let found = ALGORITHMS.iter().filter(of_mode).find(|algorithm| algorithm.key_bytes == key.len());
+fn algorithm(mode: &'static str, key: &[u8]) -> Result<Algorithm, WrongKey> {
+    let of_mode = |algorithm: &Algorithm| algorithm.mode_id() == mode;
+    let found =
+        ALGORITHMS.iter().copied().filter(of_mode).find(|algorithm| algorithm.key_bytes() == key.len());
     found.ok_or_else(|| WrongKey { mode, key: key.to_vec() })
 }
 

@@ -20,7 +20,7 @@ pub(super) fn seals(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
         .zip(&mut results)
         .map(|(((job, key), aad), (data, tag))| {
             let (nonce, aad) = (&job.nonce[..], Aad::joined(aad));
-            if job.algorithm.kind == Kind::Mac {
+            if job.algorithm.kind() == Kind::Mac {
                 SealJob::mac(key, nonce, aad, tag)
             } else if job.in_place {
                 SealJob::in_buffer(key, nonce, aad, data, job.message.len(), tag)
@@ -63,7 +63,7 @@ pub(super) fn opens(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
         .map(|((((job, key), received), aad), data)| {
             let Received { nonce, ciphertext, tag, .. } = received;
             let aad = Aad::joined(aad);
-            if job.algorithm.kind == Kind::Mac {
+            if job.algorithm.kind() == Kind::Mac {
                 OpenJob::mac(key, nonce, aad, tag)
             } else if job.in_place {
                 OpenJob::in_buffer(key, nonce, aad, data, job.message.len(), tag)
@@ -130,7 +130,7 @@ pub(super) fn bursts(jobs: &[Job], key: &Key) {
 }
 
 fn expected_verdict(job: &Job) -> Verdict {
-    match job.algorithm.kind {
+    match job.algorithm.kind() {
         Kind::Cipher => Verdict::Unauthenticated,
         Kind::Mac | Kind::Aead if job.forged.is_none() => Verdict::Verified,
         Kind::Mac | Kind::Aead => Verdict::Forged,

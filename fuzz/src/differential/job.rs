@@ -13,7 +13,7 @@ const KEYS: usize = 4;
 
 /// A message with the model's ciphertext and tag.
 pub(super) struct Job {
-    pub(super) algorithm: &'static Algorithm,
+    pub(super) algorithm: Algorithm,
     /// The index of the key among those of the algorithm.
     number: usize,
     pub(super) key: Vec<u8>,
@@ -51,32 +51,32 @@ impl Job {
         (0..jobs)
             .map(|_| {
                 let algorithm = &ALGORITHMS[(first + choices.below(algorithms)) % ALGORITHMS.len()];
-                Self::new(algorithm, keys, 16 * blocks, choices)
+                Self::new(*algorithm, keys, 16 * blocks, choices)
             })
             .collect()
     }
 
-    fn new(algorithm: &'static Algorithm, keys: usize, max_bytes: usize, choices: &mut Choices<'_>) -> Self {
+    fn new(algorithm: Algorithm, keys: usize, max_bytes: usize, choices: &mut Choices<'_>) -> Self {
         let number = choices.below(keys);
         let long = length(max_bytes, choices);
         let short = if choices.below(3) == 0 { 0 } else { length(max_bytes.min(320), choices) };
-        let message = match algorithm.kind {
+        let message = match algorithm.kind() {
             Kind::Mac => 0,
-            Kind::Cipher | Kind::Aead => algorithm.padded_bytes(long).max(algorithm.min_message_bytes),
+            Kind::Cipher | Kind::Aead => algorithm.padded_bytes(long).max(algorithm.min_message_bytes()),
         };
-        let aad = match algorithm.kind {
+        let aad = match algorithm.kind() {
             Kind::Mac => long,
-            Kind::Cipher if !algorithm.tweaked => 0,
+            Kind::Cipher if !algorithm.tweaked() => 0,
             Kind::Cipher | Kind::Aead => short,
         };
-        let tag_bytes = if choices.below(2) == 0 || algorithm.tag.is_empty() {
-            algorithm.tag_bytes
+        let tag_bytes = if choices.below(2) == 0 || algorithm.tag_sizes().is_empty() {
+            algorithm.tag_bytes()
         } else {
-            choices.pick(algorithm.tag)
+            choices.pick(algorithm.tag_sizes())
         };
         let nonce = nonce(algorithm, message.div_ceil(16), choices);
         let (key, aad, message) = (key(algorithm, number), choices.fill(aad), choices.fill(message));
-        let (ciphertext, tag) = reference::seal(algorithm.id, &key, &nonce, &aad, &message, tag_bytes)
+        let (ciphertext, tag) = reference::seal(algorithm.id(), &key, &nonce, &aad, &message, tag_bytes)
             .expect("the model takes what the catalog allows");
         let flags = choices.byte();
         let mut job = Self {
@@ -101,7 +101,7 @@ impl Job {
     /// Draws a bit to flip. Returns `None` if the model accepts the result: modes that multiply by a part of their
     /// key do so if that part is zero, and short tags can match by chance.
     fn forgery(&self, choices: &mut Choices<'_>) -> Option<Forgery> {
-        if self.algorithm.kind == Kind::Cipher {
+        if self.algorithm.kind() == Kind::Cipher {
             return None;
         }
         let kind = choices.below(8);
@@ -113,12 +113,12 @@ impl Job {
             _ => Forgery::Tag(bit(&self.tag)),
         };
         let Received { nonce, aad, ciphertext, tag } = Received::of(self, Some(forgery));
-        let opened = reference::open(self.algorithm.id, &self.key, &nonce, &aad, &ciphertext, &tag);
+        let opened = reference::open(self.algorithm.id(), &self.key, &nonce, &aad, &ciphertext, &tag);
         opened.is_none().then_some(forgery)
     }
 
     pub(super) fn key_name(&self) -> KeyName {
-        (self.algorithm.id, self.number)
+        (self.algorithm.id(), self.number)
     }
 }
 
@@ -151,7 +151,7 @@ impl Received {
 /// Prints what is needed to reproduce a failure. The bytes of the message do not matter.
 impl fmt::Debug for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct(self.algorithm.id)
+        f.debug_struct(self.algorithm.id())
             .field("key", &self.number)
             .field("nonce", &format_args!("{:02x?}", self.nonce))
             .field("aad", &self.aad.len())
@@ -164,18 +164,18 @@ impl fmt::Debug for Job {
     }
 }
 
-fn key(algorithm: &Algorithm, number: usize) -> Vec<u8> {
+fn key(algorithm: Algorithm, number: usize) -> Vec<u8> {
     match number {
-        0 | 1 if algorithm.mode_id == "xts" => {
+        0 | 1 if algorithm.mode_id() == "xts" => {
             // XTS refuses equal halves.
-            let half = algorithm.key_bytes / 2;
+            let half = algorithm.key_bytes() / 2;
             let byte = if number == 0 { 0 } else { 0xff };
             [vec![byte; half], vec![!byte; half]].concat()
         }
-        0 => vec![0; algorithm.key_bytes],
-        1 => vec![0xff; algorithm.key_bytes],
+        0 => vec![0; algorithm.key_bytes()],
+        1 => vec![0xff; algorithm.key_bytes()],
         _ => {
-            let mut key = vec![0; algorithm.key_bytes];
+            let mut key = vec![0; algorithm.key_bytes()];
             fastrand::Rng::with_seed(number as u64).fill(&mut key);
             key
         }
@@ -197,9 +197,10 @@ fn length(max_bytes: usize, choices: &mut Choices<'_>) -> usize {
 }
 
 /// Draws a nonce, often one whose counter overflows within a message of `blocks` blocks.
-fn nonce(algorithm: &Algorithm, blocks: usize, choices: &mut Choices<'_>) -> Vec<u8> {
-    let (min, max) = (algorithm.nonce.min, algorithm.nonce.max.min(130));
-    let bytes = if choices.below(3) > 0 { algorithm.nonce_bytes } else { min + choices.below(max - min + 1) };
+fn nonce(algorithm: Algorithm, blocks: usize, choices: &mut Choices<'_>) -> Vec<u8> {
+    let (min, max) = (algorithm.min_nonce_bytes(), algorithm.max_nonce_bytes().min(130));
+    let bytes =
+        if choices.below(3) > 0 { algorithm.nonce_bytes() } else { min + choices.below(max - min + 1) };
     match choices.below(8) {
         0 => vec![0; bytes],
         1 => vec![0xff; bytes],

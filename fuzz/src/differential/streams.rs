@@ -18,7 +18,7 @@ const MAX_CALLS: usize = 24;
 
 /// A stream, and what it was given since its message began.
 struct Run {
-    algorithm: &'static Algorithm,
+    algorithm: Algorithm,
     key: Vec<u8>,
     stream: Stream,
     direction: Direction,
@@ -46,19 +46,20 @@ pub fn run(bytes: &[u8]) -> u64 {
         before = call;
     }
     run.end(&mut choices);
-    sealcomb_cli::fuzz::outcome((run.algorithm.id, path))
+    sealcomb_cli::fuzz::outcome((run.algorithm.id(), path))
 }
 
 impl Run {
     fn new(choices: &mut Choices<'_>) -> Self {
-        let has_streams = |a: &&Algorithm| a.cipher == Cipher::Aes && MODES.contains(&a.mode_id);
-        let algorithms: Vec<&'static Algorithm> = ALGORITHMS.iter().filter(has_streams).collect();
+        let has_streams = |a: &Algorithm| a.cipher() == Cipher::Aes && MODES.contains(&a.mode_id());
+        let algorithms: Vec<Algorithm> = ALGORITHMS.iter().copied().filter(has_streams).collect();
         let backends: Vec<Backend> = Backend::available().collect();
         let algorithm = choices.pick(&algorithms);
         let backend = choices.pick(&backends);
-        let tag_bytes = if choices.below(2) == 0 { algorithm.tag_bytes } else { choices.pick(algorithm.tag) };
+        let tag_bytes =
+            if choices.below(2) == 0 { algorithm.tag_bytes() } else { choices.pick(algorithm.tag_sizes()) };
         let (direction, nonce) = beginning(algorithm, choices);
-        let key = choices.fill(algorithm.key_bytes);
+        let key = choices.fill(algorithm.key_bytes());
         let expanded = KeyOptions::new()
             .backend(backend)
             .any_nonce_bytes()
@@ -106,7 +107,7 @@ impl Run {
         let piece = choices.fill(bytes);
         let expected = if self.ended {
             Err(Error::MessageEnded)
-        } else if self.algorithm.mode_id == "gcm" && !self.input.is_empty() {
+        } else if self.algorithm.mode_id() == "gcm" && !self.input.is_empty() {
             Err(Error::AadAfterMessage)
         } else {
             Ok(())
@@ -118,7 +119,7 @@ impl Run {
     }
 
     fn update(&mut self, choices: &mut Choices<'_>) {
-        let is_ocb = self.algorithm.mode_id.starts_with("ocb3");
+        let is_ocb = self.algorithm.mode_id().starts_with("ocb3");
         let mut bytes = size(choices);
         if is_ocb && choices.below(4) > 0 {
             bytes = bytes / 16 * 16;
@@ -128,7 +129,7 @@ impl Run {
             Err(Error::MessageEnded)
         } else if bytes == 0 {
             Ok(())
-        } else if self.algorithm.kind == Kind::Mac {
+        } else if self.algorithm.kind() == Kind::Mac {
             Err(Error::TakesNoMessage)
         } else if is_ocb && !self.last_piece.is_multiple_of(16) {
             Err(Error::NotWholeBlocks { got: self.last_piece })
@@ -190,7 +191,7 @@ impl Run {
             Direction::Seal => (&self.input, &self.output),
             Direction::Open => (&self.output, &self.input),
         };
-        let (id, tag_bytes) = (self.algorithm.id, self.stream.tag_bytes());
+        let (id, tag_bytes) = (self.algorithm.id(), self.stream.tag_bytes());
         let sealed = reference::seal(id, &self.key, &self.nonce, &self.aad, message, tag_bytes);
         let (expected, tag) = sealed.expect("the model takes what the catalog allows");
         assert!(*ciphertext == expected, "the output differs from the model's: {}", self.state());
@@ -212,12 +213,12 @@ impl Run {
 }
 
 /// Draws the direction and the nonce of a message.
-fn beginning(algorithm: &Algorithm, choices: &mut Choices<'_>) -> (Direction, Vec<u8>) {
+fn beginning(algorithm: Algorithm, choices: &mut Choices<'_>) -> (Direction, Vec<u8>) {
     let direction = choices.pick(&[Direction::Seal, Direction::Open]);
     let bytes = match choices.below(4) {
-        0 => algorithm.nonce.min,
-        1 => algorithm.nonce.max.min(40),
-        _ => algorithm.nonce_bytes,
+        0 => algorithm.min_nonce_bytes(),
+        1 => algorithm.max_nonce_bytes().min(40),
+        _ => algorithm.nonce_bytes(),
     };
     (direction, choices.fill(bytes))
 }

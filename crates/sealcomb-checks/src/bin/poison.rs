@@ -29,8 +29,8 @@ struct Poisoned {
 }
 
 impl Poisoned {
-    fn of(algorithm: &Algorithm) -> Self {
-        Self { nonces: !COUNT_ON_FROM_THE_NONCE.contains(&algorithm.mode), secret_results: 0 }
+    fn of(algorithm: Algorithm) -> Self {
+        Self { nonces: !COUNT_ON_FROM_THE_NONCE.contains(&algorithm.mode()), secret_results: 0 }
     }
 }
 
@@ -116,15 +116,15 @@ fn leak() {
 }
 
 /// Returns batches of one algorithm: 1, 3 and 40 jobs, under one key and under many.
-fn cases(algorithm: &'static Algorithm, backend: Backend, long: bool) -> Vec<Case> {
+fn cases(algorithm: Algorithm, backend: Backend, long: bool) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |keys, schedule, in_place, jobs: Vec<Sizes>| {
         let seed = cases.len() as u64;
-        let tag = algorithm.tag_bytes;
+        let tag = algorithm.tag_bytes();
         cases.push(Case { algorithm, backend, keys, tag, schedule, in_place, jobs, secrets: seed, seed });
     };
     // Nonces of the usual, the minimum and a greater length.
-    let nonces = [algorithm.nonce_bytes, algorithm.nonce_bytes, algorithm.nonce.min, 29];
+    let nonces = [algorithm.nonce_bytes(), algorithm.nonce_bytes(), algorithm.min_nonce_bytes(), 29];
     let sizes = |i: usize, message| Sizes::of(algorithm, nonces[i % 4], BORDERS[(5 * i) % 14], message);
     let jobs = |count: usize| (0..count).map(|i| sizes(i, BORDERS[(7 * i + 3) % BORDERS.len()])).collect();
     let singles = if long { &BORDERS[..] } else { &[0, 17, 100, 300] };
@@ -150,10 +150,14 @@ fn main() {
     leak();
     let mut batches = 0;
     for backend in backends() {
-        let wanted =
-            |algorithm: &&Algorithm| words.is_empty() || words.iter().any(|word| algorithm.id.contains(word));
-        for case in
-            ALGORITHMS.iter().filter(wanted).flat_map(|algorithm| cases(algorithm, backend, !long.is_empty()))
+        let wanted = |algorithm: &Algorithm| {
+            words.is_empty() || words.iter().any(|word| algorithm.id().contains(word))
+        };
+        for case in ALGORITHMS
+            .iter()
+            .copied()
+            .filter(wanted)
+            .flat_map(|algorithm| cases(algorithm, backend, !long.is_empty()))
         {
             let mut memory = Poisoned::of(case.algorithm);
             case.run(&mut memory);

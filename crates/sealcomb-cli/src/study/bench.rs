@@ -24,12 +24,12 @@ struct Message {
 }
 
 impl Message {
-    fn batches(algorithm: &Algorithm, lengths: &[Vec<usize>]) -> Vec<Vec<Self>> {
+    fn batches(algorithm: Algorithm, lengths: &[Vec<usize>]) -> Vec<Vec<Self>> {
         let message = |(index, &bytes): (usize, &usize)| Self {
-            nonce: (0..algorithm.nonce_bytes).map(|i| if i == 0 { index as u8 } else { 0x24 }).collect(),
+            nonce: (0..algorithm.nonce_bytes()).map(|i| if i == 0 { index as u8 } else { 0x24 }).collect(),
             data: vec![0x3c; algorithm.ciphertext_bytes(bytes)],
             bytes,
-            tag: vec![0; algorithm.tag_bytes],
+            tag: vec![0; algorithm.tag_bytes()],
         };
         lengths.iter().map(|batch| batch.iter().enumerate().map(message).collect()).collect()
     }
@@ -61,7 +61,7 @@ impl Bench {
     pub(crate) fn time_peer(
         &mut self,
         peer: &Peer,
-        algorithm: &Algorithm,
+        algorithm: Algorithm,
         lengths: &[Vec<usize>],
     ) -> Quartiles {
         let mut messages = Message::batches(algorithm, lengths).concat();
@@ -85,7 +85,7 @@ impl Bench {
     }
 
     /// Measures cycles per key for creating and dropping keys.
-    pub(crate) fn new_key(&mut self, algorithm: &'static Algorithm, backend: Backend) -> Quartiles {
+    pub(crate) fn new_key(&mut self, algorithm: Algorithm, backend: Backend) -> Quartiles {
         let bytes = key_bytes(algorithm, BATCH);
         let cycles = self.clock.measure(self.samples, || {
             for bytes in &bytes {
@@ -99,7 +99,7 @@ impl Bench {
     /// dropping the key.
     pub(crate) fn message_with_its_key(
         &mut self,
-        algorithm: &'static Algorithm,
+        algorithm: Algorithm,
         backend: Backend,
         bytes: usize,
     ) -> Quartiles {
@@ -132,7 +132,12 @@ impl Bench {
         self.clock.measure(self.samples, || {
             for (batch, outputs) in sealed.iter().zip(&mut outputs) {
                 let opened = open_jobs_with(schedule, &mut jobs_to_open(keys, batch, outputs));
-                assert_eq!(opened.map(Opened::forged), Ok(0), "{} did not open what it sealed", algorithm.id);
+                assert_eq!(
+                    opened.map(Opened::forged),
+                    Ok(0),
+                    "{} did not open what it sealed",
+                    algorithm.id()
+                );
             }
         })
     }
@@ -155,13 +160,13 @@ pub(crate) fn sealing<T>(
 
 /// Returns an output buffer for opening a message: of its exact length if the algorithm requires that, otherwise of
 /// the maximum length for its ciphertext.
-fn output_buffer(algorithm: &Algorithm, message: &Message) -> Vec<u8> {
+fn output_buffer(algorithm: Algorithm, message: &Message) -> Vec<u8> {
     let max = algorithm.max_message_bytes(message.data.len()).expect("a valid ciphertext length");
     vec![0; if algorithm.needs_message_bytes() { message.bytes } else { max }]
 }
 
 fn jobs_to_seal<'a>(keys: &'a [Key], batch: &'a mut [Message]) -> Vec<SealJob<'a>> {
-    let job = |(key, message): (&'a Key, &'a mut Message)| match key.algorithm().kind {
+    let job = |(key, message): (&'a Key, &'a mut Message)| match key.algorithm().kind() {
         Kind::Mac => SealJob::mac(key, &message.nonce, &message.data[..], &mut message.tag),
         _ => SealJob::in_buffer(key, &message.nonce, b"", &mut message.data, message.bytes, &mut message.tag)
             .expect("a buffer as long as the ciphertext"),
@@ -170,27 +175,27 @@ fn jobs_to_seal<'a>(keys: &'a [Key], batch: &'a mut [Message]) -> Vec<SealJob<'a
 }
 
 fn jobs_to_open<'a>(keys: &'a [Key], batch: &'a [Message], outputs: &'a mut [Vec<u8>]) -> Vec<OpenJob<'a>> {
-    let job = |((key, message), output): ((&'a Key, &'a Message), &'a mut Vec<u8>)| match key.algorithm().kind
-    {
-        Kind::Mac => OpenJob::mac(key, &message.nonce, &message.data[..], &message.tag),
-        _ => OpenJob::new(key, &message.nonce, b"", &message.data, output, &message.tag)
-            .expect("an output as long as the message"),
-    };
+    let job =
+        |((key, message), output): ((&'a Key, &'a Message), &'a mut Vec<u8>)| match key.algorithm().kind() {
+            Kind::Mac => OpenJob::mac(key, &message.nonce, &message.data[..], &message.tag),
+            _ => OpenJob::new(key, &message.nonce, b"", &message.data, output, &message.tag)
+                .expect("an output as long as the message"),
+        };
     keys.iter().cycle().zip(batch).zip(outputs).map(job).collect()
 }
 
 /// Returns `count` different keys of an algorithm on a backend.
-pub(crate) fn keys(algorithm: &'static Algorithm, backend: Backend, count: usize) -> Vec<Key> {
+pub(crate) fn keys(algorithm: Algorithm, backend: Backend, count: usize) -> Vec<Key> {
     key_bytes(algorithm, count).iter().map(|bytes| new_key(algorithm, backend, bytes)).collect()
 }
 
-fn new_key(algorithm: &'static Algorithm, backend: Backend, bytes: &[u8]) -> Key {
+fn new_key(algorithm: Algorithm, backend: Backend, bytes: &[u8]) -> Key {
     KeyOptions::new().backend(backend).expand(algorithm, bytes).expect("a key of the algorithm's length")
 }
 
 /// Returns the bytes of `count` different keys.
-fn key_bytes(algorithm: &Algorithm, count: usize) -> Vec<Vec<u8>> {
-    (0..count).map(|index| (0..algorithm.key_bytes).map(|i| (i + 31 * index) as u8).collect()).collect()
+fn key_bytes(algorithm: Algorithm, count: usize) -> Vec<Vec<u8>> {
+    (0..count).map(|index| (0..algorithm.key_bytes()).map(|i| (i + 31 * index) as u8).collect()).collect()
 }
 
 fn bytes(lengths: &[Vec<usize>]) -> f64 {

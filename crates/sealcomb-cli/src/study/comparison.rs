@@ -68,7 +68,8 @@ fn or_theirs(ours: &str, theirs: &str) -> String {
 pub(crate) fn character(study: &Study) -> Table {
     let rows = modes(study).filter_map(|paper| {
         let ((calls, multiplications), theirs) = (paper.work?, paper.character?);
-        let Algorithm { work, structure, .. } = Algorithm::by_id(paper.id).ok()?;
+        let algorithm = Algorithm::by_id(paper.id).ok()?;
+        let (work, structure) = (algorithm.work(), algorithm.structure());
         debug_assert_eq!(work.rounds, 0, "the papers' modes call AES with all its rounds");
         Some(vec![
             paper.name.to_owned(),
@@ -245,7 +246,7 @@ pub(crate) fn best_parallelism(study: &Study) -> Table {
         let theirs = papers::MODES.iter().find(|paper| paper.id == map.algorithm);
         let theirs =
             theirs.and_then(|paper| paper.by_length.as_ref()).map(|by_length| by_length.messages.to_string());
-        let mode = Algorithm::by_id(map.algorithm).map_or(map.algorithm, |algorithm| algorithm.mode);
+        let mode = Algorithm::by_id(map.algorithm).map_or(map.algorithm, |algorithm| algorithm.mode());
         let mut row = vec![mode.to_owned()];
         row.extend((0..map.lengths.len()).map(best));
         row.push(theirs.unwrap_or_default());
@@ -452,7 +453,7 @@ fn bytes(lengths: Lengths) -> usize {
 /// The papers' claims, whether they hold here, and the figures that decide.
 pub(crate) fn headlines(study: &Study) -> Table {
     let label = |number: &Number| {
-        let mode = number.algorithm.and_then(|id| Algorithm::by_id(id).ok()).map_or("bound", |a| a.mode);
+        let mode = number.algorithm.and_then(|id| Algorithm::by_id(id).ok()).map_or("bound", |a| a.mode());
         let how = match number.schedule {
             Some(ScheduleName::Single) => " single",
             Some(_) => " batch",

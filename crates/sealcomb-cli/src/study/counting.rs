@@ -31,7 +31,7 @@ struct CountArgs {
 /// time as the machine has cores, because tracing is mostly waiting for the child to stop. An entry is `None` if
 /// tracing is not possible.
 pub(crate) fn demands(
-    calls: &[(&'static Algorithm, usize)],
+    calls: &[(Algorithm, usize)],
     backend: Backend,
     messages: usize,
 ) -> Vec<Option<Demand>> {
@@ -42,8 +42,8 @@ pub(crate) fn demands(
             .chunks(share)
             .map(|calls| {
                 scope.spawn(move || -> Vec<_> {
-                    let demand = |(algorithm, bytes): &(&Algorithm, usize)| {
-                        stepping::demand(algorithm.id, backend.name(), *bytes, messages)
+                    let demand = |(algorithm, bytes): &(Algorithm, usize)| {
+                        stepping::demand(algorithm.id(), backend.name(), *bytes, messages)
                     };
                     calls.iter().map(demand).collect()
                 })

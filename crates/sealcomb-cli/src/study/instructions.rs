@@ -162,11 +162,11 @@ impl Bounds {
     /// Returns the minimum cycles per byte on this backend: the cost of one block's instructions if all are
     /// independent. Returns `None` for ciphers without CPU instructions, because the cost of their rounds depends on
     /// the implementation.
-    pub(crate) fn cpb(&mut self, bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> Option<f64> {
-        if algorithm.cipher != Cipher::Aes {
+    pub(crate) fn cpb(&mut self, bench: &mut Bench, algorithm: Algorithm, backend: Backend) -> Option<f64> {
+        if algorithm.cipher() != Cipher::Aes {
             return None;
         }
-        let key = (backend.name(), algorithm.rounds, algorithm.work);
+        let key = (backend.name(), algorithm.rounds(), algorithm.work());
         Some(*self.0.entry(key).or_insert_with(|| {
             if has_instructions(backend) {
                 bound_of_instructions(bench, algorithm, backend)
@@ -183,22 +183,23 @@ pub(crate) fn has_instructions(backend: Backend) -> bool {
 }
 
 /// Measures the AES rounds and carry-less products of a block, interleaved.
-fn bound_of_instructions(bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> f64 {
-    let rounds = algorithm.work.calls * algorithm.rounds + algorithm.work.rounds - algorithm.work.cached;
-    let products = algorithm.work.multiplications * PRODUCTS_PER_MULTIPLICATION;
+fn bound_of_instructions(bench: &mut Bench, algorithm: Algorithm, backend: Backend) -> f64 {
+    let rounds =
+        algorithm.work().calls * algorithm.rounds() + algorithm.work().rounds - algorithm.work().cached;
+    let products = algorithm.work().multiplications * PRODUCTS_PER_MULTIPLICATION;
     1.0 / BLOCK / rate(bench, || probe::mix(backend, rounds, products, TIMES))
 }
 
 /// Measures whole blocks: software AES has no separate rounds, so blocks are encrypted in ECB mode and multiplied.
-fn bound_of_functions(bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> f64 {
-    let ecb =
-        Algorithm::by_id(&format!("aes{}-ecb", 8 * algorithm.cipher_key_bytes)).expect("the catalog has ECB");
+fn bound_of_functions(bench: &mut Bench, algorithm: Algorithm, backend: Backend) -> f64 {
+    let ecb = Algorithm::by_id(&format!("aes{}-ecb", 8 * algorithm.cipher_key_bytes()))
+        .expect("the catalog has ECB");
     let keys = bench::keys(ecb, backend, 1);
     let lengths = Workload::fixed(MAIN_LENGTH).batches(ecb);
     let block = bench.time(&keys, Direction::Seal, Schedule::Auto, &lengths).median;
     let multiplication = [Multiply::Classical, Multiply::Haswell]
         .map(|method| 1.0 / BLOCK / rate(bench, || probe::multiply(backend, method, false, TIMES)));
-    let calls =
-        f64::from(algorithm.work.calls) + f64::from(algorithm.work.rounds) / f64::from(algorithm.rounds);
-    calls * block + f64::from(algorithm.work.multiplications) * multiplication[0].min(multiplication[1])
+    let calls = f64::from(algorithm.work().calls)
+        + f64::from(algorithm.work().rounds) / f64::from(algorithm.rounds());
+    calls * block + f64::from(algorithm.work().multiplications) * multiplication[0].min(multiplication[1])
 }

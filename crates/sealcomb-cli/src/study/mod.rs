@@ -144,7 +144,7 @@ fn measure(plan: &Plan) -> Study {
     let mut bounds = Bounds::default();
     let mut results = Vec::with_capacity(items.len());
     for item in &items {
-        progress.set_message(item.algorithm.name);
+        progress.set_message(item.algorithm.name());
         results.push(measure_item(&mut bench, &mut bounds, plan, item));
         progress.inc(1);
     }
@@ -203,21 +203,21 @@ fn key_costs(bench: &mut Bench, plan: &Plan, progress: &ProgressBar) -> Vec<KeyC
     plan.algorithms().map(|algorithm| key_cost(bench, plan, algorithm)).collect()
 }
 
-fn key_cost(bench: &mut Bench, plan: &Plan, algorithm: &'static Algorithm) -> KeyCost {
+fn key_cost(bench: &mut Bench, plan: &Plan, algorithm: Algorithm) -> KeyCost {
     let with_message = KEYED_LENGTHS
         .map(|bytes| (bytes, bench.message_with_its_key(algorithm, plan.backend, bytes).median))
         .to_vec();
-    KeyCost { algorithm: algorithm.id, new: bench.new_key(algorithm, plan.backend).median, with_message }
+    KeyCost { algorithm: algorithm.id(), new: bench.new_key(algorithm, plan.backend).median, with_message }
 }
 
 fn heat_map(
     bench: &mut Bench,
     plan: &Plan,
-    algorithm: &'static Algorithm,
+    algorithm: Algorithm,
     axis: Axis,
     progress: &ProgressBar,
 ) -> HeatMap {
-    progress.set_message(algorithm.name);
+    progress.set_message(algorithm.name());
     let keys = bench::keys(algorithm, plan.backend, 1);
     let mut cell = |messages, bytes| {
         let (schedule, workload) = match axis {
@@ -229,7 +229,7 @@ fn heat_map(
     };
     let (messages, lengths) = (plan.heat_messages(axis), plan.heat_lengths.clone());
     let cpb = messages.iter().map(|&n| lengths.iter().map(|&bytes| cell(n, bytes)).collect()).collect();
-    HeatMap { algorithm: algorithm.id, backend: plan.backend.name(), axis, messages, lengths, cpb }
+    HeatMap { algorithm: algorithm.id(), backend: plan.backend.name(), axis, messages, lengths, cpb }
 }
 
 fn rate_of(instructions: &[Instruction], backend: Backend, operation: &str) -> f64 {
@@ -251,7 +251,7 @@ fn measure_item(bench: &mut Bench, bounds: &mut Bounds, plan: &Plan, item: &Item
     };
     let bound_cpb = bounds.cpb(bench, algorithm, backend);
     Measurement {
-        algorithm: algorithm.id,
+        algorithm: algorithm.id(),
         direction: item.direction,
         backend: item.way.backend_name(),
         schedule: item.way.schedule_name(),

@@ -188,13 +188,13 @@ pub(crate) struct Plan {
 
 /// An algorithm and the other libraries that implement it.
 struct Subject {
-    algorithm: &'static Algorithm,
+    algorithm: Algorithm,
     peers: Vec<Peer>,
 }
 
 /// One figure to measure.
 pub(crate) struct Item<'p> {
-    pub(crate) algorithm: &'static Algorithm,
+    pub(crate) algorithm: Algorithm,
     pub(crate) direction: Direction,
     pub(crate) workload: &'p Workload,
     pub(crate) way: Way<'p>,
@@ -246,9 +246,9 @@ impl Plan {
     pub(crate) fn new(args: &StudyArgs) -> Result<Self> {
         let effort = Effort::of(args);
         let parts = Part::requested(args);
-        let peers = |algorithm: &Algorithm| {
+        let peers = |algorithm: Algorithm| {
             if parts.contains(&Part::Libraries) {
-                peers(algorithm.id, &(0x42..).take(algorithm.key_bytes).collect::<Vec<_>>())
+                peers(algorithm.id(), &(0x42..).take(algorithm.key_bytes()).collect::<Vec<_>>())
             } else {
                 Vec::new()
             }
@@ -309,21 +309,22 @@ impl Plan {
         Backend::available().filter(|backend| has_instructions(*backend) || *backend == self.backend)
     }
 
-    pub(crate) fn algorithms(&self) -> impl Iterator<Item = &'static Algorithm> {
+    pub(crate) fn algorithms(&self) -> impl Iterator<Item = Algorithm> {
         self.subjects.iter().map(|subject| subject.algorithm)
     }
 
     /// Returns the algorithms that get a heat map: those with the papers' key size.
-    pub(crate) fn heated(&self) -> impl Iterator<Item = &'static Algorithm> {
-        self.algorithms().filter(|algorithm| algorithm.cipher_key_bytes == 16)
+    pub(crate) fn heated(&self) -> impl Iterator<Item = Algorithm> {
+        self.algorithms().filter(|algorithm| algorithm.cipher_key_bytes() == 16)
     }
 
     /// Returns the algorithms that also get a heat map by the comb's degree of parallelism: chained modes, and the
     /// authenticated modes for which the papers show one.
-    pub(crate) fn combed(&self) -> impl Iterator<Item = &'static Algorithm> {
+    pub(crate) fn combed(&self) -> impl Iterator<Item = Algorithm> {
         let drawn = |id| papers::MODES.iter().any(|paper| paper.id == id && paper.by_length.is_some());
-        self.heated()
-            .filter(move |algorithm| algorithm.structure.parallel != Parallel::Both || drawn(algorithm.id))
+        self.heated().filter(move |algorithm| {
+            algorithm.structure().parallel != Parallel::Both || drawn(algorithm.id())
+        })
     }
 
     /// Returns the rows of a heat map: numbers of messages.
@@ -337,7 +338,7 @@ impl Plan {
     }
 
     /// Returns the heat maps, those by batch size first.
-    pub(crate) fn heat_maps(&self) -> Vec<(&'static Algorithm, Axis)> {
+    pub(crate) fn heat_maps(&self) -> Vec<(Algorithm, Axis)> {
         if self.heat_lengths.is_empty() || !self.has(Part::HeatMaps) {
             return Vec::new();
         }
@@ -353,7 +354,7 @@ impl Plan {
         items.retain(|item| {
             let way = item.way;
             seen.insert((
-                item.algorithm.id,
+                item.algorithm.id(),
                 item.direction,
                 item.workload.lengths,
                 (way.backend_name(), way.schedule_name(), way.lanes(), way.keys()),
@@ -386,7 +387,7 @@ impl Plan {
                 }
             }
             for other in Backend::available().filter(|other| *other != backend) {
-                let is_claimed = headlines::compares(algorithm.id, other.name(), workload.lengths);
+                let is_claimed = headlines::compares(algorithm.id(), other.name(), workload.lengths);
                 if is_claimed || is_main && self.has(Part::Backends) {
                     add(Direction::Seal, ours(other, Schedule::Auto, 1));
                 }
@@ -396,7 +397,7 @@ impl Plan {
                     add(Direction::Seal, ours(backend, Schedule::Auto, keys));
                 }
             }
-            if algorithm.id == SWEPT && is_main && self.has(Part::Sweep) {
+            if algorithm.id() == SWEPT && is_main && self.has(Part::Sweep) {
                 for parallelism in self.effort.sweep() {
                     add(Direction::Seal, ours(backend, Schedule::Comb(*parallelism), 1));
                 }
@@ -415,30 +416,35 @@ pub(crate) fn is_main(lengths: Lengths) -> bool {
 
 /// Returns the algorithms that `--modes` names, or the default ones for this effort. A name without a key size stands
 /// for longer keys than the mode's shortest only in a full study.
-fn chosen_algorithms(modes: &[String], effort: Effort) -> Result<Vec<&'static Algorithm>> {
+fn chosen_algorithms(modes: &[String], effort: Effort) -> Result<Vec<Algorithm>> {
     let is_full = effort == Effort::Full;
     if modes.is_empty() {
-        return Ok(ALGORITHMS.iter().filter(|algorithm| is_full || is_on_screen(algorithm)).collect());
+        return Ok(ALGORITHMS
+            .iter()
+            .copied()
+            .filter(|algorithm| is_full || is_on_screen(*algorithm))
+            .collect());
     }
     let wanted = |named: &Named| named.with_key_size || is_full || has_shortest_key(named.algorithm);
     let mut chosen = HashSet::new();
     for name in modes {
         let named = names::algorithms(name)?;
-        chosen.extend(named.into_iter().filter(wanted).map(|named| named.algorithm.id));
+        chosen.extend(named.into_iter().filter(wanted).map(|named| named.algorithm.id()));
     }
-    Ok(ALGORITHMS.iter().filter(|algorithm| chosen.contains(algorithm.id)).collect())
+    Ok(ALGORITHMS.iter().copied().filter(|algorithm| chosen.contains(algorithm.id())).collect())
 }
 
 /// Returns whether the screen shows an algorithm: each mode once, with AES and its shortest key.
-fn is_on_screen(algorithm: &Algorithm) -> bool {
-    algorithm.cipher == Cipher::Aes && has_shortest_key(algorithm) && !VARIANTS.contains(&algorithm.id)
+fn is_on_screen(algorithm: Algorithm) -> bool {
+    algorithm.cipher() == Cipher::Aes && has_shortest_key(algorithm) && !VARIANTS.contains(&algorithm.id())
 }
 
 /// Returns whether no algorithm of the same mode and cipher has a shorter key: one with 128 bits, except in modes without
 /// this size.
-fn has_shortest_key(algorithm: &Algorithm) -> bool {
-    let same = |other: &&Algorithm| (other.mode_id, other.cipher) == (algorithm.mode_id, algorithm.cipher);
-    ALGORITHMS.iter().filter(same).all(|other| other.key_bytes >= algorithm.key_bytes)
+fn has_shortest_key(algorithm: Algorithm) -> bool {
+    let same =
+        |other: &Algorithm| (other.mode_id(), other.cipher()) == (algorithm.mode_id(), algorithm.cipher());
+    ALGORITHMS.iter().copied().filter(same).all(|other| other.key_bytes() >= algorithm.key_bytes())
 }
 
 /// Returns the workloads for the lengths that `--lengths` names, or for the default lengths and the mix. A capture
@@ -566,7 +572,7 @@ mod tests {
     fn a_name_stands_for_longer_keys_only_in_a_full_study() {
         let sizes = |args: StudyArgs, name: &str| -> Vec<usize> {
             let plan = plan(&StudyArgs { modes: vec![name.to_owned()], ..args });
-            plan.algorithms().map(|algorithm| algorithm.cipher_key_bytes).collect()
+            plan.algorithms().map(sealcomb::Algorithm::cipher_key_bytes).collect()
         };
         assert_eq!(sizes(StudyArgs::default(), "aes-cbc"), [16]);
         assert_eq!(sizes(StudyArgs::default(), "aes256-cbc"), [32]);

@@ -20,10 +20,10 @@ pub(crate) fn html(study: &Study) -> Result<String> {
         .iter()
         .map(|algorithm| {
             json!({
-                "id": algorithm.id,
-                "name": algorithm.name,
-                "mode": algorithm.mode,
-                "cipher": algorithm.name.trim_end_matches(algorithm.mode).trim_end_matches('-'),
+                "id": algorithm.id(),
+                "name": algorithm.name(),
+                "mode": algorithm.mode(),
+                "cipher": algorithm.name().trim_end_matches(algorithm.mode()).trim_end_matches('-'),
             })
         })
         .collect();

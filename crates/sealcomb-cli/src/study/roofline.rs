@@ -52,10 +52,10 @@ pub(crate) fn of_all(
     bench: &mut Bench,
     backend: Backend,
     rates: &[Rate],
-    algorithms: impl Iterator<Item = &'static Algorithm>,
+    algorithms: impl Iterator<Item = Algorithm>,
 ) -> Vec<Roofline> {
     let calls: Vec<_> = algorithms
-        .filter(|algorithm| algorithm.cipher == Cipher::Aes && has_instructions(backend))
+        .filter(|algorithm| algorithm.cipher() == Cipher::Aes && has_instructions(backend))
         .map(|algorithm| (algorithm, algorithm.padded_bytes(BYTES)))
         .collect();
     let demands = counting::demands(&calls, backend, MESSAGES);
@@ -69,7 +69,7 @@ fn of(
     bench: &mut Bench,
     backend: Backend,
     rates: &[Rate],
-    algorithm: &'static Algorithm,
+    algorithm: Algorithm,
     bytes: usize,
     demand: Option<&Demand>,
 ) -> Roofline {
@@ -86,7 +86,7 @@ fn of(
         })
     });
     Roofline {
-        algorithm: algorithm.id,
+        algorithm: algorithm.id(),
         messages: MESSAGES,
         bytes: BYTES,
         cycles: measured / blocks,

@@ -118,7 +118,7 @@ impl Workload {
     }
 
     /// Returns the lengths in bytes for an algorithm: for ECB and CBC rounded up to whole blocks, as by padding.
-    pub(crate) fn batches(&self, algorithm: &Algorithm) -> Vec<Vec<usize>> {
+    pub(crate) fn batches(&self, algorithm: Algorithm) -> Vec<Vec<usize>> {
         let padded = |bytes: &usize| algorithm.padded_bytes(*bytes);
         self.batches.iter().map(|batch| batch.iter().map(padded).collect()).collect()
     }

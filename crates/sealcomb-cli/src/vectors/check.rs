@@ -68,7 +68,7 @@ impl<'a> Case<'a> {
 
     fn open_out_of_place(self, output: &'a mut [u8], tag: &'a [u8]) -> OpenJob<'a> {
         let Self { test, key } = self;
-        match key.algorithm().kind {
+        match key.algorithm().kind() {
             Kind::Mac => OpenJob::mac(key, &test.nonce, &test.aad[..], tag),
             _ => OpenJob::new(key, &test.nonce, &test.aad[..], &test.ciphertext, output, tag)
                 .expect("an output with room for the message"),
@@ -76,7 +76,7 @@ impl<'a> Case<'a> {
     }
 
     fn good_verdict(self) -> Verdict {
-        match self.key.algorithm().kind {
+        match self.key.algorithm().kind() {
             Kind::Cipher => Verdict::Unauthenticated,
             Kind::Mac | Kind::Aead => Verdict::Verified,
         }
@@ -174,7 +174,7 @@ impl Checks {
     }
 
     fn open_one_forged(&mut self, case @ Case { test, key }: Case<'_>) {
-        if key.algorithm().kind == Kind::Cipher {
+        if key.algorithm().kind() == Kind::Cipher {
             return;
         }
         let (mut output, tag) = (case.open_buffer(), self.flipped(&test.tag));
@@ -200,7 +200,7 @@ impl Checks {
         let mut jobs: Vec<_> = cases
             .iter()
             .zip(&mut results)
-            .map(|(Case { test, key }, (data, tag))| match key.algorithm().kind {
+            .map(|(Case { test, key }, (data, tag))| match key.algorithm().kind() {
                 Kind::Mac => SealJob::mac(key, &test.nonce, &test.aad[..], tag),
                 _ => SealJob::in_buffer(key, &test.nonce, &test.aad[..], data, test.message.len(), tag)
                     .expect("a buffer as long as the ciphertext"),
@@ -218,7 +218,7 @@ impl Checks {
         let mut jobs: Vec<_> = cases
             .iter()
             .zip(&mut results)
-            .map(|(Case { test, key }, (output, tag))| match key.algorithm().kind {
+            .map(|(Case { test, key }, (output, tag))| match key.algorithm().kind() {
                 Kind::Mac => SealJob::mac(key, &test.nonce, &test.aad[..], tag),
                 _ => SealJob::new(key, &test.nonce, &test.aad[..], &test.message, output, tag)
                     .expect("an output as long as the ciphertext"),
@@ -258,7 +258,7 @@ impl Checks {
             .iter()
             .zip(&mut outputs)
             .zip(&tags)
-            .map(|((Case { test, key }, data), tag)| match key.algorithm().kind {
+            .map(|((Case { test, key }, data), tag)| match key.algorithm().kind() {
                 Kind::Mac => OpenJob::mac(key, &test.nonce, &test.aad[..], tag),
                 _ => OpenJob::in_buffer(key, &test.nonce, &test.aad[..], data, test.message.len(), tag)
                     .expect("a buffer as long as the ciphertext"),
@@ -301,7 +301,7 @@ impl Checks {
         for (((&case, &forged), &verdict), output) in cases.iter().zip(forged).zip(verdicts).zip(outputs) {
             let (what, expected, right) = if forged {
                 ("rejecting a forged message", Verdict::Forged, is_zero(output))
-            } else if case.key.algorithm().kind == Kind::Cipher {
+            } else if case.key.algorithm().kind() == Kind::Cipher {
                 ("decrypting", Verdict::Unauthenticated, case.is_message(output))
             } else {
                 ("opening", Verdict::Verified, case.is_message(output))
@@ -320,7 +320,7 @@ impl Checks {
     fn forgeries(&mut self, cases: &[Case<'_>]) -> Vec<bool> {
         cases
             .iter()
-            .map(|case| case.key.algorithm().kind != Kind::Cipher && self.random.u8(..3) == 0)
+            .map(|case| case.key.algorithm().kind() != Kind::Cipher && self.random.u8(..3) == 0)
             .collect()
     }
 

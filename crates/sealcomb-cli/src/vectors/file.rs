@@ -20,7 +20,7 @@ pub(crate) struct VectorFile {
 #[derive(Debug)]
 pub(crate) struct Test {
     pub(crate) id: Id,
-    pub(crate) algorithm: &'static Algorithm,
+    pub(crate) algorithm: Algorithm,
     pub(crate) key: Vec<u8>,
     pub(crate) nonce: Vec<u8>,
     pub(crate) aad: Vec<u8>,
@@ -100,7 +100,7 @@ impl RawTest {
             None => bail!("test {id}: missing field \"{name}\""),
         };
         let or_empty = |field: Option<Bytes>| field.map(|Bytes(bytes)| bytes).unwrap_or_default();
-        let (nonce, aad, message, ciphertext, tag) = match algorithm.kind {
+        let (nonce, aad, message, ciphertext, tag) = match algorithm.kind() {
             Kind::Cipher => (or_empty(nonce), or_empty(tweak), need(msg, "msg")?, need(ct, "ct")?, vec![]),
             Kind::Mac => (or_empty(nonce), need(msg, "msg")?, vec![], vec![], need(tag, "tag")?),
             Kind::Aead => {

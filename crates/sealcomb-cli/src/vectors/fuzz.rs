@@ -25,5 +25,5 @@ pub fn known_answers(bytes: &[u8]) -> u64 {
             Err(error) => drop(format!("{error:#}")),
         }
     }
-    outcome((file.tests.len().min(2), file.tests[0].algorithm.id))
+    outcome((file.tests.len().min(2), file.tests[0].algorithm.id()))
 }

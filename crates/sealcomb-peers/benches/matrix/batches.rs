@@ -32,7 +32,7 @@ const BYTES: usize = 16 << 20;
 
 /// The batches of a cell.
 pub(crate) struct Batches {
-    algorithm: &'static Algorithm,
+    algorithm: Algorithm,
     /// Number of messages per batch.
     batch: usize,
     stride: Option<usize>,
@@ -52,11 +52,11 @@ struct Sealed {
 }
 
 impl Batches {
-    pub(crate) fn new(algorithm: &'static Algorithm, lengths: Lengths, batch: usize, layout: Layout) -> Self {
+    pub(crate) fn new(algorithm: Algorithm, lengths: Lengths, batch: usize, layout: Layout) -> Self {
         let messages = MESSAGES.min(BYTES / lengths.mean().max(1));
         let count = (messages / batch).clamp(1, BATCHES);
         let mut random = StdRng::seed_from_u64(1);
-        let mut nonce = || Short { bytes: random.random(), len: algorithm.nonce_bytes };
+        let mut nonce = || Short { bytes: random.random(), len: algorithm.nonce_bytes() };
         Self {
             algorithm,
             batch,
@@ -94,7 +94,7 @@ impl Batches {
         let mut sealed = Sealed { data: vec![], tags: vec![] };
         let mut buffers = self.buffers_with(None);
         let plain = buffers.data().to_vec();
-        let any_is_valid = self.algorithm.kind == Kind::Cipher;
+        let any_is_valid = self.algorithm.kind() == Kind::Cipher;
         for (number, lengths) in self.lengths().enumerate() {
             buffers.data().copy_from_slice(&plain);
             seal(buffers.messages(self.nonces(number), lengths));
@@ -121,7 +121,7 @@ impl Batches {
 
     fn buffers_with(&self, stride: Option<usize>) -> Buffers {
         let packed = self.lengths().map(|lengths| lengths.iter().sum()).max().unwrap_or(0);
-        let tag = Short { bytes: [0; 16], len: self.algorithm.tag_bytes };
+        let tag = Short { bytes: [0; 16], len: self.algorithm.tag_bytes() };
         let bytes = stride.map_or(packed, |stride| stride * self.batch);
         Buffers::new(bytes, stride, vec![tag; self.batch])
     }

@@ -30,7 +30,7 @@ impl fmt::Display for Direction {
 /// What is measured in a cell.
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
-    pub(crate) algorithm: &'static Algorithm,
+    pub(crate) algorithm: Algorithm,
     pub(crate) direction: Direction,
     pub(crate) layout: Layout,
     pub(crate) lengths: Lengths,
@@ -46,7 +46,7 @@ impl Case {
 
     /// Returns whether two cases are in the same table.
     pub(crate) fn same_table(&self, other: &Self) -> bool {
-        self.algorithm.id == other.algorithm.id && self.direction == other.direction
+        self.algorithm.id() == other.algorithm.id() && self.direction == other.direction
     }
 
     /// Returns the message lengths, and the layout unless it is packed.
@@ -77,7 +77,7 @@ impl Cell {
         let Case { algorithm, direction, layout, lengths, batch } = case;
         let key = any_key(algorithm);
         let ours = Key::new(algorithm, &key).expect("a key of the algorithm's length");
-        let peers = peers(algorithm.id, &key);
+        let peers = peers(algorithm.id(), &key);
         let mut batches = Batches::new(algorithm, lengths, batch, layout);
         if direction == Direction::Open {
             batches.seal_with(|messages| seal_ours(&ours, messages));
@@ -126,7 +126,7 @@ pub(crate) fn seal_ours(key: &Key, messages: Messages<'_>) {
     }
     let Messages { nonces, data, tags } = messages;
     let burst = Burst::new(key, nonces);
-    let sealed = if key.algorithm().kind == Kind::Mac {
+    let sealed = if key.algorithm().kind() == Kind::Mac {
         burst.aads(&data.collect::<Vec<_>>()).mac(tags)
     } else {
         burst.seal(&mut data.collect::<Vec<_>>(), tags)
@@ -137,7 +137,7 @@ pub(crate) fn seal_ours(key: &Key, messages: Messages<'_>) {
 /// Seals one message with the key. A MAC authenticates it as additional data.
 pub(crate) fn seal_single(key: &Key, nonce: &[u8], message: &mut [u8], tag: &mut [u8]) {
     let (aad, data) =
-        if key.algorithm().kind == Kind::Mac { (message, &mut [][..]) } else { (&mut [][..], message) };
+        if key.algorithm().kind() == Kind::Mac { (message, &mut [][..]) } else { (&mut [][..], message) };
     key.seal_in_place_detached(nonce, &*aad, data, tag).expect("sizes that the algorithm accepts");
 }
 
@@ -150,7 +150,7 @@ fn open_ours(key: &Key, messages: Messages<'_>) {
     let Messages { nonces, data, tags } = messages;
     let burst = Burst::new(key, nonces);
     let mut verdicts = vec![Verdict::Pending; nonces.len()];
-    let opened = if key.algorithm().kind == Kind::Mac {
+    let opened = if key.algorithm().kind() == Kind::Mac {
         burst.aads(&data.collect::<Vec<_>>()).verify(tags, &mut verdicts)
     } else {
         burst.open(&mut data.collect::<Vec<_>>(), tags, &mut verdicts)
@@ -159,7 +159,7 @@ fn open_ours(key: &Key, messages: Messages<'_>) {
 }
 
 fn open_single(key: &Key, nonce: &[u8], message: &mut [u8], tag: &[u8]) {
-    let opened = match key.algorithm().kind {
+    let opened = match key.algorithm().kind() {
         Kind::Mac => key.open_in_place_detached(nonce, &*message, &mut [], tag),
         // A bare cipher has no tag to verify.
         Kind::Cipher => {

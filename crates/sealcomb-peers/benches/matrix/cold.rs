@@ -25,25 +25,25 @@ const EVICTED: usize = 4 << 20;
 const LINE: usize = 64;
 
 /// Prints the table: cycles per call.
-pub(crate) fn print(clock: &mut Clock, algorithms: &[&'static Algorithm], turns: usize) {
+pub(crate) fn print(clock: &mut Clock, algorithms: &[Algorithm], turns: usize) {
     println!(
         "\ncycles for sealing {MESSAGES} messages of {BYTES} bytes after the second-level cache was evicted:"
     );
     let mut table = new_table(["algorithm", "sealcomb", "fastest other", "time over ours"]);
     for algorithm in algorithms {
-        table.add_row(row(clock, algorithm, turns));
+        table.add_row(row(clock, *algorithm, turns));
     }
     println!("{table}");
 }
 
-fn row(clock: &mut Clock, algorithm: &'static Algorithm, turns: usize) -> [String; 4] {
+fn row(clock: &mut Clock, algorithm: Algorithm, turns: usize) -> [String; 4] {
     let key = any_key(algorithm);
     let ours = Key::new(algorithm, &key).expect("a key of the algorithm's length");
-    let peers = peers(algorithm.id, &key);
+    let peers = peers(algorithm.id(), &key);
     let lengths = [algorithm.padded_bytes(BYTES); MESSAGES];
     let nonces: Vec<Short> =
-        (0..MESSAGES).map(|i| Short { bytes: [i as u8; 16], len: algorithm.nonce_bytes }).collect();
-    let tag = Short { bytes: [0; 16], len: algorithm.tag_bytes };
+        (0..MESSAGES).map(|i| Short { bytes: [i as u8; 16], len: algorithm.nonce_bytes() }).collect();
+    let tag = Short { bytes: [0; 16], len: algorithm.tag_bytes() };
     let buffers = || Buffers::new(lengths.iter().sum(), None, vec![tag; MESSAGES]);
     let (nonces, lengths) = (&nonces, &lengths);
 
@@ -66,7 +66,7 @@ fn row(clock: &mut Clock, algorithm: &'static Algorithm, turns: usize) -> [Strin
     let cycles: Vec<f64> = timings.into_iter().map(|timings| Quartiles::of(timings).median).collect();
     let best = peers.iter().zip(&cycles[1..]).min_by(|a, b| a.1.total_cmp(b.1));
     [
-        algorithm.id.to_owned(),
+        algorithm.id().to_owned(),
         format!("{:.0}", cycles[0]),
         best.map_or_else(String::new, |(peer, cycles)| format!("{cycles:.0}, {}", peer.library())),
         best.map_or_else(String::new, |(_, theirs)| format!("{:.2}", theirs / cycles[0])),

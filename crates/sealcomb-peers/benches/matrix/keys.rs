@@ -16,7 +16,7 @@ const KEYS: usize = 64;
 const MESSAGES: [usize; 3] = [0, 64, 1500];
 
 /// Prints the tables: cycles per key, or per message with its key, including dropping the key.
-pub(crate) fn print(clock: &mut Clock, algorithms: &[&'static Algorithm], turns: usize) {
+pub(crate) fn print(clock: &mut Clock, algorithms: &[Algorithm], turns: usize) {
     for bytes in MESSAGES {
         match bytes {
             0 => println!("\ncycles for creating and dropping a key:"),
@@ -27,16 +27,16 @@ pub(crate) fn print(clock: &mut Clock, algorithms: &[&'static Algorithm], turns:
             new_table(["algorithm", "sealcomb", &together, "fastest other", "time over ours, together"]);
         for algorithm in algorithms {
             let bytes = if bytes == 0 { 0 } else { algorithm.padded_bytes(bytes) };
-            table.add_row(row(clock, algorithm, bytes, turns));
+            table.add_row(row(clock, *algorithm, bytes, turns));
         }
         println!("{table}");
     }
 }
 
-fn row(clock: &mut Clock, algorithm: &'static Algorithm, bytes: usize, turns: usize) -> [String; 5] {
+fn row(clock: &mut Clock, algorithm: Algorithm, bytes: usize, turns: usize) -> [String; 5] {
     let keys: Vec<Vec<u8>> =
-        (0..KEYS).map(|i| (i..i + algorithm.key_bytes).map(|byte| byte as u8).collect()).collect();
-    let mut peers = peers(algorithm.id, &keys[0]);
+        (0..KEYS).map(|i| (i..i + algorithm.key_bytes()).map(|byte| byte as u8).collect()).collect();
+    let mut peers = peers(algorithm.id(), &keys[0]);
     let libraries: Vec<String> = peers.iter().map(|peer| peer.library().to_owned()).collect();
     let buffers = Buffers::new(algorithm, bytes);
     let (mut ours_single, mut ours_together) = (buffers.clone(), buffers.clone());
@@ -57,7 +57,7 @@ fn row(clock: &mut Clock, algorithm: &'static Algorithm, bytes: usize, turns: us
     let [single, together, others @ ..] = &cycles[..] else { unreachable!("sealcomb is measured twice") };
     let best = others.iter().zip(&libraries).min_by(|a, b| a.0.total_cmp(b.0));
     [
-        algorithm.id.to_owned(),
+        algorithm.id().to_owned(),
         format!("{single:.0}"),
         format!("{together:.0}"),
         best.map_or_else(String::new, |(cycles, library)| format!("{cycles:.0}, {library}")),
@@ -75,12 +75,12 @@ struct Buffers {
 }
 
 impl Buffers {
-    fn new(algorithm: &Algorithm, bytes: usize) -> Self {
+    fn new(algorithm: Algorithm, bytes: usize) -> Self {
         Self {
-            nonce: vec![9; algorithm.nonce_bytes],
+            nonce: vec![9; algorithm.nonce_bytes()],
             data: vec![0x5a; bytes * KEYS],
             bytes,
-            tags: vec![vec![0; algorithm.tag_bytes]; KEYS],
+            tags: vec![vec![0; algorithm.tag_bytes()]; KEYS],
         }
     }
 
@@ -91,7 +91,7 @@ impl Buffers {
     }
 }
 
-fn one_by_one(algorithm: &'static Algorithm, keys: &[Vec<u8>], buffers: &mut Buffers) {
+fn one_by_one(algorithm: Algorithm, keys: &[Vec<u8>], buffers: &mut Buffers) {
     let mut messages = buffers.messages();
     for key in keys {
         let key = black_box(Key::new(algorithm, key)).expect("a key of the algorithm's length");
@@ -101,10 +101,10 @@ fn one_by_one(algorithm: &'static Algorithm, keys: &[Vec<u8>], buffers: &mut Buf
     }
 }
 
-fn together(algorithm: &'static Algorithm, keys: &[Vec<u8>], buffers: &mut Buffers) {
+fn together(algorithm: Algorithm, keys: &[Vec<u8>], buffers: &mut Buffers) {
     let keys = black_box(Key::new_many(algorithm, keys)).expect("keys of the algorithm's length");
     let mut jobs: Vec<_> = (keys.iter().zip(buffers.messages()))
-        .map(|(key, (nonce, data, tag))| match algorithm.kind {
+        .map(|(key, (nonce, data, tag))| match algorithm.kind() {
             Kind::Mac => SealJob::mac(key, nonce, &*data, tag),
             _ => SealJob::in_place(key, nonce, &[], data, tag),
         })

@@ -38,7 +38,7 @@ impl fmt::Display for Lengths {
 impl Lengths {
     /// Returns the lengths of `count` messages in bytes, in random order, rounded up to whole blocks if the algorithm
     /// requires that.
-    pub(crate) fn of(self, algorithm: &Algorithm, count: usize) -> Vec<usize> {
+    pub(crate) fn of(self, algorithm: Algorithm, count: usize) -> Vec<usize> {
         let mut random = StdRng::seed_from_u64(44_37_19);
         let mut lengths: Vec<usize> = (0..count)
             .map(|i| match self {

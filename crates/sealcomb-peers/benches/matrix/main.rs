@@ -130,13 +130,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Returns a key whose bytes differ: XTS refuses equal halves.
-fn any_key(algorithm: &Algorithm) -> Vec<u8> {
-    (0x42..).take(algorithm.key_bytes).collect()
+fn any_key(algorithm: Algorithm) -> Vec<u8> {
+    (0x42..).take(algorithm.key_bytes()).collect()
 }
 
 /// Returns the names and versions of the other libraries; RustCrypto has a crate per mode.
-fn libraries(algorithms: &[&'static Algorithm]) -> String {
-    let names = algorithms.iter().flat_map(|algorithm| peers(algorithm.id, &any_key(algorithm)));
+fn libraries(algorithms: &[Algorithm]) -> String {
+    let names = algorithms.iter().flat_map(|algorithm| peers(algorithm.id(), &any_key(*algorithm)));
     let names: BTreeSet<String> = names.map(|peer| peer.library().to_owned()).collect();
     let crates: Vec<&str> = names.iter().filter_map(|name| name.strip_prefix("rustcrypto-")).collect();
     let mut libraries: Vec<String> =
@@ -148,7 +148,7 @@ fn libraries(algorithms: &[&'static Algorithm]) -> String {
 }
 
 /// Measures all cells, in the order of the tables.
-fn measure(clock: &mut Clock, algorithms: &[&'static Algorithm], arguments: &Arguments) -> Vec<Cell> {
+fn measure(clock: &mut Clock, algorithms: &[Algorithm], arguments: &Arguments) -> Vec<Cell> {
     let Arguments { lengths, batches, directions, layouts, turns, .. } = arguments;
     let mut cases = Vec::new();
     for &algorithm in algorithms {

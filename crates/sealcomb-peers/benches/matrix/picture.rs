@@ -67,7 +67,7 @@ fn draw_row(svg: &mut String, row: &[Cell], y: usize) {
         "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}, {}</text>",
         LEFT - 6,
         y + 14,
-        row[0].case.algorithm.name,
+        row[0].case.algorithm.name(),
         row[0].case.direction
     );
     for (place, cell) in row.iter().enumerate() {
@@ -78,7 +78,7 @@ fn draw_row(svg: &mut String, row: &[Cell], y: usize) {
             "<g><title>{}, {}, {}, batch of {}: {} takes {ratio:.2} times as long</title>\
              <rect x=\"{}\" y=\"{y}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\
              <text x=\"{}\" y=\"{}\" text-anchor=\"middle\" font-size=\"10\">{ratio:.*}</text></g>",
-            cell.case.algorithm.name,
+            cell.case.algorithm.name(),
             cell.case.direction,
             label(&cell.case),
             cell.case.batch,

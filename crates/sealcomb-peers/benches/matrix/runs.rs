@@ -113,7 +113,7 @@ impl Figures {
             q3: peer.ratio.q3,
         });
         Self {
-            algorithm: cell.case.algorithm.id.to_owned(),
+            algorithm: cell.case.algorithm.id().to_owned(),
             direction: cell.case.direction.to_string(),
             layout: cell.case.layout.to_string(),
             bytes: cell.case.lengths.to_string(),

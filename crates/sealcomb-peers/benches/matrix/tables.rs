@@ -23,7 +23,7 @@ pub(crate) fn print_worst(cells: &[Cell], count: usize) {
     ]);
     for (cell, peer) in sorted.iter().take(count) {
         table.add_row([
-            cell.case.algorithm.id.to_owned(),
+            cell.case.algorithm.id().to_owned(),
             cell.case.direction.to_string(),
             cell.case.row(),
             cell.case.batch.to_string(),
@@ -43,7 +43,8 @@ pub(crate) fn print_all(cells: &[Cell], batches: &[usize]) {
         let case = cells[0].case;
         println!(
             "\n{}, {}: cycles per message; time of the fastest other library over ours",
-            case.algorithm.id, case.direction
+            case.algorithm.id(),
+            case.direction
         );
         let header = batches.iter().map(|batch| format!("batch of {batch}"));
         let mut table = new_table(std::iter::once("bytes".to_owned()).chain(header));

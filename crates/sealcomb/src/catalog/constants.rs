@@ -7,11 +7,11 @@ macro_rules! constants {
     ($($NAME:ident = $id:literal;)*) => {
         impl Algorithm {
             $(#[doc = concat!("The algorithm `", $id, "`.")]
-            pub const $NAME: &'static Self = listed($id);)*
+            pub const $NAME: Self = listed($id);)*
         }
 
         #[cfg(test)]
-        const ALL: &[&Algorithm] = &[$(Algorithm::$NAME),*];
+        const ALL: &[Algorithm] = &[$(Algorithm::$NAME),*];
     };
 }
 
@@ -52,11 +52,11 @@ constants! {
 }
 
 /// Returns the algorithm with this id. Fails the build if there is none.
-const fn listed(id: &str) -> &'static Algorithm {
+const fn listed(id: &str) -> Algorithm {
     let mut rest = ALGORITHMS;
     while let [algorithm, others @ ..] = rest {
-        if are_equal(algorithm.id.as_bytes(), id.as_bytes()) {
-            return algorithm;
+        if are_equal(algorithm.id().as_bytes(), id.as_bytes()) {
+            return *algorithm;
         }
         rest = others;
     }
@@ -79,10 +79,10 @@ mod tests {
 
     #[test]
     fn every_algorithm_of_every_build_has_a_constant_that_is_its_entry() {
-        let listed = ALGORITHMS.iter().filter(|algorithm| algorithm.features().is_empty());
+        let listed = ALGORITHMS.iter().copied().filter(|algorithm| algorithm.features().is_empty());
         assert_eq!(listed.count(), ALL.len());
         for algorithm in ALL {
-            assert!(core::ptr::eq(*algorithm, Algorithm::by_id(algorithm.id).unwrap()), "{algorithm}");
+            assert!(core::ptr::eq(algorithm.0, Algorithm::by_id(algorithm.id()).unwrap().0), "{algorithm}");
             assert!(algorithm.features().is_empty(), "{algorithm}");
         }
     }

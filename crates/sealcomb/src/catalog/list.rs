@@ -1,21 +1,23 @@
 //! The list of algorithms, from which every table, name and size is derived.
 
-use super::{Algorithm, Cipher, Expansion, Kind, Limits, Parallel, Range, Status, Structure, Unusual, Work};
+use core::ops::RangeInclusive;
+
+use super::{Algorithm, Cipher, Entry, Expansion, Kind, Limits, Parallel, Status, Structure, Unusual, Work};
 #[allow(clippy::wildcard_imports, reason = "each entry names the module of its mode")]
 use crate::modes::*;
 
-const NO_NONCE: Range = Range { min: 0, max: 0 };
-const ONE_BLOCK: Range = Range { min: 16, max: 16 };
-const EIGHT: Range = Range { min: 8, max: 8 };
-const TWELVE: Range = Range { min: 12, max: 12 };
-const TWO_BLOCKS: Range = Range { min: 32, max: 32 };
-const TWENTY_FOUR: Range = Range { min: 24, max: 24 };
+const NO_NONCE: RangeInclusive<usize> = 0..=0;
+const ONE_BLOCK: RangeInclusive<usize> = 16..=16;
+const EIGHT: RangeInclusive<usize> = 8..=8;
+const TWELVE: RangeInclusive<usize> = 12..=12;
+const TWO_BLOCKS: RangeInclusive<usize> = 32..=32;
+const TWENTY_FOUR: RangeInclusive<usize> = 24..=24;
 /// EAX takes any string as its nonce. SIV's nonce is one more associated string, or absent (RFC 5297, section 3).
-const ANY_NONCES: Range = Range { min: 0, max: isize::MAX as usize };
-const OCB_NONCES: Range = Range { min: 1, max: 15 };
-const CCM_NONCES: Range = Range { min: 7, max: 13 };
+const ANY_NONCES: RangeInclusive<usize> = 0..=isize::MAX as usize;
+const OCB_NONCES: RangeInclusive<usize> = 1..=15;
+const CCM_NONCES: RangeInclusive<usize> = 7..=13;
 /// SP 800-38D allows IVs of 1 to 2^64 - 1 bits.
-const GCM_NONCES: Range = Range { min: 1, max: ((1u64 << 61) - 1) as usize };
+const GCM_NONCES: RangeInclusive<usize> = 1..=((1u64 << 61) - 1) as usize;
 /// 2^48 blocks under one key (RFC 7253, section 5).
 const OCB_LIMITS: Limits = Limits::Fixed { message: 1 << 52, aad: 1 << 52 };
 /// 2^61 - 1 bytes each (RFC 10032).
@@ -110,7 +112,8 @@ macro_rules! catalog {
         /// All algorithms of this build. The features `hazmat` and `research` add to them.
         pub static ALGORITHMS: &[Algorithm] = &[$($(
             #[cfg($cfg)]
-            Algorithm {
+            Algorithm({
+                static ENTRY: Entry = Entry {
                 id: catalog!(@or [$($own_id)?] concat!(catalog!(@id $cipher), $bits, "-", $id)),
                 name: catalog!(@or [$($own_name)?] concat!(catalog!(@name $cipher), "-", $bits, "-", $mode)),
                 mode: $mode,
@@ -119,9 +122,10 @@ macro_rules! catalog {
                 cipher: catalog!(@cipher $cipher),
                 cipher_key_bytes: $bits / 8,
                 key_bytes: ($bits $(+ $more)?) / 8,
-                nonce: $nonce,
+                min_nonce_bytes: *$nonce.start(),
+                max_nonce_bytes: *$nonce.end(),
                 nonce_bytes: $nonce_bytes,
-                tag: $tag,
+                tag_sizes: $tag,
                 tag_bytes: $tag_bytes,
                 whole_blocks: $takes.whole_blocks,
                 min_message_bytes: $takes.min,
@@ -138,7 +142,9 @@ macro_rules! catalog {
                 code: &$code,
                 limits: $limits,
                 expansion: $takes.expansion,
-            },
+                };
+                &ENTRY
+            }),
         )*)*];
 
         /// The ids of algorithms that this build lacks, with the Cargo features that they require.
@@ -608,7 +614,7 @@ const _: () = {
     let mut rest = ALGORITHMS;
     while let [algorithm, others @ ..] = rest {
         assert!(
-            matches!(algorithm.status, Status::Standard | Status::Portfolio),
+            matches!(algorithm.status(), Status::Standard | Status::Portfolio),
             "it must require the feature `research`"
         );
         rest = others;

@@ -93,8 +93,8 @@ enum Mode {
 
 impl Mode {
     /// Returns the empty state for an algorithm.
-    fn of(algorithm: &Algorithm) -> Result<Self, Error> {
-        match (algorithm.cipher, algorithm.mode) {
+    fn of(algorithm: Algorithm) -> Result<Self, Error> {
+        match (algorithm.cipher(), algorithm.mode()) {
             (Cipher::Aes, "GCM" | "GMAC") => Ok(Self::Gcm(Gcm::default())),
             (Cipher::Aes, "OCB3-T64" | "OCB3-T96" | "OCB3-T128") => Ok(Self::Ocb3(Ocb3::default())),
             (Cipher::Aes, "CMAC") => Ok(Self::Cmac(Cmac::default())),
@@ -129,7 +129,7 @@ impl Stream {
         // First: keys of ciphers have no streams and tags of 0 bytes.
         let mode = Mode::of(key.algorithm())?;
         if !(1..=BLOCK).contains(&tag_bytes) {
-            let algorithm = key.algorithm().id;
+            let algorithm = key.algorithm().id();
             return Err(Error::TagLength { algorithm, expected: &TAG_LENGTHS, got: tag_bytes });
         }
         let mut stream = Self(Wiped::new(Running {
@@ -263,7 +263,7 @@ impl Stream {
             return Err(Error::MessageEnded);
         }
         let fixed = self.tag_bytes();
-        if got == fixed { Ok(()) } else { Err(Error::tag_length(self.0.key.algorithm().id, fixed, got)) }
+        if got == fixed { Ok(()) } else { Err(Error::tag_length(self.0.key.algorithm().id(), fixed, got)) }
     }
 
     fn tag(&mut self) -> Block {

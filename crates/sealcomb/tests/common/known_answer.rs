@@ -15,7 +15,7 @@ use std::fmt;
 #[derive(Clone)]
 pub(crate) struct KnownAnswer {
     pub(crate) origin: String,
-    pub(crate) algorithm: &'static Algorithm,
+    pub(crate) algorithm: Algorithm,
     pub(crate) key: Vec<u8>,
     pub(crate) nonce: Vec<u8>,
     pub(crate) aad: Vec<u8>,
@@ -29,7 +29,7 @@ impl fmt::Debug for KnownAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { origin, algorithm, nonce, aad, msg, tag, .. } = self;
         let (nonce, aad, msg, tag) = (nonce.len(), aad.len(), msg.len(), tag.len());
-        write!(f, "{origin} ({}, nonce {nonce}, aad {aad}, msg {msg}, tag {tag})", algorithm.id)
+        write!(f, "{origin} ({}, nonce {nonce}, aad {aad}, msg {msg}, tag {tag})", algorithm.id())
     }
 }
 
@@ -43,11 +43,11 @@ impl KnownAnswer {
 
     /// Returns the ciphertext with a tag, in the order of the algorithm's specification: only SIV's puts the tag first.
     pub(crate) fn combined(&self, tag: &[u8]) -> Vec<u8> {
-        if self.algorithm.mode == "SIV" { [tag, &self.ct].concat() } else { [&self.ct, tag].concat() }
+        if self.algorithm.mode() == "SIV" { [tag, &self.ct].concat() } else { [&self.ct, tag].concat() }
     }
 
     pub(crate) fn is_authenticated(&self) -> bool {
-        self.algorithm.kind != Kind::Cipher
+        self.algorithm.kind() != Kind::Cipher
     }
 
     fn make_key(&self, backend: Backend) -> Result<Key, Error> {
@@ -56,7 +56,7 @@ impl KnownAnswer {
     }
 
     fn seal_job<'a>(&'a self, key: &'a Key, output: &'a mut [u8], tag: &'a mut [u8]) -> SealJob<'a> {
-        if self.algorithm.kind == Kind::Mac {
+        if self.algorithm.kind() == Kind::Mac {
             SealJob::mac(key, &self.nonce, self.aad.as_slice(), tag)
         } else {
             SealJob::new(key, &self.nonce, self.aad.as_slice(), &self.msg, output, tag)
@@ -66,7 +66,7 @@ impl KnownAnswer {
 
     /// Returns a job that opens `data`, the ciphertext, in place.
     pub(crate) fn open_job<'a>(&'a self, key: &'a Key, data: &'a mut [u8], tag: &'a [u8]) -> OpenJob<'a> {
-        if self.algorithm.kind == Kind::Mac {
+        if self.algorithm.kind() == Kind::Mac {
             OpenJob::mac(key, &self.nonce, self.aad.as_slice(), tag)
         } else if self.algorithm.needs_message_bytes() {
             OpenJob::in_buffer(key, &self.nonce, self.aad.as_slice(), data, self.msg.len(), tag)
@@ -112,7 +112,7 @@ impl<'a> Keys<'a> {
     }
 
     fn name(answer: &'a KnownAnswer) -> (&'static str, &'a [u8], usize) {
-        (answer.algorithm.id, &answer.key, answer.tag.len())
+        (answer.algorithm.id(), &answer.key, answer.tag.len())
     }
 }
 
@@ -145,7 +145,7 @@ fn open_singly<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
         let sealed = answer.combined(&answer.tag);
         let opened = key.open(&answer.nonce, &answer.aad, &sealed);
         if !answer.is_authenticated() {
-            let refused = Error::Unauthenticated { algorithm: answer.algorithm.id };
+            let refused = Error::Unauthenticated { algorithm: answer.algorithm.id() };
             assert_eq!(opened, Err(OpenError::Misuse(refused)), "{context}");
         } else if answer.algorithm.needs_message_bytes() && answer.ct.len() != answer.msg.len() {
             assert_eq!(opened, Err(OpenError::Forged), "{context}");
@@ -206,7 +206,7 @@ fn opened_batch_holds<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
     let forged = (0..answers.len()).filter(|&i| is_forged(i)).count();
     assert_eq!(open_jobs(&mut jobs).map(Opened::forged), Ok(forged));
     for (i, (job, answer)) in jobs.iter().zip(answers).enumerate() {
-        let expected = match answer.algorithm.kind {
+        let expected = match answer.algorithm.kind() {
             Kind::Cipher => Verdict::Unauthenticated,
             _ if is_forged(i) => Verdict::Forged,
             _ => Verdict::Verified,

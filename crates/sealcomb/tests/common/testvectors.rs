@@ -29,10 +29,10 @@ fn answer(name: &str, id: &str, test: &Value) -> KnownAnswer {
     let is_block = test.get("pt").is_some();
     let id = if is_block { format!("{id}{}-ecb", 8 * bytes("key").len()) } else { id.to_owned() };
     let algorithm = Algorithm::by_id(&id).unwrap_or_else(|error| panic!("{name}: {id}: {error}"));
-    let (aad, msg) = match algorithm.kind {
+    let (aad, msg) = match algorithm.kind() {
         _ if is_block => (Vec::new(), bytes("pt")),
         Kind::Mac => (bytes("msg"), Vec::new()),
-        _ if algorithm.tweaked => (bytes("tweak"), bytes("msg")),
+        _ if algorithm.tweaked() => (bytes("tweak"), bytes("msg")),
         _ => (bytes("aad"), bytes("msg")),
     };
     KnownAnswer {

@@ -12,7 +12,7 @@ use sealcomb::{Algorithm, Kind};
 /// Generates 1 to 39 messages of one algorithm under at most three keys. Until a peer seals them, `ct` is the message
 /// and `tag` is zero.
 pub(crate) fn messages(
-    algorithm: &'static Algorithm,
+    algorithm: Algorithm,
     nonces: Vec<usize>,
     tags: Vec<usize>,
 ) -> impl Strategy<Value = Vec<KnownAnswer>> {
@@ -23,7 +23,7 @@ pub(crate) fn messages(
             .into_iter()
             .enumerate()
             .map(|(i, (nonce, tag, long, short, key))| {
-                let (aad, msg) = match algorithm.kind {
+                let (aad, msg) = match algorithm.kind() {
                     Kind::Cipher => (0, long),
                     Kind::Mac => (long, 0),
                     Kind::Aead => (short, long),
@@ -32,11 +32,11 @@ pub(crate) fn messages(
                 let mut random = |bytes| borders::bytes(&mut rng, bytes);
                 let msg = random(msg);
                 KnownAnswer {
-                    origin: format!("{} {i}", algorithm.id),
+                    origin: format!("{} {i}", algorithm.id()),
                     algorithm,
                     key: random_bytes(
                         &mut StdRng::seed_from_u64(seed.wrapping_add(key)),
-                        algorithm.key_bytes,
+                        algorithm.key_bytes(),
                     ),
                     nonce: random(nonce),
                     aad: random(aad),
