@@ -113,6 +113,9 @@ final class TestSession {
                 .master(TwoHosts.MASTER)
                 .config("spark.task.maxFailures", "3")
                 .config("spark.locality.wait", "0")
+                // The driver knows none of the two hosts, and refuses their heartbeats. After 60 of them, or ten
+                // minutes, Spark would exit.
+                .config("spark.executor.heartbeat.maxFailures", "1000000")
                 // No task is that slow, unless a test sets another multiple.
                 .config("spark.speculation", "true")
                 .config("spark.speculation.interval", "100ms")
