@@ -22,7 +22,6 @@ const NO_SECRETS_IN_RUST: &[(&str, &str)] = &[
     ("SealJob::check", "checks sizes, which `seal_jobs` also does"),
     ("OpenJob::check", "checks sizes, which `open_jobs` also does"),
     ("OpenJob::verdict", "returns a verdict"),
-    ("OpenJob::message", "only borrows what `open_jobs` has written"),
     ("Opened::", "numbers of verdicts"),
     ("Verdict::", "a verdict"),
     ("Key::algorithm", "returns no secret"),

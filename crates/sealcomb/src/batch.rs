@@ -358,31 +358,6 @@ impl<'a> OpenJob<'a> {
         self.verdict
     }
 
-    /// Returns the opened message, which is at the start of the output.
-    ///
-    /// ```
-    /// use sealcomb::{Algorithm, Key, OpenJob, open_jobs};
-    ///
-    /// let key = Key::new(Algorithm::AES_128_GCM, &[7; 16])?;
-    /// let (mut data, mut tag) = (*b"message", [0; 16]);
-    /// key.seal_in_place_detached(b"unique nonce", b"", &mut data, &mut tag)?;
-    ///
-    /// let mut jobs = [OpenJob::in_place(&key, b"unique nonce", b"", &mut data, &tag)];
-    /// open_jobs(&mut jobs).unwrap().all_verified().expect("an authentic message");
-    /// assert_eq!(jobs[0].message(), Ok(&b"message"[..]));
-    /// # Ok::<(), sealcomb::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Forged`] unless the verdict is [`Verdict::Verified`].
-    pub fn message(&self) -> Result<&[u8], Forged> {
-        if self.verdict.is_verified() {
-            Ok(self.message.data.result(self.message.bytes))
-        } else {
-            Err(Forged)
-        }
-    }
-
     /// Returns the size in bytes of the opened message, which is at the start of the output. Returns 0 if the message
     /// is forged or has not been opened yet.
     pub fn message_bytes(&self) -> usize {

@@ -169,13 +169,6 @@ impl Span<'_> {
         Span { src: self.dst, len: self.room, room: 0, memory: PhantomData, ..*self }
     }
 
-    /// Returns the first `bytes` bytes of the output.
-    pub(crate) fn result(&self, bytes: usize) -> &[u8] {
-        assert!(bytes <= self.room);
-        // SAFETY: the assertion covers the access, and writable bytes are initialized.
-        unsafe { core::slice::from_raw_parts(self.dst, bytes) }
-    }
-
     /// Returns a span that reads and rewrites the output.
     #[inline(always)]
     pub(crate) fn written(&mut self) -> Span<'_> {
