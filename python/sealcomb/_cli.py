@@ -79,6 +79,7 @@ examples:
   sealcomb-columns reseal sealed.parquet fresh.parquet --keyset rotated.json --all --plain id \\
       --plain addr.zip --context 'people.{column}'
   sealcomb-columns inspect fresh.parquet --keyset rotated.json
+  eval "$(sealcomb-columns completions bash)"
 
 exit status:
   0  done
@@ -91,6 +92,9 @@ exit status:
 
 STREAM = Path("-")
 MOST_THREADS = 1 << 16
+SHELLS = ("bash", "fish", "zsh")
+# Arguments with these names are files.
+FILES = ("IN", "OUT", "KEYSET", "FILE")
 # An input file, and by column the number of values that did not open and are null in the output.
 Nulled = tuple[Path, Counter[str]]
 # Shows the progress of some work. The second argument is the share of the whole, from 0 to 1.
@@ -451,6 +455,34 @@ def key_note(key: int, keyset: Keyset | None) -> str:
     return "" if key in keyset.key_ids else " (unknown)"
 
 
+# ---- completions
+
+
+def print_completions(options: argparse.Namespace) -> int:
+    """Prints a script that completes the command in a shell. Returns the exit status."""
+    try:
+        import shtab  # noqa: PLC0415
+    except ModuleNotFoundError:
+        raise CommandError(
+            "the package shtab is not installed; run pip install 'sealcomb[cli]'", BAD_COMMAND
+        ) from None
+    top = parser()
+    for action in all_actions(top):
+        if action.metavar in FILES:
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+    print_lines([shtab.complete(top, options.shell)])
+    return 0
+
+
+def all_actions(one: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yields the arguments of a parser and of the parsers of its verbs."""
+    for action in one._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from all_actions(below)
+
+
 # ---- the command
 
 
@@ -510,6 +542,13 @@ def parser() -> argparse.ArgumentParser:
         add_change_options(one, verb)
     add_inspect(verbs)
     add_keyset(verbs)
+    completions = verbs.add_parser(
+        "completions",
+        help="prints a script that completes this command in a shell",
+        description="Prints a script that completes this command in a shell. It requires the package shtab.",
+    )
+    completions.set_defaults(do=print_completions)
+    completions.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
     return top
 
 

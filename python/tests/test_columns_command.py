@@ -573,6 +573,48 @@ def test_the_command_line_is_checked(work: Path, keysets: Path, capsys: pytest.C
     assert (status, "exit status:" in shown, "examples:" in shown) == (0, True, True)
 
 
+def completed(script: str, *words: str) -> set[str]:
+    """What bash offers for the last of some words."""
+    ask = r"""
+        COMP_WORDS=("$@")
+        COMP_CWORD=$(($# - 1))
+        "$(complete -p sealcomb-columns | sed 's/.*-F //; s/ .*//')" "$1"
+        printf '%s\n' "${COMPREPLY[@]}"
+    """
+    command = ["bash", "-c", f"{script}\n{ask}", "bash", "sealcomb-columns", *words]
+    offered = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return {word.strip() for word in offered.splitlines()}
+
+
+def test_bash_completes_verbs_options_and_choices(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, script = run(capsys, "completions", "bash")
+    assert status == 0
+    assert completed(script, "se") == {"seal"}
+    assert {"unseal", "reseal", "inspect", "keyset", "completions"} <= completed(script, "")
+    assert completed(script, "keyset", "ro") == {"rotate"}
+    assert completed(script, "unseal", "--for") == {"--force", "--forged"}
+    assert completed(script, "keyset", "new", "--policy", "x") == {"xaes"}
+    (tmp_path / "keys.json").touch()
+    assert completed(script, "seal", "--keyset", f"{tmp_path}/ke") == {f"{tmp_path}/keys.json"}
+
+
+@pytest.mark.parametrize("shell", ["fish", "zsh"])
+def test_other_shells_complete_every_verb(capsys: pytest.CaptureFixture[str], shell: str) -> None:
+    status, script = run(capsys, "completions", shell)
+    assert status == 0
+    for word in ("seal", "unseal", "reseal", "inspect", "keyset", "rotate", "completions", "forged"):
+        assert word in script
+
+
+def test_completions_name_the_package_that_they_need(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    status, shown = run(capsys, "completions", "bash")
+    assert (status, "pip install 'sealcomb[cli]'" in shown) == (BAD_COMMAND, True)
+    assert run(capsys, "completions", "tcsh")[0] == BAD_COMMAND
+
+
 # ---- files
 
 
