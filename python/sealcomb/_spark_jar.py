@@ -41,26 +41,25 @@ class Jar:
         functions = jvm.io.sealcomb.spark.Sealcomb
         return cls(functions, source) if isinstance(functions, JavaClass) else None
 
-    def run(
-        self,
-        verb: str,
-        df: DataFrame,
-        columns: Mapping[str, str],
-        context: str,
-        row_id: str | None,
-        *more: object,
-    ) -> DataFrame:
+    def run(self, verb: str, df: DataFrame, columns: Mapping[str, str], **how: object) -> DataFrame:
         """Calls `seal`, `unseal`, `tryUnseal` or `reseal` of the jar.
+
+        Args:
+            how: The arguments of the jar's functions with these names, such as `rowId`. None leaves one out.
 
         Raises:
             ValueError: The jar refuses an argument.
         """
-        work = getattr(self.functions, verb)
-        return called(work, df, dict(columns), context, row_id, self.keys, *more)
+        chosen = self.functions.columns(dict(columns)).keys(self.keys)
+        for name, argument in how.items():
+            if argument is not None:
+                chosen = getattr(chosen, name)(argument)
+        return called(getattr(chosen, verb), df)
 
     def unseal_aes_encrypt(self, df: DataFrame, columns: Mapping[str, str], aad: bytes) -> DataFrame:
         """Calls `unsealAesEncrypt` of the jar."""
-        return called(self.functions.unsealAesEncrypt, df, dict(columns), bytearray(aad), self.keys)
+        chosen = self.functions.columns(dict(columns)).keys(self.keys)
+        return called(chosen.unsealAesEncrypt, df, bytearray(aad))
 
 
 def called(work: Callable[..., Any], df: DataFrame, *arguments: object) -> DataFrame:

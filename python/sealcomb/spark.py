@@ -115,7 +115,7 @@ def seal(
     jar = Jar.of(df, keys)
     work = _checked(work, df, any_type=jar is not None)
     if jar:
-        return jar.run("seal", df, columns, context, row_id)
+        return jar.run("seal", df, columns, context=context, rowId=row_id)
     return df.mapInArrow(work, _schema(df, columns, _sealed_field))
 
 
@@ -167,7 +167,9 @@ def unseal(  # noqa: PLR0913
     leaves = _plain_leaves(df, columns, plain)
     nullable = forged == "null"
     if jar:
-        return jar.run("tryUnseal" if nullable else "unseal", df, columns, context, row_id, leaves)
+        return jar.run(
+            "tryUnseal" if nullable else "unseal", df, columns, context=context, rowId=row_id, plain=leaves
+        )
     return df.mapInArrow(work, _schema(df, columns, lambda field: _opened_field(field, nullable=nullable)))
 
 
@@ -190,7 +192,7 @@ def reseal(  # noqa: PLR0913
     work = _checked(work, df, any_type=jar is not None)
     leaves = _plain_leaves(df, columns, plain)
     if jar:
-        return jar.run("reseal", df, columns, context, row_id, leaves)
+        return jar.run("reseal", df, columns, context=context, rowId=row_id, plain=leaves)
     return df.mapInArrow(work, _schema(df, columns, _binary_field))
 
 

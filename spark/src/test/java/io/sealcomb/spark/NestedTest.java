@@ -19,8 +19,7 @@ import org.junit.jupiter.api.function.Executable;
 /** Structs, arrays and maps are sealed by their leaves. */
 final class NestedTest {
     private static final int ROWS = 20_000;
-    private static final Map<String, String> COLUMNS =
-            Map.of("addr", "notes", "tags", "ids", "scores", "notes", "at", "ids");
+    private static final Sealcomb ALL = people(Map.of("addr", "notes", "tags", "ids", "scores", "notes", "at", "ids"));
 
     @BeforeAll
     static void createTable() {
@@ -39,12 +38,16 @@ final class NestedTest {
         return SPARK.table("nested");
     }
 
+    private static Sealcomb people(Map<String, String> columns) {
+        return Sealcomb.columns(columns).context("people.{column}").rowId("id");
+    }
+
     private static Dataset<Row> sealed() {
-        return Sealcomb.seal(nested(), COLUMNS, "people.{column}", "id", null);
+        return ALL.seal(nested());
     }
 
     private static Dataset<Row> opened(Dataset<Row> sealed) {
-        return Sealcomb.unseal(sealed, COLUMNS, "people.{column}", "id", null);
+        return ALL.unseal(sealed);
     }
 
     @Test
@@ -87,9 +90,8 @@ final class NestedTest {
 
     @Test
     void resealedAndTriedColumnsOpen() {
-        Dataset<Row> resealed = Sealcomb.reseal(sealed(), COLUMNS, "people.{column}", "id", null);
-        assertEquals(
-                plainRows(nested()), plainRows(Sealcomb.tryUnseal(resealed, COLUMNS, "people.{column}", "id", null)));
+        Dataset<Row> resealed = ALL.reseal(sealed());
+        assertEquals(plainRows(nested()), plainRows(ALL.tryUnseal(resealed)));
     }
 
     @Test
@@ -224,15 +226,16 @@ final class NestedTest {
     @Test
     void columnsOfDataFramesHavePlainLeaves() {
         Dataset<Row> half = halfSealed();
+        Sealcomb known = people(HALF).plain(PLAIN);
         List<Object> expected = plainRows(nested().select("id", "addr", "tags").orderBy("id"));
-        Dataset<Row> opened = Sealcomb.unseal(half, HALF, "people.{column}", "id", null, PLAIN);
+        Dataset<Row> opened = known.unseal(half);
         assertEquals(
                 "STRUCT<street: STRING, lit: BOOLEAN, geo: STRUCT<lat: DOUBLE>>",
                 opened.schema().apply("addr").dataType().sql().replace(" NOT NULL", ""));
         assertEquals(expected, plainRows(opened.orderBy("id")));
-        Dataset<Row> tried = Sealcomb.tryUnseal(half, HALF, "people.{column}", "id", null, PLAIN);
+        Dataset<Row> tried = known.tryUnseal(half);
         assertEquals(expected, plainRows(tried.orderBy("id")));
-        Dataset<Row> resealed = Sealcomb.reseal(half, HALF, "people.{column}", "id", null, PLAIN);
+        Dataset<Row> resealed = known.reseal(half);
         assertEquals(
                 plainRows(half.selectExpr("id", "addr.lit", "addr.geo", "tags").orderBy("id")),
                 plainRows(resealed.selectExpr("id", "addr.lit", "addr.geo", "tags")
@@ -243,11 +246,11 @@ final class NestedTest {
                         .join(resealed.alias("b"), "id")
                         .where("a.addr.street = b.addr.street")
                         .count());
-        opened = Sealcomb.unseal(resealed, HALF, "people.{column}", "id", null, PLAIN);
+        opened = known.unseal(resealed);
         assertEquals(expected, plainRows(opened.orderBy("id")));
         // A value that does not open becomes null; the plain leaves of its row stay.
         Dataset<Row> forged = half.selectExpr("id + 1 AS id", "addr").where("addr IS NOT NULL");
-        tried = Sealcomb.tryUnseal(forged, Map.of("addr", "notes"), "people.addr", "id", null, PLAIN);
+        tried = people(Map.of("addr", "notes")).plain(PLAIN).tryUnseal(forged);
         assertEquals(
                 List.of(0L, forged.where("addr.lit IS NOT NULL").count()),
                 List.of(
@@ -265,9 +268,9 @@ final class NestedTest {
         Dataset<Row> twice = sealed().selectExpr(
                         "id", "named_struct('a.b', addr.street, 'a', named_struct('b', addr.street)) AS twice");
         List<Opening> openings = List.of(
-                (df, columns, plain) -> Sealcomb.unseal(df, columns, "people.{column}", "id", null, plain),
-                (df, columns, plain) -> Sealcomb.tryUnseal(df, columns, "people.{column}", "id", null, plain),
-                (df, columns, plain) -> Sealcomb.reseal(df, columns, "people.{column}", "id", null, plain));
+                (df, columns, plain) -> people(columns).plain(plain).unseal(df),
+                (df, columns, plain) -> people(columns).plain(plain).tryUnseal(df),
+                (df, columns, plain) -> people(columns).plain(plain).reseal(df));
         for (Opening opening : openings) {
             assertRefused(
                     "column 'addr': UNSEAL: plain names 'zip', which is no leaf of the value; its leaves are 'street', 'lit',"
@@ -291,7 +294,7 @@ final class NestedTest {
                             + " never sealed, name it in plain",
                     () -> opening.of(halfSealed(), HALF, Map.of("addr", List.of("lit"))));
             assertRefused("the leaf 'lit' is BOOLEAN", () -> opening.of(halfSealed(), HALF, Map.of("tags", List.of())));
-            assertRefused("the leaf 'lit' is BOOLEAN", () -> opening.of(halfSealed(), HALF, null));
+            assertRefused("the leaf 'lit' is BOOLEAN", () -> opening.of(halfSealed(), HALF, Map.of()));
             Dataset<Row> called = opening.of(sealed(), HALF, Map.of("addr", List.of("lit")));
             Exception error = assertThrows(Exception.class, called::collectAsList);
             assertTrue(

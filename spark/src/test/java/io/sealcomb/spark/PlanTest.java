@@ -9,13 +9,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Function;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.types.DataTypes;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -193,40 +194,101 @@ final class PlanTest {
 
     @Test
     void dataFramesSealAndOpen() {
-        Map<String, String> both = Map.of("ssn", "ids", "note", "notes");
+        Sealcomb both = Sealcomb.columns(Map.of("ssn", "ids", "note", "notes"))
+                .context("people.{column}")
+                .rowId("id");
         Dataset<Row> people = SPARK.table("people");
-        Dataset<Row> sealed = Sealcomb.seal(people, both, "people.{column}", "id", null);
+        Dataset<Row> sealed = both.seal(people);
         assertEquals(DataTypes.BinaryType, sealed.schema().apply("ssn").dataType());
-        Dataset<Row> opened = Sealcomb.unseal(sealed, both, "people.{column}", "id", null);
+        Dataset<Row> opened = both.unseal(sealed);
         assertEquals(people.schema(), opened.schema());
         assertEquals(rows(people), rows(opened));
-        Dataset<Row> resealed = Sealcomb.reseal(sealed, both, "people.{column}", "id", null);
-        assertEquals(rows(people), rows(Sealcomb.tryUnseal(resealed, both, "people.{column}", "id", null)));
+        Dataset<Row> resealed = both.reseal(sealed);
+        assertEquals(rows(people), rows(both.tryUnseal(resealed)));
         assertEquals(1, operators(sealed));
     }
 
     @Test
     void theContextIsRequiredAndAnotherOneDoesNotOpen() {
-        Map<String, String> both = Map.of("ssn", "ids", "note", "notes");
-        Map<String, String> note = Map.of("note", "notes");
+        Sealcomb note = Sealcomb.columns(Map.of("note", "notes"));
         Dataset<Row> people = SPARK.table("people");
-        for (var work : List.<Function<String, Dataset<Row>>>of(
-                context -> Sealcomb.seal(people, note, context, null, null),
-                context -> Sealcomb.unseal(people, note, context, null, null),
-                context -> Sealcomb.tryUnseal(people, note, context, null, null),
-                context -> Sealcomb.reseal(people, note, context, null, null))) {
-            String error = assertThrows(IllegalArgumentException.class, () -> work.apply(null))
-                    .getMessage();
-            assertTrue(error.contains("the context is null"), error);
+        for (var work : List.<Executable>of(
+                () -> note.seal(people),
+                () -> note.unseal(people),
+                () -> note.tryUnseal(people),
+                () -> note.rowId("id").reseal(people))) {
+            assertRefused("no context; call context(text)", work);
         }
-        assertThrows(IllegalArgumentException.class, () -> Sealcomb.seal(people, both, "", "id", null));
-        Dataset<Row> unbound = Sealcomb.seal(people, note, "", "id", null);
-        assertEquals(rows(people), rows(Sealcomb.unseal(unbound, note, "", "id", null)));
-        Dataset<Row> named = Sealcomb.seal(people, note, "{column}", "id", null);
-        Dataset<Row> opened = Sealcomb.unseal(named, note, "", "id", null);
+        assertRefused("the context is null", () -> note.context(null));
+        Sealcomb both = Sealcomb.columns(Map.of("ssn", "ids", "note", "notes"));
+        assertRefused(
+                "the context must contain {column}", () -> both.context("").seal(people));
+        Sealcomb unbound = note.context("");
+        assertEquals(rows(people), rows(unbound.unseal(unbound.seal(people))));
+        Dataset<Row> named = note.context("{column}").seal(people);
+        Dataset<Row> opened = unbound.unseal(named);
         String error = assertThrows(Exception.class, opened::collectAsList).toString();
         assertTrue(error.contains("did not verify"), error);
-        Dataset<Row> tried = Sealcomb.tryUnseal(named, note, "", "id", null);
-        assertEquals(0, tried.where("note IS NOT NULL").count());
+        assertEquals(0, unbound.tryUnseal(named).where("note IS NOT NULL").count());
+    }
+
+    @Test
+    void aChoiceOfColumnsDoesNotChange() {
+        Dataset<Row> people = SPARK.table("people");
+        Map<String, String> keysets = new HashMap<>(Map.of("note", "notes"));
+        Sealcomb unbound = Sealcomb.columns(keysets).context("");
+        keysets.put("note", "missing");
+        unbound.context("other").rowId("id").keys("folder:/missing").asType(Map.of("note", "binary"));
+        assertEquals(rows(people), rows(unbound.unseal(unbound.seal(people))));
+    }
+
+    @Test
+    void rowIdsAndSourcesOfKeysAreNeverNull() {
+        Sealcomb note = Sealcomb.columns(Map.of("note", "notes")).context("");
+        assertRefused("the row id is null", () -> note.rowId(null));
+        assertRefused("keys is null", () -> note.keys(null));
+        Dataset<Row> people = SPARK.table("people");
+        Dataset<Row> bound = note.rowId("id").seal(people);
+        assertThrows(Exception.class, note.unseal(bound)::collectAsList);
+        assertThrows(Exception.class, note.keys("folder:/missing").seal(people)::collectAsList);
+    }
+
+    @Test
+    void columnsOpenAsTheNamedType() {
+        Dataset<Row> days = SPARK.sql("SELECT DATE '2026-11-30' AS day");
+        Sealcomb column = Sealcomb.columns(Map.of("day", "ids")).context("days.day");
+        // A binary column without the metadata that names its type.
+        Dataset<Row> sealed = column.seal(days).selectExpr("unhex(hex(day)) AS day");
+        assertEquals(
+                DataTypes.BinaryType,
+                column.unseal(sealed).schema().apply("day").dataType());
+        Sealcomb typed = column.asType(Map.of("day", "date"));
+        assertEquals(rows(days), rows(typed.unseal(sealed)));
+        assertEquals(rows(days), rows(typed.tryUnseal(typed.reseal(sealed))));
+        // The named type replaces that in the metadata, which bytes of a date are not.
+        Dataset<Row> wrong = typed.asType(Map.of("day", "boolean")).tryUnseal(column.seal(days));
+        assertEquals(1, wrong.where("day IS NULL").count());
+        assertRefused("Spark has no type", () -> column.asType(Map.of("day", "dating")));
+        assertRefused(
+                "asType names the column 'dya', which is not one of the columns to unseal: day",
+                () -> column.asType(Map.of("dya", "date")).unseal(sealed));
+    }
+
+    @Test
+    void whatAVerbCannotUseIsRefused() {
+        Dataset<Row> people = SPARK.table("people");
+        Sealcomb note = Sealcomb.columns(Map.of("note", "notes"));
+        Map<String, List<String>> plain = Map.of("note", List.of("zip"));
+        assertRefused(
+                "seal seals every leaf", () -> note.context("").plain(plain).seal(people));
+        for (Sealcomb other :
+                List.of(note.context(""), note.rowId("id"), note.plain(plain), note.asType(Map.of("note", "string")))) {
+            assertRefused("takes no context", () -> other.unsealAesEncrypt(people, new byte[0]));
+        }
+    }
+
+    private static void assertRefused(String message, Executable call) {
+        String found = assertThrows(IllegalArgumentException.class, call).getMessage();
+        assertTrue(found.contains(message), found);
     }
 }

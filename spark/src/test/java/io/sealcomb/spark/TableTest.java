@@ -58,10 +58,11 @@ final class TableTest {
     void tablesAndFilesWrittenFromADataFrameKeepTypes() {
         sql(SEALED).write().saveAsTable("saved");
         checkTable("saved");
-        Map<String, String> columns = Map.of("name", "notes", "code", "ids");
-        Dataset<Row> sealed = Sealcomb.seal(SPARK.table("limited"), columns, "{column}", null, null);
-        Sealcomb.reseal(sealed, columns, "{column}", null, null).write().saveAsTable("resealed");
-        checkOpened(Sealcomb.unseal(SPARK.table("resealed"), columns, "{column}", null, null));
+        Sealcomb columns =
+                Sealcomb.columns(Map.of("name", "notes", "code", "ids")).context("{column}");
+        Dataset<Row> sealed = columns.seal(SPARK.table("limited"));
+        columns.reseal(sealed).write().saveAsTable("resealed");
+        checkOpened(columns.unseal(SPARK.table("resealed")));
         String path = TestSession.FOLDER.resolve("table").toString();
         sql("INSERT OVERWRITE DIRECTORY '" + path + "' USING parquet " + SEALED);
         checkOpened(sql(OPENED + "parquet.`" + path + "`"));
