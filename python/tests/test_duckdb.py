@@ -577,11 +577,11 @@ db = duckdb.connect(config={"allow_unsigned_extensions": "true"})
 db.load_extension(sys.argv[1])
 for setting in ("env", "env:OTHER_"):
     db.execute(f"SET sealcomb_keys = '{setting}'")
-    sealed = db.sql("SELECT seal('tea', 'my-keys.2', 'c')").fetchone()[0]
+    sealed = db.execute("SELECT seal('tea', 'my-keys.2', 'c')").fetchone()[0]
     query = "SELECT unseal($1, 'my-keys.2', 'c', as_type => 'VARCHAR')"
     assert db.execute(query, [sealed]).fetchone() == ("tea",)
     try:
-        db.sql("SELECT seal('tea', 'ids', 'c')")
+        db.execute("SELECT seal('tea', 'ids', 'c')")
     except duckdb.Error as error:
         print(error)
 """
