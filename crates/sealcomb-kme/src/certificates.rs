@@ -12,6 +12,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
     KeyPair, KeyUsagePurpose,
 };
+use sealcomb_command::Classify;
 use zeroize::Zeroizing;
 
 /// What to create.
@@ -37,13 +38,12 @@ pub struct Request<'a> {
 /// A name that is no file name or would overwrite another file of the request, an invalid address, an unknown owner,
 /// or an error of the operating system.
 pub fn write(folder: &Path, request: &Request<'_>) -> Result<()> {
-    let mut names = HashSet::from(["ca"]);
-    for name in request.entities.iter().chain(request.saes) {
-        ensure!(!name.is_empty() && !name.contains('/'), "`{name}` is no file name");
-        ensure!(names.insert(name), "`{name}` is the name of two certificates");
-    }
+    check_names(request).or_usage()?;
     let owner = match request.owner {
-        Some(name) => Some(User::from_name(name)?.with_context(|| format!("there is no user {name}"))?),
+        Some(name) => {
+            let user = User::from_name(name)?.with_context(|| format!("there is no user {name}"));
+            Some(user.or_usage()?)
+        }
         None => None,
     };
     let output = Output { folder, owner };
@@ -62,13 +62,23 @@ pub fn write(folder: &Path, request: &Request<'_>) -> Result<()> {
         .map(|name| (name, addresses, ExtendedKeyUsagePurpose::ServerAuth))
         .chain(saes.iter().map(|name| (name, &[][..], ExtendedKeyUsagePurpose::ClientAuth)));
     for (name, addresses, usage) in both {
-        let mut params = CertificateParams::new(addresses.to_vec())?;
+        let mut params = CertificateParams::new(addresses.to_vec()).or_usage()?;
         params.distinguished_name = named(name);
         params.extended_key_usages = vec![usage];
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &issuer)?;
         output.write(&format!("{name}.pem"), 0o644, &certificate.pem())?;
         output.write(&format!("{name}.key.pem"), 0o600, &Zeroizing::new(key.serialize_pem()))?;
+    }
+    Ok(())
+}
+
+/// Refuses names that are no file names, or that two files would have.
+fn check_names(request: &Request<'_>) -> Result<()> {
+    let mut names = HashSet::from(["ca"]);
+    for name in request.entities.iter().chain(request.saes) {
+        ensure!(!name.is_empty() && !name.contains('/'), "`{name}` is no file name");
+        ensure!(names.insert(name), "`{name}` is the name of two certificates");
     }
     Ok(())
 }

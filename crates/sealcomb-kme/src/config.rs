@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use sealcomb_command::{Classify, Status, with_status};
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
@@ -110,8 +111,12 @@ impl Config {
     /// # Errors
     /// The first error found.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        let file: File = toml::from_str(&text).with_context(|| path.display().to_string())?;
+        let text = fs::read_to_string(path).with_context(|| path.display().to_string()).or_usage()?;
+        Self::of(path, &text).map_err(|error| with_status(Status::Usage, error))
+    }
+
+    fn of(path: &Path, text: &str) -> Result<Self> {
+        let file: File = toml::from_str(text).with_context(|| path.display().to_string())?;
         let folder = path.parent().unwrap_or(Path::new("."));
         let read = |name: &Path| fs::read(folder.join(name)).with_context(|| name.display().to_string());
         let digits = Zeroizing::new(read(&file.stream)?);

@@ -13,13 +13,13 @@ pub mod skip;
 pub mod stream;
 pub mod tls;
 
-use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser, Subcommand};
+use sealcomb_command::{Classify, Status, conclude, exit_statuses, explain, print};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_rustls::TlsAcceptor;
@@ -30,12 +30,19 @@ use config::Config;
 const EXAMPLES: &str = "\
 Examples:
   sealcomb-kme certificates keys --kme kme-a --kme kme-b --sae alice --sae bob --address 127.0.0.1
-  sealcomb-kme run keys/kme-a.toml
+  sealcomb-kme run keys/kme-a.toml";
 
-Exit status:
-  0  success
-  1  a command failed
-  2  the arguments are invalid";
+/// The command's name in messages.
+const NAME: &str = "sealcomb-kme";
+
+fn after_help() -> String {
+    let statuses = exit_statuses(&[
+        (Status::Failed, "the KME cannot run, for example because its address is in use"),
+        (Status::Usage, "an argument, or what the configuration contains or names"),
+        (Status::Io, "the file of the configuration, a new certificate, or a standard stream"),
+    ]);
+    format!("{EXAMPLES}\n\n{statuses}")
+}
 
 const RUN_HELP: &str = "\
 Configuration; the fields from key-size on are optional and have these defaults:
@@ -64,7 +71,7 @@ Paths are relative to the folder of the file.";
 
 /// Key management entity of ETSI GS QKD 014, for tests and demonstrations
 #[derive(Parser)]
-#[command(name = "sealcomb-kme", version, after_help = EXAMPLES)]
+#[command(name = "sealcomb-kme", version, after_help = after_help())]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -104,25 +111,20 @@ pub fn command() -> clap::Command {
 
 /// Parses the command line and runs the command.
 pub fn main() -> ExitCode {
-    let outcome = match Cli::try_parse() {
-        Ok(cli) => execute(&cli.command),
-        // The output of `--help` or `--version`.
-        Err(output) if !output.use_stderr() => print(output.to_string().trim_end()),
-        Err(refusal) => refusal.exit(),
+    let status = match Cli::try_parse() {
+        Ok(cli) => conclude(NAME, execute(&cli.command).map(|()| Status::Done)),
+        Err(refusal) => explain(NAME, &refusal),
     };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // If standard error is full or closed, only the exit status reports the error.
-            let _ = writeln!(io::stderr(), "sealcomb-kme: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    status.into()
 }
 
 fn execute(command: &Command) -> Result<()> {
     match command {
-        Command::Run { config } => Config::read(config).and_then(run),
+        Command::Run { config } => {
+            let config = Config::read(config)?;
+            let acceptor = tls::acceptor(&config).or_usage()?;
+            run(config, acceptor).or_failed()
+        }
         Command::Certificates { folder, kme, sae, address, user } => certificates::write(
             folder,
             &Request { entities: kme, saes: sae, addresses: address, owner: user.as_deref() },
@@ -130,24 +132,14 @@ fn execute(command: &Command) -> Result<()> {
     }
 }
 
-/// Prints a text to standard output. A closed pipe, as in `sealcomb-kme --help | head`, is not an error.
-fn print(text: &str) -> Result<()> {
-    let mut stdout = io::stdout().lock();
-    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("cannot write to standard output"),
-    }
-}
-
-fn run(config: Config) -> Result<()> {
+fn run(config: Config, acceptor: TlsAcceptor) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind(config.listen)
             .await
             .with_context(|| format!("cannot listen on {}", config.listen))?;
-        let acceptor = tls::acceptor(&config)?;
         // If standard output is full or closed, only this line is lost.
-        let _ = writeln!(io::stdout(), "{} on {}", config.id, listener.local_addr()?);
+        let _ = print(format_args!("{} on {}", config.id, listener.local_addr()?));
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
             served = serve_with(config, acceptor, listener) => served,

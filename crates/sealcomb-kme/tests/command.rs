@@ -50,6 +50,31 @@ fn the_configuration_in_help_runs() {
 }
 
 #[test]
+fn an_address_in_use_is_a_failure_and_a_file_that_cannot_be_written_an_error_of_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let words = ["--kme", "kme-a", "--sae", "alice", "--address", "127.0.0.1"];
+    assert!(kme(&[&["certificates", path], &words[..]].concat()).status.success());
+    fs::write(folder.path().join("stream.key"), "ab".repeat(32)).unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = listener.local_addr().unwrap();
+    let config = format!(
+        "id = \"kme-a\"\npeer-id = \"kme-b\"\nlisten = \"{taken}\"\nca = \"ca.pem\"\ncert = \"kme-a.pem\"\n\
+         key = \"kme-a.key.pem\"\nstream = \"stream.key\"\nsaes = [\"alice\"]\npeer-saes = [\"bob\"]\n"
+    );
+    let file = folder.path().join("kme.toml");
+    fs::write(&file, config).unwrap();
+    let output = kme(&["run", file.to_str().unwrap()]);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && message.contains("cannot listen on"), "{message}");
+    let below_a_file = file.join("keys");
+    let output = kme(&[&["certificates", below_a_file.to_str().unwrap()], &words[..]].concat());
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let output = kme(&[&["certificates", path], &words[..], &["--sae", "ca"]].concat());
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
+#[test]
 fn a_configuration_that_cannot_work_is_refused_and_announces_no_kme() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
@@ -88,7 +113,7 @@ fn a_configuration_that_cannot_work_is_refused_and_announces_no_kme() {
         let output = kme(&["run", folder.path().join("kme.toml").to_str().unwrap()]);
         let message = String::from_utf8(output.stderr).unwrap();
         assert!(message.contains(expected), "{to}: {message}");
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{to}");
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{to}");
     }
 }
 
@@ -106,7 +131,7 @@ fn a_kme_needs_an_address_and_only_a_kme_has_one() {
 fn a_missing_configuration_is_named() {
     let output = kme(&["run", "/no/such/kme.toml"]);
     let message = String::from_utf8(output.stderr).expect("text");
-    assert!(!output.status.success());
+    assert_eq!(output.status.code(), Some(3), "{message}");
     assert!(message.contains("/no/such/kme.toml"), "{message}");
 }
 
@@ -115,7 +140,7 @@ fn an_error_that_cannot_be_printed_still_gives_its_exit_status() {
     let full = std::fs::File::options().write(true).open("/dev/full").expect("the device opens");
     let mut command = Command::new(env!("CARGO_BIN_EXE_sealcomb-kme"));
     let status = command.args(["run", "/no/such/kme.toml"]).stderr(full).status();
-    assert_eq!(status.expect("the command starts").code(), Some(1));
+    assert_eq!(status.expect("the command starts").code(), Some(3));
 }
 
 #[test]
@@ -124,7 +149,7 @@ fn help_that_cannot_be_printed_is_an_error() {
         let full = fs::File::options().write(true).open("/dev/full").expect("the device opens");
         let mut command = Command::new(env!("CARGO_BIN_EXE_sealcomb-kme"));
         let status = command.args(arguments).stdout(full).stderr(Stdio::null()).status();
-        assert_eq!(status.expect("the command starts").code(), Some(1), "{arguments:?}");
+        assert_eq!(status.expect("the command starts").code(), Some(3), "{arguments:?}");
         let closed = Stdio::from(std::io::pipe().expect("a pipe").1);
         let mut command = Command::new(env!("CARGO_BIN_EXE_sealcomb-kme"));
         let status = command.args(arguments).stdout(closed).status();
