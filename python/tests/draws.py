@@ -103,7 +103,7 @@ for _policy in RANDOM:
     )
 DRAWS["spark.seal", "random"] = lambda rows: nonces(by_spark("seal", "random", column(rows)))
 DRAWS["spark.reseal", "random"] = lambda rows: nonces(
-    by_spark("reseal", "random", sealcomb.seal_column(column(rows), KEYSETS["random"], context=b"c"))
+    by_spark("reseal", "random", sealcomb.seal_column(column(rows), KEYSETS["random"], context=b""))
 )
 DRAWS["spark.seal_udf", "random"] = lambda rows: nonces(by_udf("random", rows))
 DRAWS["spark.seal_aes_encrypt", "gcm"] = lambda rows: nonces(
