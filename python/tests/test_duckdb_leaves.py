@@ -102,9 +102,10 @@ def test_a_leaf_that_was_replaced_by_plain_bytes_does_not_open(
 ) -> None:
     kind = replaced(db, place, "BLOB", "'DE00 forged'::BLOB").replace("BLOB", "VARCHAR")
     for call in calls(kind):
-        if call.startswith("try_") and place != "key":
+        if call.startswith("try_"):
             (text,) = column(db, f"SELECT ({call})::VARCHAR FROM t")
-            assert "forged" not in text
+            # A map with a key that does not open is null.
+            assert "forged" not in text and (place != "key" or "NULL" in text), text
         else:
             message(db, f"SELECT {call} FROM t")
 
