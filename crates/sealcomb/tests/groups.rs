@@ -95,7 +95,9 @@ fn keys(id: &str) -> Vec<Key> {
     let algorithm = Algorithm::by_id(id).unwrap();
     let bytes: Vec<u8> = (0..algorithm.key_bytes()).map(|i| 3 * i as u8).collect();
     Backend::available()
-        .map(|backend| KeyOptions::new().backend(backend).expand(algorithm, &bytes).unwrap())
+        .map(|backend| {
+            KeyOptions::new().any_nonce_bytes().backend(backend).expand(algorithm, &bytes).unwrap()
+        })
         .collect()
 }
 
