@@ -237,10 +237,10 @@ impl Case {
             && self.jobs.iter().all(|sizes| sizes.nonce == algorithm.nonce_bytes());
         let selected = self.is_on_the_selected_backend();
         let held: Vec<_> = keys.iter().map(|key| memory.hold(Role::Key, key)).collect();
-        if selected && usual && keys.len() > 1 {
+        if selected && keys.len() > 1 {
             let held: Vec<&[u8]> = held.iter().map(|key| &**key).collect();
             let made = memory.call(Call::NewKey, || {
-                if held.len().is_multiple_of(2) {
+                if usual {
                     call!(Key::new_many(algorithm, &held))
                 } else {
                     call!(KeyOptions::expand_many(options, algorithm, &held))

@@ -479,6 +479,7 @@ mod traced {
         let (key, text) = (secret.bytes(16), secret.bytes(37));
         let key: [u8; 16] = key.try_into().expect("16 bytes");
         let gcm = Algorithm::by_id("aes128-gcm").expect("a listed algorithm");
+        traced("a key", || call!(Key::new(gcm, &key)).expect("a key of the right length"));
         traced("a key with a short tag", || {
             call!(KeyOptions::expand(KeyOptions::new().tag_bytes(12), gcm, &key)).expect("a tag of GCM's")
         });

@@ -43,9 +43,9 @@ impl<'a> Aad<'a> {
     /// AES-SIV treats all other additional data as one string.
     ///
     /// ```
-    /// use sealcomb::{Aad, Algorithm, Key, SealJob, seal_jobs};
+    /// use sealcomb::{Aad, Algorithm, KeyOptions, SealJob, seal_jobs};
     ///
-    /// let key = Key::new(Algorithm::AES_256_SIV, &[7; 64])?;
+    /// let key = KeyOptions::new().nonce_bytes(0).expand(Algorithm::AES_256_SIV, &[7; 64])?;
     /// let strings: [&[u8]; 2] = [b"table", b"column"];
     /// let (mut value, mut tag) = (*b"value", [0; 16]);
     /// seal_jobs(&mut [SealJob::in_place(&key, b"", Aad::strings(&strings), &mut value, &mut tag)]).unwrap();

@@ -282,7 +282,7 @@ impl Algorithm {
     /// ```
     /// use sealcomb::Algorithm;
     ///
-    /// assert_eq!(Algorithm::AES_128_GMAC.tag_sizes(), [12, 13, 14, 15, 16]);
+    /// assert_eq!(Algorithm::AES_128_EAX.tag_sizes(), [8, 9, 10, 11, 12, 13, 14, 15, 16]);
     /// ```
     #[inline]
     pub const fn tag_sizes(self) -> &'static [usize] {
