@@ -240,7 +240,7 @@ impl Case {
         if selected && keys.len() > 1 {
             let held: Vec<&[u8]> = held.iter().map(|key| &**key).collect();
             let made = memory.call(Call::NewKey, || {
-                if usual {
+                if usual && self.schedule == Schedule::Auto {
                     call!(Key::new_many(algorithm, &held))
                 } else {
                     call!(KeyOptions::expand_many(options, algorithm, &held))
