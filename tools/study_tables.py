@@ -156,6 +156,13 @@ def figures_of(study: dict) -> dict[tuple, float]:
     return {name: result["cpb"] for name, result in results_of(study).items()}
 
 
+def json_option(root: Path) -> str:
+    """Returns the option of the study in this tree that names a file for JSON. At first, it was `--json`."""
+    source = root / "crates/sealcomb-cli/src/study/mod.rs"
+    is_old = source.exists() and "json_file" not in source.read_text()
+    return "--json" if is_old else "--json-file"
+
+
 def study_once(root: Path, target: Path | None = None, modes: str = MEASURED) -> dict:
     environment = {name: value for name, value in os.environ.items() if name != "SEALCOMB_BACKEND"}
     if target:
@@ -163,7 +170,7 @@ def study_once(root: Path, target: Path | None = None, modes: str = MEASURED) ->
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "study.json"
         subprocess.run(
-            [*COMMAND.split(), "--modes", modes, "--json", file],
+            [*COMMAND.split(), "--modes", modes, json_option(root), file],
             check=True,
             cwd=root,
             env=environment,

@@ -84,9 +84,9 @@ examples:
 exit status:
   0  done
   1  failed: IN or the keyset is damaged, a value did not open, a column is missing or cannot be preserved
-  2  the command line is invalid, or a package is not installed
-  3  a file cannot be read or written: permission denied, disk full, OUT exists
-  4  done with --forged null, but some values did not open
+  2  invalid arguments or configuration: the command line, or a package is not installed
+  3  cannot read or write: permission denied, disk full, OUT exists
+  4  partly done: with --forged null, some values did not open
   129, 130, 143  ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM; OUT is unchanged
 """
 

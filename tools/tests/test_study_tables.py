@@ -24,7 +24,7 @@ MODES = ("gcm", "gcm-siv", "siv", "ccm", "eax", "ocb3-t128", "cmac", "gmac", "cb
 
 
 def study(fastest: float = 0.25) -> dict:
-    """Returns a small version of the output of `sealcomb study --json`."""
+    """Returns a small version of the output of `sealcomb study --json-file`."""
     results = []
     for mode in MODES:
         for backend, cpb in (("portable", 12.0), ("aesni", 0.5), ("vaes512", fastest)):
@@ -77,7 +77,7 @@ class Tables(unittest.TestCase):
         cargo.parent.mkdir(exist_ok=True)
         cargo.write_text(
             '#!/bin/sh\n[ "$1 $2 $3 $4 $5" = "run --release -- study --full" ] || exit 9\n'
-            '[ "$6 $7 $8 ${10}" = "--lengths 2048,mix --modes --json" ] || exit 9\n'
+            '[ "$6 $7 $8 ${10}" = "--lengths 2048,mix --modes --json-file" ] || exit 9\n'
             "made=made\n"
             f'if [ "$PWD" = {self.root} ]; then\n'
             f'  made=new; echo "$9" >> {self.root}/studied\n'

@@ -11,16 +11,18 @@ mod machine;
 mod macsec;
 mod names;
 mod output;
-mod stdout;
 mod study;
 mod unfinished;
 mod vectors;
 
-use clap::error::ErrorKind;
+use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser, Subcommand};
 use sealcomb::Backend;
-use std::io::{self, Write};
+use sealcomb_command::{Classify, Status, conclude, exit_statuses, explain};
 use std::process::ExitCode;
+
+/// The command's name in messages.
+const NAME: &str = "sealcomb";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,16 +36,21 @@ Examples:
   sealcomb macsec seal in.pcap out.pcap --sa macsec.toml   seal Ethernet frames of a capture as MACsec frames
 
 Environment:
-  SEALCOMB_BACKEND=NAME   use this backend of `sealcomb list`; `vectors` checks only this one
+  SEALCOMB_BACKEND=NAME   use this backend of `sealcomb list`; `vectors` checks only this one";
 
-Exit status:
-  0  success
-  1  known answers failed, or packets were lost
-  2  bad input or arguments";
+fn after_help() -> String {
+    let statuses = exit_statuses(&[
+        (Status::Failed, "known answers failed, packets were lost, or a file is damaged"),
+        (Status::Usage, "an argument, an SA file or SEALCOMB_BACKEND"),
+        (Status::Io, "a file, or a standard stream"),
+        (Status::Partly, "IN is truncated, or the report could not be printed; OUT is complete so far"),
+    ]);
+    format!("{EXAMPLES}\n\n{statuses}")
+}
 
 /// Benchmark, check and use batch authenticated encryption with AES
 #[derive(Parser)]
-#[command(name = "sealcomb", version, after_help = EXAMPLES)]
+#[command(name = "sealcomb", version, after_help = after_help())]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -55,19 +62,19 @@ enum Command {
     ///
     /// Runs for less than a minute and prints one screen: the CPU, whether the papers' claims hold on it, and the
     /// cost of each mode per message and per byte.
-    #[command(after_help = study::EXAMPLES)]
+    #[command(after_help = study::after_help())]
     Study(study::StudyArgs),
     /// List the backends and the algorithms
     ///
     /// Prints the backends and whether this CPU supports them, then the algorithms with their sizes in
     /// bytes and properties, then the specification and the status of each mode.
-    #[command(after_help = list::EXAMPLES, verbatim_doc_comment)]
+    #[command(after_help = list::after_help(), verbatim_doc_comment)]
     List(list::ListArgs),
     /// Check known answers with every available backend
     ///
     /// Seals and opens every test as a single message and in shuffled batches, in place and out of
     /// place, and checks that forged tags are rejected.
-    #[command(after_help = vectors::EXAMPLES, verbatim_doc_comment)]
+    #[command(after_help = vectors::after_help(), verbatim_doc_comment)]
     Vectors(vectors::VectorsArgs),
     /// Seal the IP packets of a capture as IPsec ESP packets, or open such a capture
     Esp(esp::EspArgs),
@@ -82,46 +89,24 @@ pub fn command() -> clap::Command {
 
 /// Runs the command with the arguments of this process.
 pub fn main() -> ExitCode {
-    if let Some(counted) = study::count_instructions(std::env::args_os().skip(1)) {
-        return counted.map_or_else(|error| complain(&format!("{error:#}")), |()| ExitCode::SUCCESS);
-    }
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(refusal) => return explain(&refusal),
+    let status = if let Some(counted) = study::count_instructions(std::env::args_os().skip(1)) {
+        conclude(NAME, counted.map(|()| Status::Done))
+    } else {
+        match Cli::try_parse() {
+            Ok(cli) => conclude(NAME, execute(cli.command)),
+            Err(refusal) => explain(NAME, &refusal),
+        }
     };
-    if let Err(error) = Backend::selected() {
-        return complain(&format!("SEALCOMB_BACKEND: {error}"));
-    }
-    let outcome = match cli.command {
-        Command::Study(args) => study::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::List(args) => list::run(&args).map(|()| ExitCode::SUCCESS),
+    status.into()
+}
+
+fn execute(command: Command) -> Result<Status> {
+    Backend::selected().context("SEALCOMB_BACKEND").or_usage()?;
+    match command {
+        Command::Study(args) => study::run(&args).map(|()| Status::Done),
+        Command::List(args) => list::run(&args).map(|()| Status::Done),
         Command::Vectors(args) => vectors::run(&args),
         Command::Esp(args) => esp::run(args),
         Command::Macsec(args) => macsec::run(args),
-    };
-    outcome.unwrap_or_else(|error| complain(&format!("{error:#}")))
-}
-
-/// Prints the output of `--help` or `--version`, or a one-line error for invalid arguments.
-fn explain(refusal: &clap::Error) -> ExitCode {
-    if !refusal.use_stderr() {
-        let printed = stdout::print(&refusal.to_string());
-        return printed.map_or_else(|error| complain(&format!("{error:#}")), |()| ExitCode::SUCCESS);
     }
-    let text = refusal.to_string();
-    if refusal.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let usage = text.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap_or_default();
-        return complain(&format!("expected a command: {usage}; --help lists them"));
-    }
-    let mut lines = text.lines().map(str::trim);
-    let first_paragraph: Vec<&str> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
-    let tip = lines.find_map(|line| line.strip_prefix("tip: "));
-    let reason = first_paragraph.join(" ") + &tip.map_or_else(String::new, |tip| format!("; {tip}"));
-    complain(reason.trim_start_matches("error: "))
-}
-
-/// Prints an error. If standard error is full or closed, only the exit status reports it.
-fn complain(reason: &str) -> ExitCode {
-    let _ = writeln!(io::stderr(), "sealcomb: {reason}");
-    ExitCode::from(2)
 }

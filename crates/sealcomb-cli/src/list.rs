@@ -1,16 +1,23 @@
 //! `sealcomb list`: prints the backends and the algorithms.
 
 use crate::machine;
-use crate::stdout;
 use anyhow::Result;
 use comfy_table::{ContentArrangement, Table, presets};
 use sealcomb::{ALGORITHMS, Algorithm, Backend, Cipher, Error, Kind, Parallel, Status};
+use sealcomb_command::{Status as ExitStatus, exit_statuses, print};
+use serde::Serialize;
 use std::collections::HashSet;
+
+/// Nonces of modes with higher limits have any length, in practice.
+const MAX_NONCE_BYTES: usize = 1024;
 
 /// Width in columns of the table of notes. Its cells are wrapped.
 const WIDTH: u16 = 118;
 
-pub(crate) const EXAMPLES: &str = "\
+/// Schema identifier of the JSON.
+const SCHEMA: &str = "sealcomb-list/1";
+
+const EXAMPLES: &str = "\
 Properties of the algorithms:
   parallel  the blocks of a message can be processed in parallel: always, when opening, or never
   E⁻¹-free  opening does not use the inverse of the block cipher
@@ -18,7 +25,16 @@ Properties of the algorithms:
 
 Examples:
   sealcomb list              print all lists
-  sealcomb list --markdown   print the algorithms with their specifications, for a document";
+  sealcomb list --markdown   print the algorithms with their specifications, for a document
+  sealcomb list --json | jq -r '.algorithms[] | select(.status == \"standard\") | .id'";
+
+pub(crate) fn after_help() -> String {
+    let statuses = exit_statuses(&[
+        (ExitStatus::Usage, "an argument, or SEALCOMB_BACKEND"),
+        (ExitStatus::Io, "a standard stream"),
+    ]);
+    format!("{EXAMPLES}\n\n{statuses}")
+}
 
 /// Arguments of `sealcomb list`.
 #[derive(clap::Args)]
@@ -26,22 +42,113 @@ pub(crate) struct ListArgs {
     /// Print only the algorithms, as a Markdown table
     #[arg(long)]
     markdown: bool,
+    /// Print JSON
+    #[arg(long, conflicts_with = "markdown")]
+    json: bool,
 }
 
 /// Prints the lists.
 pub(crate) fn run(args: &ListArgs) -> Result<()> {
-    let lists = if args.markdown {
-        format!("{}\n", markdown())
-    } else {
-        format!(
-            "{}\n\n{}\n\n{}\n\n{}\n",
-            machine::cpu_name(),
-            backends(Backend::selected()?),
-            algorithms(),
-            notes()
-        )
-    };
-    stdout::print(&lists)
+    if args.json {
+        return print(serde_json::to_string_pretty(&lists(Backend::selected()?))?);
+    }
+    if args.markdown {
+        return print(markdown());
+    }
+    print(format_args!(
+        "{}\n\n{}\n\n{}\n\n{}",
+        machine::cpu_name(),
+        backends(Backend::selected()?),
+        algorithms(),
+        notes()
+    ))
+}
+
+/// What `--json` prints. Sizes are in bytes.
+#[derive(Serialize)]
+struct Lists {
+    schema: &'static str,
+    cpu: String,
+    backends: Vec<ListedBackend>,
+    algorithms: Vec<ListedAlgorithm>,
+}
+
+#[derive(Serialize)]
+struct ListedBackend {
+    name: &'static str,
+    is_available: bool,
+    is_in_use: bool,
+    /// Why the backend is not available.
+    reason: Option<String>,
+    blocks_per_register: Option<usize>,
+    messages_in_flight: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct ListedAlgorithm {
+    id: &'static str,
+    mode: &'static str,
+    cipher: &'static str,
+    kind: &'static str,
+    key_bytes: usize,
+    min_nonce_bytes: usize,
+    /// `None` if nonces have any length.
+    max_nonce_bytes: Option<usize>,
+    tag_bytes: &'static [usize],
+    /// `yes`, `no`, or only when `opening`.
+    parallel: &'static str,
+    is_inverse_free: bool,
+    is_online: bool,
+    status: &'static str,
+    reason: &'static str,
+    specification: &'static str,
+    note: &'static str,
+}
+
+fn lists(selected: Backend) -> Lists {
+    Lists {
+        schema: SCHEMA,
+        cpu: machine::cpu_name(),
+        backends: Backend::names().map(|name| listed_backend(name, selected)).collect(),
+        algorithms: ALGORITHMS.iter().copied().map(listed_algorithm).collect(),
+    }
+}
+
+fn listed_backend(name: &'static str, selected: Backend) -> ListedBackend {
+    let backend = Backend::named(name);
+    let found = backend.as_ref().ok();
+    ListedBackend {
+        name,
+        is_available: found.is_some(),
+        is_in_use: found == Some(&selected),
+        blocks_per_register: found.map(|backend| backend.blocks()),
+        messages_in_flight: found.map(|backend| backend.lanes()),
+        reason: backend.err().map(|error| unavailable(name, error)),
+    }
+}
+
+fn listed_algorithm(algorithm: Algorithm) -> ListedAlgorithm {
+    ListedAlgorithm {
+        id: algorithm.id(),
+        mode: algorithm.mode(),
+        cipher: match algorithm.cipher() {
+            Cipher::Aes => "AES",
+            Cipher::Serpent => "Serpent",
+        },
+        kind: kind(algorithm.kind()),
+        key_bytes: algorithm.key_bytes(),
+        min_nonce_bytes: algorithm.min_nonce_bytes(),
+        max_nonce_bytes: (algorithm.max_nonce_bytes() <= MAX_NONCE_BYTES)
+            .then_some(algorithm.max_nonce_bytes()),
+        tag_bytes: algorithm.tag_sizes(),
+        parallel: parallel(algorithm.structure().parallel),
+        is_inverse_free: algorithm.structure().inverse_free,
+        is_online: algorithm.structure().online,
+        status: status_name(algorithm.status()),
+        reason: algorithm.reason(),
+        specification: algorithm.spec(),
+        note: algorithm.note(),
+    }
 }
 
 /// Returns one row per mode and block cipher, whatever its key sizes: its specification, its status with the reason, and
@@ -192,7 +299,7 @@ fn nonce(algorithm: Algorithm) -> String {
     match (algorithm.min_nonce_bytes(), algorithm.max_nonce_bytes()) {
         (_, 0) => "-".to_owned(),
         (min, max) if min == max => min.to_string(),
-        (min, max) if max > 1024 => format!("{min} or more"),
+        (min, max) if max > MAX_NONCE_BYTES => format!("{min} or more"),
         (min, max) => format!("{min}-{max}"),
     }
 }

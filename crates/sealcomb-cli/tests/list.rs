@@ -97,6 +97,43 @@ fn markdown_has_one_row_for_each_algorithm() {
 }
 
 #[test]
+fn the_json_has_every_backend_and_algorithm() {
+    let run = sealcomb_on("portable", &["list", "--json"]);
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    let lists: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(lists["schema"], "sealcomb-list/1");
+    let listed = |list: &str, field: &str| -> Vec<String> {
+        let entries = lists[list].as_array().unwrap();
+        entries.iter().map(|entry| entry[field].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(listed("backends", "name"), Backend::names().collect::<Vec<_>>());
+    let ids: Vec<&str> = ALGORITHMS.iter().map(|algorithm| algorithm.id()).collect();
+    assert_eq!(listed("algorithms", "id"), ids);
+    let in_use = |backend: &&serde_json::Value| backend["is_in_use"] == true;
+    let in_use: Vec<_> = lists["backends"].as_array().unwrap().iter().filter(in_use).collect();
+    assert!(
+        in_use.len() == 1 && in_use[0]["name"] == "portable" && in_use[0]["reason"].is_null(),
+        "{in_use:?}"
+    );
+    let gcm = &lists["algorithms"][ids.iter().position(|id| *id == "aes128-gcm").unwrap()];
+    for (field, value) in [
+        ("kind", "AEAD".into()),
+        ("cipher", "AES".into()),
+        ("key_bytes", 16.into()),
+        ("min_nonce_bytes", 1.into()),
+        ("max_nonce_bytes", serde_json::Value::Null),
+        ("tag_bytes", serde_json::json!([4, 8, 12, 13, 14, 15, 16])),
+        ("parallel", "yes".into()),
+        ("is_inverse_free", true.into()),
+        ("status", "standard".into()),
+        ("specification", "NIST SP 800-38D".into()),
+    ] {
+        assert_eq!(gcm[field], value, "{field}");
+    }
+    sealcomb(&["list", "--json", "--markdown"]).assert_fails(2, &["--json", "--markdown"]);
+}
+
+#[test]
 fn a_forced_backend_is_in_use() {
     let run = sealcomb_on("portable", &["list"]);
     let in_use = run.stdout.lines().find(|line| line.contains("in use")).unwrap();
@@ -108,7 +145,7 @@ fn an_unknown_backend_is_refused() {
     for command in
         [&["list"] as &[&str], &["list", "--markdown"], &["study", "--quick"], &["vectors", "no-such-file"]]
     {
-        sealcomb_on("nonsense", command).assert_refused(&["SEALCOMB_BACKEND", "no backend has this name"]);
+        sealcomb_on("nonsense", command).assert_fails(2, &["SEALCOMB_BACKEND", "no backend has this name"]);
     }
 }
 
@@ -124,7 +161,7 @@ fn help_reports_a_full_standard_output() {
     use run::{full, sealcomb_to, unread};
     for command in [&["--help"] as &[&str], &["--version"], &["esp", "seal", "--help"], &["list"]] {
         let run = sealcomb_to(full(), std::process::Stdio::piped(), command);
-        run.assert_refused(&["cannot write to standard output"]);
+        run.assert_fails(3, &["cannot write to standard output"]);
         let run = sealcomb_to(unread(), std::process::Stdio::piped(), command);
         assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{command:?}");
     }
@@ -134,11 +171,18 @@ fn help_reports_a_full_standard_output() {
 #[test]
 fn an_error_that_cannot_be_printed_still_gives_its_exit_status() {
     use run::{full, sealcomb_to, unread};
-    let commands: [&[&str]; 3] =
-        [&["--no-such-option"], &["vectors", "no-such-file"], &["esp", "seal", "a", "b", "--sa", "c"]];
-    for command in commands {
+    let commands: [(&[&str], i32); 3] = [
+        (&["--no-such-option"], 2),
+        (&["vectors", "no-such-file"], 3),
+        (&["esp", "seal", "a", "b", "--sa", "c"], 3),
+    ];
+    for (command, status) in commands {
         for stderr in [full(), unread()] {
-            assert_eq!(sealcomb_to(std::process::Stdio::piped(), stderr, command).status, 2, "{command:?}");
+            assert_eq!(
+                sealcomb_to(std::process::Stdio::piped(), stderr, command).status,
+                status,
+                "{command:?}"
+            );
         }
     }
 }
@@ -234,11 +278,11 @@ fn the_version_is_the_packages() {
 
 #[test]
 fn an_unknown_command_is_refused_in_one_line() {
-    sealcomb(&["stduy"]).assert_refused(&["stduy"]);
+    sealcomb(&["stduy"]).assert_fails(2, &["stduy"]);
 }
 
 #[test]
 fn a_missing_command_is_refused() {
-    sealcomb::<&str>(&[]).assert_refused(&["expected a command: sealcomb <COMMAND>", "--help"]);
-    sealcomb(&["esp"]).assert_refused(&["expected a command: sealcomb esp <COMMAND>", "--help"]);
+    sealcomb::<&str>(&[]).assert_fails(2, &["expected a command: sealcomb <COMMAND>", "--help"]);
+    sealcomb(&["esp"]).assert_fails(2, &["expected a command: sealcomb esp <COMMAND>", "--help"]);
 }

@@ -19,9 +19,9 @@ fn small_study(backend: &str) -> (String, Value, String) {
 fn study_of(modes: &str, lengths: &str, backend: &str) -> (String, Value, String) {
     let folder = tempfile::tempdir().unwrap();
     let (json, report) = (folder.path().join("study.json"), folder.path().join("study.html"));
-    let arguments = ["study", "--quick", "--modes", modes, "--lengths", lengths, "--tables", "all", "--json"];
+    let arguments = ["study", "--quick", "--modes", modes, "--lengths", lengths, "--tables", "all"];
     let mut arguments: Vec<&std::ffi::OsStr> = arguments.iter().map(AsRef::as_ref).collect();
-    arguments.extend([json.as_os_str(), "--report".as_ref(), report.as_os_str()]);
+    arguments.extend(["--json-file".as_ref(), json.as_os_str(), "--report".as_ref(), report.as_os_str()]);
     let run = sealcomb_on(backend, &arguments);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert_eq!(entries(folder.path()), 2, "temporary files remain");
@@ -186,12 +186,8 @@ fn a_table_without_figures_reports_what_it_requires() {
 
 #[test]
 fn an_unknown_table_is_rejected_with_a_suggestion_and_the_names() {
-    sealcomb(&["study", "--tables", "clams"]).assert_refused(&[
-        "clams",
-        "'claims'",
-        "papers-single",
-        "units",
-    ]);
+    sealcomb(&["study", "--tables", "clams"])
+        .assert_fails(2, &["clams", "'claims'", "papers-single", "units"]);
     let help = sealcomb(&["study", "--help"]).stdout;
     for name in ["claims", "costs", "papers-single", "instructions", "units"] {
         assert!(help.contains(&format!("- {name}:")), "{name}: {help}");
@@ -221,7 +217,7 @@ fn results_are_written_to_a_redirected_standard_output() {
         let path = folder.path().join("stdout");
         let mut stdout = std::fs::File::create(&path).unwrap();
         std::io::Write::write_all(&mut stdout, b"before\n").unwrap();
-        let arguments = ["study", "--quick", "--modes", "ecb", "--lengths", "64", "--json", stream];
+        let arguments = ["study", "--quick", "--modes", "ecb", "--lengths", "64", "--json-file", stream];
         let run = run::sealcomb_to(stdout.into(), std::process::Stdio::piped(), &arguments);
         assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{stream}");
         let text = std::fs::read_to_string(&path).unwrap();
@@ -233,20 +229,33 @@ fn results_are_written_to_a_redirected_standard_output() {
 }
 
 #[test]
+fn json_is_all_that_is_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("study.html");
+    let arguments = ["study", "--quick", "--modes", "ecb", "--lengths", "64", "--json", "--report"];
+    let run = sealcomb(&[&arguments[..], &[report.to_str().unwrap()]].concat());
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    assert_eq!(serde_json::from_str::<Value>(&run.stdout).unwrap()["schema"], "sealcomb-study/1");
+    assert!(report.exists());
+    sealcomb(&["study", "--json", "--tables", "all"]).assert_fails(2, &["--json", "--tables"]);
+    sealcomb(&["study", "--json", "study.json"]).assert_fails(2, &["study.json"]);
+}
+
+#[test]
 fn results_and_report_are_two_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("study");
     for other in [path.clone(), folder.path().join(".").join("study")] {
         let [json, report] = [&path, &other].map(|path| path.to_str().unwrap());
-        let arguments = ["study", "--quick", "--modes", "ecb", "--json", json, "--report", report];
-        sealcomb(&arguments).assert_refused(&["--json", "--report", "same file"]);
+        let arguments = ["study", "--quick", "--modes", "ecb", "--json-file", json, "--report", report];
+        sealcomb(&arguments).assert_fails(2, &["--json-file", "--report", "same file"]);
     }
     assert_eq!(entries(folder.path()), 0);
 }
 
 #[test]
 fn full_and_quick_exclude_each_other() {
-    sealcomb(&["study", "--full", "--quick"]).assert_refused(&["--full", "--quick"]);
+    sealcomb(&["study", "--full", "--quick"]).assert_fails(2, &["--full", "--quick"]);
 }
 
 #[test]
@@ -633,29 +642,29 @@ fn a_forced_backend_is_the_one_that_is_studied() {
 
 #[test]
 fn an_unknown_mode_is_rejected_by_name() {
-    sealcomb(&["study", "--modes", "cbc,rot13"]).assert_refused(&["rot13"]);
+    sealcomb(&["study", "--modes", "cbc,rot13"]).assert_fails(2, &["rot13"]);
 }
 
 #[test]
 fn a_misspelled_mode_is_rejected_with_a_suggestion() {
-    sealcomb(&["study", "--modes", "gmc"]).assert_refused(&["gmc", "did you mean", "\"gcm\""]);
+    sealcomb(&["study", "--modes", "gmc"]).assert_fails(2, &["gmc", "did you mean", "\"gcm\""]);
     let (_folder, path) =
         file("vectors.json", r#"{"algorithm": "aes128-gmc", "tests": [{"id": 1, "key": ""}]}"#);
-    sealcomb(&["vectors".as_ref(), path.as_os_str()]).assert_refused(&["did you mean", "\"aes128-gcm\""]);
+    sealcomb(&["vectors".as_ref(), path.as_os_str()]).assert_fails(1, &["did you mean", "\"aes128-gcm\""]);
 }
 
 #[test]
 fn an_invalid_length_is_rejected() {
     for length in ["0", "2k", "-5"] {
-        sealcomb(&["study", &format!("--lengths={length}")]).assert_refused(&[length]);
+        sealcomb(&["study", &format!("--lengths={length}")]).assert_fails(2, &[length]);
     }
 }
 
 #[test]
 fn an_unwritable_output_is_rejected_before_the_measurement() {
-    for option in ["--json", "--report"] {
+    for option in ["--json-file", "--report"] {
         let run = sealcomb(&["study", option, "/no/such/folder/file"]);
-        run.assert_refused(&["/no/such/folder/file"]);
+        run.assert_fails(3, &["/no/such/folder/file"]);
         assert_eq!(run.stdout, "");
     }
 }
@@ -675,7 +684,7 @@ fn a_capture_with_a_forged_packet_length_is_rejected() {
         "--trace".as_ref(),
         path.as_os_str(),
     ]);
-    run.assert_refused(&["packets.pcap", "packet 1", "2097152 bytes", "1048576"]);
+    run.assert_fails(1, &["packets.pcap", "packet 1", "2097152 bytes", "1048576"]);
 }
 
 #[test]
@@ -686,9 +695,9 @@ fn an_invalid_capture_is_rejected_and_leaves_no_output() {
         "study".as_ref(),
         "--trace".as_ref(),
         path.as_os_str(),
-        "--json".as_ref(),
+        "--json-file".as_ref(),
         json.as_os_str(),
     ]);
-    run.assert_refused(&["packets.pcap"]);
+    run.assert_fails(1, &["packets.pcap"]);
     assert_eq!(entries(folder.path()), 1);
 }

@@ -1,4 +1,6 @@
-//! What commands share: exit statuses, the standard streams, and errors in one line.
+//! What the commands of the project share: exit statuses, the standard streams, and errors in one line.
+//!
+//! `docs/commands.md` documents the exit statuses for users.
 #![forbid(unsafe_code)]
 
 mod status;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use nix::unistd::User;
+use sealcomb_command::Classify;
 use zeroize::Zeroizing;
 
 /// Size of a key in bytes.
@@ -22,7 +23,10 @@ const KEY_BYTES: usize = 32;
 /// before the error remain.
 pub(crate) fn create(files: &[PathBuf], owner: Option<&str>) -> Result<()> {
     let owner = match owner {
-        Some(name) => Some(User::from_name(name)?.with_context(|| format!("there is no user {name}"))?),
+        Some(name) => {
+            let user = User::from_name(name)?.with_context(|| format!("there is no user {name}"));
+            Some(user.or_usage()?)
+        }
         None => None,
     };
     for path in files {

@@ -29,19 +29,20 @@ mod problems;
 mod run;
 mod status;
 mod status_tls;
-mod streams;
 mod supply;
 mod threads;
 mod trust;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser, Subcommand};
 use config::Config;
 use findings::Findings;
 use run::Start;
+use sealcomb_command::{Classify, Status, complain, conclude, exit_statuses, explain};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,16 +51,23 @@ Examples:
   sealcomb-link run /etc/sealcomb/link.toml
   sealcomb-link status /etc/sealcomb/link.toml
 
-Exit status:
-  0  success
-  1  a command failed, the link is not running, or the key source does not answer
-  2  the configuration or the arguments are invalid
-
 SEALCOMB_LOG=debug also logs every rekey and refusal. Keys are never logged.";
+
+/// The command's name in messages.
+const NAME: &str = "sealcomb-link";
+
+fn after_help() -> String {
+    let statuses = exit_statuses(&[
+        (Status::Failed, "the link cannot run or is not running, or a key source does not answer"),
+        (Status::Usage, "an argument, or what the configuration contains or names"),
+        (Status::Io, "the file of the configuration, a new key file, or a standard stream"),
+    ]);
+    format!("{EXAMPLES}\n\n{statuses}")
+}
 
 /// User-space IPsec ESP tunnel with continuous rekeying
 #[derive(Parser)]
-#[command(name = "sealcomb-link", version, after_help = EXAMPLES)]
+#[command(name = "sealcomb-link", version, after_help = after_help())]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -109,36 +117,29 @@ pub fn command() -> clap::Command {
 
 /// Parses the command line and runs the command.
 pub fn main() -> ExitCode {
-    let outcome = match Cli::try_parse() {
-        Ok(cli) => execute(&cli.command),
-        // The output of `--help` or `--version`.
-        Err(output) if !output.use_stderr() => {
-            streams::print(output.to_string().trim_end()).map(|()| ExitCode::SUCCESS)
-        }
-        Err(refusal) => refusal.exit(),
+    let status = match Cli::try_parse() {
+        Ok(cli) => conclude(NAME, execute(&cli.command)),
+        Err(refusal) => explain(NAME, &refusal),
     };
-    outcome.unwrap_or_else(|error| {
-        streams::complain(format_args!("{error:#}"));
-        ExitCode::FAILURE
-    })
+    status.into()
 }
 
-fn execute(command: &Command) -> Result<ExitCode> {
+fn execute(command: &Command) -> Result<Status> {
     match command {
         Command::Keygen { user, files } => {
             keygen::create(files, user.as_deref())?;
-            Ok(ExitCode::SUCCESS)
+            Ok(Status::Done)
         }
         Command::Run { config: path } => {
-            let start = Start::new()?;
+            let start = Start::new().or_failed()?;
             with_config(path, |config| {
                 let Findings { mut errors, warnings, mut commands } = Findings::of(config, path);
                 errors.append(&mut commands);
                 if !errors.is_empty() {
                     return Ok(invalid(&errors));
                 }
-                run::run(start, config, path, &warnings)?;
-                Ok(ExitCode::SUCCESS)
+                run::run(start, config, path, &warnings).or_failed()?;
+                Ok(Status::Done)
             })
         }
         Command::Check { config: path, strict, online } => {
@@ -147,23 +148,24 @@ fn execute(command: &Command) -> Result<ExitCode> {
         }
         Command::Status { config: path, json } => with_config(path, |config| {
             status::query(config, *json)?;
-            Ok(ExitCode::SUCCESS)
+            Ok(Status::Done)
         }),
     }
 }
 
 /// Reads a configuration and passes it on, or prints its errors. Returns the exit status.
-fn with_config(path: &Path, work: impl FnOnce(&Config) -> Result<ExitCode>) -> Result<ExitCode> {
-    match Config::read(path) {
+fn with_config(path: &Path, work: impl FnOnce(&Config) -> Result<Status>) -> Result<Status> {
+    let text = fs::read_to_string(path).with_context(|| path.display().to_string()).or_usage()?;
+    match Config::of(path, &text) {
         Ok(config) => work(&config),
         Err(errors) => Ok(invalid(&errors)),
     }
 }
 
 /// Prints the errors of a configuration. Returns the exit status.
-fn invalid(errors: &[String]) -> ExitCode {
+fn invalid(errors: &[String]) -> Status {
     for error in errors {
-        streams::complain(error);
+        complain(NAME, error);
     }
-    ExitCode::from(2)
+    Status::Usage
 }

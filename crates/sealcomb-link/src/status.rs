@@ -15,6 +15,7 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::{Json, Router};
 use ctutils::CtEq;
+use sealcomb_command::{Classify, print};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -26,7 +27,6 @@ use crate::keys;
 use crate::listener::LimitedListener;
 use crate::path::tunnels::Tunnel;
 use crate::status_tls::{self, TlsListener};
-use crate::streams::print;
 
 /// Locks a mutex. Poisoning is ignored: every critical section leaves the data consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -111,9 +111,13 @@ pub(crate) struct PeerState {
     pub keys: Arc<KeyCounters>,
 }
 
+/// Schema identifier of the status report.
+const SCHEMA: &str = "sealcomb-link-status/1";
+
 /// The status report, as served in JSON. Without tables of peers, it includes the fields of the only peer.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Report {
+    schema: String,
     inner_mtu: usize,
     up_seconds: f64,
     /// This end's release of sealcomb-link.
@@ -339,6 +343,7 @@ impl StatusState {
             named.push(NamedReport { name, peer: report, troubles: own, control_ignored: ignored, counters });
         }
         Report {
+            schema: SCHEMA.into(),
             inner_mtu: self.inner_mtu,
             up_seconds: (now - self.started).as_secs_f64(),
             release: Versions::current().release,
@@ -558,7 +563,8 @@ fn authenticated(router: Router, token: Option<Zeroizing<String>>) -> Router {
 pub(crate) fn query(config: &Config, json: bool) -> Result<()> {
     let listen = config
         .listen
-        .context("`listen` is not set in the configuration; the link serves its status at this address")?;
+        .context("`listen` is not set in the configuration; the link serves its status at this address")
+        .or_usage()?;
     keys::install_tls();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime
@@ -570,7 +576,8 @@ pub(crate) fn query(config: &Config, json: bool) -> Result<()> {
                 ""
             };
             format!("no answer from the link at {listen}; check that it is running{reloaded}")
-        })?;
+        })
+        .or_failed()?;
     let text = if json { serde_json::to_string_pretty(&report)? } else { table(&report)? };
     print(text.trim_end())
 }

@@ -23,11 +23,11 @@ fn help_has_an_example_of_each_subcommand() {
 }
 
 #[test]
-fn a_missing_configuration_is_named_with_status_2() {
+fn a_missing_configuration_is_named() {
     for subcommand in ["run", "check", "status"] {
         let output = link(&[subcommand, "/no/such/link.toml"]);
         let message = String::from_utf8(output.stderr).expect("text");
-        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert_eq!(output.status.code(), Some(3), "{message}");
         assert!(message.contains("/no/such/link.toml"), "{message}");
     }
 }
@@ -104,6 +104,29 @@ fn check_asks_the_key_source_of_each_peer() {
 }
 
 #[test]
+fn the_exit_status_tells_failures_from_usage_and_from_input_and_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let quiet = configuration(folder.path(), |text| text);
+    let quiet = quiet.to_str().unwrap();
+    let (key, new) = (folder.path().join("link.key"), folder.path().join("new.key"));
+    let [key, new] = [&key, &new].map(|path| path.to_str().unwrap());
+    let status = |arguments: &[&str]| link(arguments).status.code().unwrap();
+    assert_eq!(status(&["check", "--online", quiet]), 0);
+    assert_eq!(status(&["keygen", new]), 0);
+    // Without `listen`, there is nobody to ask.
+    assert_eq!(status(&["status", quiet]), 2);
+    assert_eq!(status(&["keygen", "--user", "no-such-user", "other.key"]), 2);
+    assert_eq!(status(&["stats"]), 2);
+    assert_eq!(status(&["keygen", key]), 3);
+    assert_eq!(status(&["check", folder.path().to_str().unwrap()]), 3);
+    let served = configuration(folder.path(), |text| format!("listen = \"127.0.0.1:1\"\n{text}"));
+    assert_eq!(status(&["status", "--json", served.to_str().unwrap()]), 1);
+    let text = fs::read(&served).unwrap();
+    fs::write(&served, [&text[..], b"# \xff"].concat()).unwrap();
+    assert_eq!(status(&["check", served.to_str().unwrap()]), 2);
+}
+
+#[test]
 fn run_refuses_what_check_refuses() {
     let folder = tempfile::tempdir().unwrap();
     let path = configuration(folder.path(), |text| text.replace("link.key", "control.key"));
@@ -171,7 +194,7 @@ fn a_key_file_that_cannot_be_written_is_not_left() {
     let mut shell = Command::new("sh");
     shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" keygen \"$1\""]);
     let output = shell.arg(env!("CARGO_BIN_EXE_sealcomb-link")).arg(&path).output().unwrap();
-    assert!(output.status.code() == Some(1) && !path.exists(), "{output:?}");
+    assert!(output.status.code() == Some(3) && !path.exists(), "{output:?}");
     assert!(link(&["keygen", path.to_str().unwrap()]).status.success());
 }
 
@@ -190,16 +213,16 @@ fn a_stream_that_is_full_or_closed_changes_no_other_status_than_that_of_missing_
     for (arguments, expected) in [
         (&["check", path][..], 0),
         (&["check", "--strict", path], 2),
-        (&["run", "/no/such/link.toml"], 2),
+        (&["run", "/no/such/link.toml"], 3),
         (&["status", path], 1),
-        (&["keygen", "/no/such/folder/control.key"], 1),
+        (&["keygen", "/no/such/folder/control.key"], 3),
     ] {
         assert_eq!(status(arguments, Stdio::null(), full()), Some(expected), "{arguments:?}");
         assert_eq!(status(arguments, Stdio::null(), closed()), Some(expected), "{arguments:?}");
     }
     let outputs = [&["check", path][..], &["--help"], &["--version"], &["run", "--help"], &["help", "run"]];
     for arguments in outputs {
-        assert_eq!(status(arguments, full(), Stdio::null()), Some(1), "{arguments:?}");
+        assert_eq!(status(arguments, full(), Stdio::null()), Some(3), "{arguments:?}");
         assert_eq!(status(arguments, closed(), Stdio::null()), Some(0), "{arguments:?}");
     }
 }

@@ -18,8 +18,8 @@ usage: sealcomb-trace PROGRAM quick|full BACKEND[,BACKEND...] [ID...]
 
 Checks that the library is constant-time. Runs PROGRAM, the library's example `traced`, with several secrets in
 lockstep, and compares three things for each instruction: its address, the addresses of the memory that it
-accesses, and the operands of divisions. Exits with status 1 if any of these depends on a secret, or if a planted
-leak is not found, and with status 2 on errors. Skips backends that this CPU lacks.
+accesses, and the operands of divisions. Exits with status 1 if any of these depends on a secret, if a planted leak
+is not found, or if the trace fails, and with status 2 for invalid arguments. Skips backends that this CPU lacks.
 
   quick    run two small batches of each algorithm
   full     run batches of many sizes under every schedule
@@ -54,20 +54,20 @@ fn trace(program: &str, extent: &str, backends: &[&str], ids: &[String]) -> Exit
             .collect();
         threads.into_iter().map(|thread| thread.join().expect("the thread ends")).collect()
     });
-    let mut status = 0;
+    let mut is_constant_time = true;
     for (backend, report) in backends.iter().zip(reports) {
         match report {
             Ok(report) => {
                 println!("{backend}:\n{report}");
-                status = status.max(u8::from(!report.holds()));
+                is_constant_time &= report.holds();
             }
             Err(error) => {
                 eprintln!("sealcomb-trace: {backend}: {error}");
-                status = 2;
+                is_constant_time = false;
             }
         }
     }
-    ExitCode::from(status)
+    if is_constant_time { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]

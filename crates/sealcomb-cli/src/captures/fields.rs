@@ -11,6 +11,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
+use sealcomb_command::Classify;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -27,8 +28,8 @@ pub(crate) fn read<T>(path: &Path, parse: impl FnOnce(&str, &str) -> Result<(T, 
     let text = String::from_utf8(text).map_err(|error| {
         let fault = Fault { at: error.utf8_error().valid_up_to(), what: "not UTF-8 text".into() };
         fault.in_file(&name, error.as_bytes())
-    })?;
-    let (content, keys_are_public) = parse(&name, &text)?;
+    });
+    let (content, keys_are_public) = text.and_then(|text| parse(&name, &text)).or_usage()?;
     if exposed && !keys_are_public {
         warn(format!(
             "{name}: other users can read its keys; run chmod 600 {name}, or put keys-are-public = true on its first \

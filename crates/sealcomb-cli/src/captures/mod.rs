@@ -11,16 +11,16 @@ pub(crate) mod writer;
 
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::Read;
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressBarIter, ProgressStyle};
 use pcap_file::DataLink;
+use sealcomb_command::{Status, complain, exit_statuses, print};
 use sealcomb_numbers::Fingerprint;
 
-use crate::stdout;
+use crate::NAME;
 use capture::{Capture, Record};
 use sequences::{KeyFile, Sequences};
 use tally::{Cause, Tally};
@@ -38,7 +38,7 @@ pub(crate) fn take_sequences(
 }
 
 /// Gives the output its name, prints the report and the warnings, and returns the exit status. Once the
-/// output has its name, nothing is an error: status 2 would mean that there is no output.
+/// output has its name, nothing is an error: status 3 would mean that there is no output.
 pub(crate) fn conclude(
     (input, output): (&Path, &Path),
     capture: &Capture<impl Read>,
@@ -46,7 +46,7 @@ pub(crate) fn conclude(
     mut lines: Vec<String>,
     tally: &Tally<impl Cause>,
     verb: &str,
-) -> Result<ExitCode> {
+) -> Result<Status> {
     debug_assert_eq!(tally.total(), capture.records(), "a packet is not accounted for");
     let failures = tally.failures(verb);
     let clamped = capture.early() + writer.late();
@@ -65,22 +65,40 @@ pub(crate) fn conclude(
     if let Some(failures) = &failures {
         warn(format!("{}: {failures}", input.display()));
     }
-    let failed = truncation.is_some() || failures.is_some();
-    if failed {
+    let mut status = match (&failures, &truncation) {
+        (Some(_), _) => Status::Failed,
+        (None, Some(_)) => Status::Partly,
+        (None, None) => Status::Done,
+    };
+    if status != Status::Done {
         let reasons: Vec<String> =
             failures.into_iter().chain(truncation.map(|_| "the capture is truncated".into())).collect();
-        lines.push(format!("exit status 1: {}", reasons.join(", ")));
+        lines.push(format!("exit status {}: {}", status as u8, reasons.join(", ")));
     }
-    let printed = stdout::print(&(lines.join("\n") + "\n"));
-    if let Err(error) = &printed {
+    if let Err(error) = print(lines.join("\n")) {
         warn(format!("the report is lost: {error:#}; {} is complete", output.display()));
+        if status == Status::Done {
+            status = Status::Partly;
+        }
     }
-    Ok(if failed || printed.is_err() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(status)
+}
+
+/// Returns the section about exit statuses of a command's `--help`. `lost` says what makes the status 1 although there
+/// is an output.
+pub(crate) fn capture_statuses(lost: &str) -> String {
+    let failed = format!("{lost};\nor IN is no capture, or damaged");
+    exit_statuses(&[
+        (Status::Failed, &failed),
+        (Status::Usage, "an argument, or the SA file"),
+        (Status::Io, "a file, or the folder of the numbers; there is no OUT"),
+        (Status::Partly, "IN is truncated, or the report could not be printed; OUT is complete\nso far"),
+    ])
 }
 
 /// Prints a warning. A standard error that is full or closed changes nothing.
 pub(crate) fn warn(what: impl Display) {
-    let _ = writeln!(io::stderr(), "sealcomb: warning: {what}");
+    complain(NAME, format_args!("warning: {what}"));
 }
 
 /// Opens a capture, with a progress bar on standard error if that is a terminal. A pcap file whose link type

@@ -18,6 +18,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
+use sealcomb_command::{Classify, Status, with_status};
 use sealcomb_numbers::Fingerprint;
 
 use folder::Folder;
@@ -81,7 +82,7 @@ impl Sequences {
         waiting: impl FnOnce(&Path),
     ) -> Result<Self> {
         if !file.is_public {
-            refuse_keys_of_others(file.path)?;
+            refuse_keys_of_others(file.path).or_usage()?;
         }
         let (mut folders, mut unwritable) = folders(named)?;
         let locks = folder::lock(&folders, keys, waiting)?;
@@ -159,7 +160,7 @@ fn folders(named: Option<&Path>) -> Result<(Vec<Folder>, Vec<Folder>)> {
     let first = if let Some(named) = named {
         Folder::prepare(named, true)?
     } else {
-        let path = others.next().ok_or_else(|| anyhow!("no home directory found: {REPLACE}"))?;
+        let path = others.next().ok_or_else(|| anyhow!("no home directory found: {REPLACE}")).or_usage()?;
         Folder::prepare(&path, false)?
     };
     let (mut writable, mut unwritable) = (vec![first], Vec::new());
@@ -214,9 +215,11 @@ fn next_to(keys: &Path) -> Option<PathBuf> {
 }
 
 fn not_stored(path: &Path, why: &dyn std::fmt::Display, advice: &str) -> anyhow::Error {
-    anyhow!("{}: cannot store sequence numbers ({why}): {advice}", path.display())
+    let error = anyhow!("{}: cannot store sequence numbers ({why}): {advice}", path.display());
+    with_status(Status::Io, error)
 }
 
 fn not_read(path: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
-    anyhow!("{}: cannot read sequence numbers ({why}): {REPAIR}", path.display())
+    let error = anyhow!("{}: cannot read sequence numbers ({why}): {REPAIR}", path.display());
+    with_status(Status::Io, error)
 }

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
@@ -12,6 +12,7 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
+use sealcomb_command::{Status, with_status};
 
 use crate::output;
 use crate::unfinished::Unfinished;
@@ -104,11 +105,11 @@ impl Writer {
         // Replaces the target of a symbolic link, not the link. The file of a descriptor may be open elsewhere.
         let path = &output::follow(path).map_err(|error| unwritable(&error)).with_context(name)?;
         if output::descriptor(path).is_some() || path.exists() && !path.is_file() {
-            bail!("{}: not a regular file", name());
+            return Err(with_status(Status::Io, anyhow!("{}: not a regular file", name())));
         }
         let directory = output::folder_of(path);
         if !directory.is_dir() {
-            bail!("{}: no such directory", name());
+            return Err(with_status(Status::Io, anyhow!("{}: no such directory", name())));
         }
         let file = Unfinished::create(directory, readers == Readers::Any);
         let file = file.map_err(|error| unwritable(&error)).with_context(name)?;
@@ -145,7 +146,7 @@ impl Writer {
 
 /// Reports only the error's kind: the full error contains the name of the temporary file.
 fn unwritable(error: &io::Error) -> anyhow::Error {
-    anyhow!("cannot write: {}", error.kind())
+    with_status(Status::Io, anyhow!("cannot write: {}", error.kind()))
 }
 
 fn not_written(error: &PcapError) -> anyhow::Error {

@@ -17,12 +17,12 @@ mod transform;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use pcap_file::DataLink;
+use sealcomb_command::{Classify, Status, with_status};
 
 use crate::captures::capture::{Capture, Record};
 use crate::captures::sequences::KeyFile;
@@ -30,7 +30,8 @@ use crate::captures::speed::{self, Round, Sample};
 use crate::captures::tally::Tally;
 use crate::captures::writer::{Readers, Writer};
 use crate::captures::{
-    conclude, fields, lowest_first, next_burst, open_capture, place, take_sequences, warn, with_fcs,
+    capture_statuses, conclude, fields, lowest_first, next_burst, open_capture, place, take_sequences, warn,
+    with_fcs,
 };
 use fragments::{Added, Fragments};
 use ip::NoPacket;
@@ -52,12 +53,12 @@ enum EspCommand {
     ///
     /// Prints how many packets were sealed, why others were not, and the sequence numbers used by each
     /// SA.
-    #[command(after_help = SEAL_HELP, verbatim_doc_comment)]
+    #[command(after_help = after_seal(), verbatim_doc_comment)]
     Seal(Seal),
     /// Verify the ESP packets of a capture and restore the IP packets in them
     ///
     /// Drops forged and replayed packets. Prints how many packets were opened and why others were not.
-    #[command(after_help = OPEN_HELP, verbatim_doc_comment)]
+    #[command(after_help = after_open(), verbatim_doc_comment)]
     Open(Open),
 }
 
@@ -80,14 +81,6 @@ Packet lengths:
   the frame is used and written to the header. A frame check sequence (FCS) that the capture
   declares is removed.
 
-Exit status:
-  0  every packet protected by an SA was sealed
-  1  nothing was sealed; or packets were clipped by the capture, too long for the tunnel, of an
-     unsupported link type, or had malformed headers; or the capture is truncated; or the report
-     could not be printed
-  2  bad input; no output was written
-  Packets that are not IP or not protected by any SA are skipped and do not affect the status.
-
 SA file, for AES-128-GCM; captures/README.md describes all fields:
   [[sa]]
   spi = 0x1001
@@ -95,32 +88,48 @@ SA file, for AES-128-GCM; captures/README.md describes all fields:
   destination = \"203.0.113.2\"
   cipher = \"aes-gcm\"
   key = \"000102030405060708090a0b0c0d0e0f\"
-  salt = \"cafebabe\"
+  salt = \"cafebabe\"";
 
+const SEAL_EXAMPLES: &str = "\
 Examples:
   sealcomb esp seal in.pcap sealed.pcap --sa sa.toml
   sealcomb esp seal in.pcap sealed.pcapng --sa sa.toml --state numbers";
 
 const OPEN_HELP: &str = "\
 ESP packets are found after IP options and extension headers, in UDP on port 4500 (RFC 3948), and in
-IP fragments, which are reassembled.
+IP fragments, which are reassembled.";
 
-Exit status:
-  0  every ESP packet was opened
-  1  nothing was opened; or packets were
-       clipped by the capture, jumbograms, of an unsupported link type, or had malformed headers;
-       IP fragments of incomplete packets;
-       ESP inside another tunnel (GRE, IP in IP, VXLAN and others), or on TCP port 4500 (RFC 9329);
-       too short for ESP, forged, replayed, malformed, of an unknown SPI, or outside their SA's
-       selector;
-     or the capture is truncated; or the report could not be printed
-  2  bad input; no output was written
-  Packets that are not IP, not ESP, or IKE or NAT keepalives are skipped, and dummy packets are
-  dropped. Neither affects the status.
-
+const OPEN_EXAMPLES: &str = "\
 Examples:
   sealcomb esp open sealed.pcap opened.pcap --sa sa.toml
   sealcomb esp open sealed.pcap opened.pcapng --sa sa.toml --burst 64";
+
+fn after_seal() -> String {
+    let statuses = capture_statuses(
+        "nothing was sealed; or packets were clipped by the capture, too long for the\n\
+         tunnel, of an unsupported link type, or had malformed headers;\n\
+         or the numbers of an SA's key are used up",
+    );
+    format!(
+        "{SEAL_HELP}\n\n{statuses}\n  Packets that are not IP or not protected by any SA are skipped and do not \
+         affect the status.\n\n{SEAL_EXAMPLES}"
+    )
+}
+
+fn after_open() -> String {
+    let statuses = capture_statuses(
+        "nothing was opened; or packets were\n\
+         \x20 clipped by the capture, jumbograms, of an unsupported link type, or had malformed headers;\n\
+         \x20 IP fragments of incomplete packets;\n\
+         \x20 ESP inside another tunnel (GRE, IP in IP, VXLAN and others), or on TCP port 4500 (RFC 9329);\n\
+         \x20 too short for ESP, forged, replayed, malformed, of an unknown SPI, or outside their SA's\n\
+         \x20 selector",
+    );
+    format!(
+        "{OPEN_HELP}\n\n{statuses}\n  Packets that are not IP, not ESP, or IKE or NAT keepalives are skipped, and \
+         dummy packets are\n  dropped. Neither affects the status.\n\n{OPEN_EXAMPLES}"
+    )
+}
 
 #[derive(Args, Debug)]
 struct Transform {
@@ -175,14 +184,14 @@ struct Open {
 }
 
 /// Runs the command. Errors are one line, with the file and the position in it.
-pub(crate) fn run(args: EspArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: EspArgs) -> Result<Status> {
     match args.command {
         EspCommand::Seal(args) => seal(&args),
         EspCommand::Open(args) => open(&args),
     }
 }
 
-fn seal(args: &Seal) -> Result<ExitCode> {
+fn seal(args: &Seal) -> Result<Status> {
     let Seal { transform: args, state, start_sequence } = args;
     let (associations, keys_are_public) = fields::read(&args.sa, |name, text| {
         let (associations, keys_are_public) = sa_file::parse(name, text)?;
@@ -191,7 +200,7 @@ fn seal(args: &Seal) -> Result<ExitCode> {
     let throwaway: Vec<Sa> = associations.iter().map(Sa::throwaway).collect::<Result<_>>()?;
     let mut sealer = Sealer::new(match *start_sequence {
         None => associations,
-        Some(first) => starting_at(first, associations)?,
+        Some(first) => starting_at(first, associations).or_usage()?,
     });
     if start_sequence.is_some() && !keys_are_public {
         warn("--start-sequence: never use the same number twice under one key");
@@ -300,11 +309,12 @@ fn outgoing_packet<'a>(sealer: &Sealer, record: &'a Record) -> Result<Outgoing<'
     }
 }
 
-fn open(args: &Open) -> Result<ExitCode> {
+fn open(args: &Open) -> Result<Status> {
     let Open { transform: args, start_sequence } = args;
     let mut associations = fields::read(&args.sa, sa_file::parse)?;
     if start_sequence.is_some() && !associations.iter().any(|sa| sa.extended) {
-        bail!("--start-sequence: no SA has esn = true; other packets contain the whole number");
+        let error = anyhow!("--start-sequence: no SA has esn = true; other packets contain the whole number");
+        return Err(with_status(Status::Usage, error));
     }
     for sa in associations.iter_mut().filter(|sa| sa.extended) {
         sa.first = start_sequence.map_or(sa.first, lowest_first);

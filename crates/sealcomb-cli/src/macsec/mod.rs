@@ -12,12 +12,12 @@ mod transform;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use pcap_file::DataLink;
+use sealcomb_command::{Classify, Status, with_status};
 
 use crate::captures::capture::Record;
 use crate::captures::sequences::KeyFile;
@@ -25,7 +25,8 @@ use crate::captures::speed::{self, Round, Sample};
 use crate::captures::tally::Tally;
 use crate::captures::writer::{Readers, Writer};
 use crate::captures::{
-    conclude, fields, lowest_first, next_burst, open_capture, place, take_sequences, warn, with_fcs,
+    capture_statuses, conclude, fields, lowest_first, next_burst, open_capture, place, take_sequences, warn,
+    with_fcs,
 };
 use report::Unopened;
 use sa::Sa;
@@ -44,13 +45,13 @@ enum MacsecCommand {
     /// Seal each Ethernet frame of a capture as a MACsec frame
     ///
     /// Prints how many frames were sealed, why others were not, and the packet numbers used by each SA.
-    #[command(after_help = SEAL_HELP, verbatim_doc_comment)]
+    #[command(after_help = after_seal(), verbatim_doc_comment)]
     Seal(Seal),
     /// Verify the MACsec frames of a capture and restore the frames in them
     ///
     /// Drops frames that are forged, late or replayed or have a bad SecTAG. Prints how many frames were
     /// opened and why others were not.
-    #[command(after_help = OPEN_HELP, verbatim_doc_comment)]
+    #[command(after_help = after_open(), verbatim_doc_comment)]
     Open(Open),
 }
 
@@ -72,22 +73,14 @@ Packet numbers:
 Frame check sequences:
   A frame check sequence (FCS) that the capture declares is removed. The output has none.
 
-Exit status:
-  0  every frame protected by an SA was sealed
-  1  nothing was sealed; or frames were clipped by the capture, shorter than an Ethernet header,
-     too long, not Ethernet, or their SAs had no packet numbers left; or the capture is truncated;
-     or the report could not be printed
-  2  bad input; no output was written
-  EAPOL frames (key agreement) and frames that no SA protects are skipped and do not affect the
-  status.
-
 SA file, for GCM-AES-128; captures/README.md describes all fields:
   [[sa]]
   sci = \"0200000000010001\"
   an = 0
   key = \"0123456789abcdef0123456789abcdef\"
-  A 32-byte key selects GCM-AES-256. The fields ssci and salt select GCM-AES-XPN.
+  A 32-byte key selects GCM-AES-256. The fields ssci and salt select GCM-AES-XPN.";
 
+const SEAL_EXAMPLES: &str = "\
 Examples:
   sealcomb macsec seal in.pcap sealed.pcap --sa macsec.toml
   sealcomb macsec seal in.pcap sealed.pcapng --sa macsec.toml --state numbers";
@@ -96,19 +89,34 @@ const OPEN_HELP: &str = "\
 VLAN tags that precede a SecTAG are left in place; nothing protects them. A frame check sequence
 (FCS) that the capture declares is removed.
 
-Frames that --validate lets pass unverified are counted as opened, and in a separate line.
+Frames that --validate lets pass unverified are counted as opened, and in a separate line.";
 
-Exit status:
-  0  every MACsec frame was opened
-  1  nothing was opened; or frames were clipped by the capture, not Ethernet, not valid (wrong ICV),
-     late or replayed, had a bad SecTAG, an unknown SCI or an AN without an SA; or the capture is
-     truncated; or the report could not be printed
-  2  bad input; no output was written
-  Frames that are not MACsec are skipped and do not affect the status.
-
+const OPEN_EXAMPLES: &str = "\
 Examples:
   sealcomb macsec open sealed.pcap opened.pcap --sa macsec.toml
   sealcomb macsec open sealed.pcap opened.pcapng --sa macsec.toml --burst 64";
+
+fn after_seal() -> String {
+    let statuses = capture_statuses(
+        "nothing was sealed; or frames were clipped by the capture, shorter than an\n\
+         Ethernet header, too long, not Ethernet, or their SAs had no packet numbers left",
+    );
+    format!(
+        "{SEAL_HELP}\n\n{statuses}\n  EAPOL frames (key agreement) and frames that no SA protects are skipped and do \
+         not affect the\n  status.\n\n{SEAL_EXAMPLES}"
+    )
+}
+
+fn after_open() -> String {
+    let statuses = capture_statuses(
+        "nothing was opened; or frames were clipped by the capture, not Ethernet, not\n\
+         valid (wrong ICV), late or replayed, had a bad SecTAG, an unknown SCI or an AN without an SA",
+    );
+    format!(
+        "{OPEN_HELP}\n\n{statuses}\n  Frames that are not MACsec are skipped and do not affect the status.\n\n\
+         {OPEN_EXAMPLES}"
+    )
+}
 
 #[derive(Args, Debug)]
 struct Transform {
@@ -166,7 +174,7 @@ struct Open {
 }
 
 /// Runs the command. Errors are one line, with the file and the position in it.
-pub(crate) fn run(args: MacsecArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: MacsecArgs) -> Result<Status> {
     match args.command {
         MacsecCommand::Seal(args) => seal(&args),
         MacsecCommand::Open(args) => open(&args),
@@ -177,7 +185,7 @@ fn is_ethernet(link: DataLink) -> bool {
     link == DataLink::ETHERNET
 }
 
-fn seal(args: &Seal) -> Result<ExitCode> {
+fn seal(args: &Seal) -> Result<Status> {
     let Seal { transform: args, state, start_pn } = args;
     let (associations, keys_are_public) = fields::read(&args.sa, |name, text| {
         let (associations, keys_are_public) = sa_file::parse(name, text)?;
@@ -186,7 +194,7 @@ fn seal(args: &Seal) -> Result<ExitCode> {
     let throwaway: Vec<Sa> = associations.iter().map(Sa::throwaway).collect::<Result<_>>()?;
     let mut sealer = Sealer::new(match *start_pn {
         None => associations,
-        Some(first) => starting_at(first, associations)?,
+        Some(first) => starting_at(first, associations).or_usage()?,
     });
     if start_pn.is_some() && !keys_are_public {
         warn("--start-pn: never use the same number twice under one key");
@@ -267,11 +275,12 @@ fn starting_at(first: u64, mut associations: Vec<Sa>) -> Result<Vec<Sa>> {
     Ok(associations)
 }
 
-fn open(args: &Open) -> Result<ExitCode> {
+fn open(args: &Open) -> Result<Status> {
     let Open { transform: args, start_pn, validate } = args;
     let mut associations = fields::read(&args.sa, sa_file::parse)?;
     if start_pn.is_some() && !associations.iter().any(|sa| sa.sak.is_extended()) {
-        bail!("--start-pn: no SA has ssci and salt; other frames contain the whole number");
+        let error = anyhow!("--start-pn: no SA has ssci and salt; other frames contain the whole number");
+        return Err(with_status(Status::Usage, error));
     }
     for sa in &mut associations {
         sa.first = if sa.sak.is_extended() { start_pn.map_or(sa.first, lowest_first) } else { 1 };

@@ -10,6 +10,7 @@ use super::units::Demand;
 use anyhow::{Context, Result};
 use clap::Parser;
 use sealcomb::{Algorithm, Backend};
+use sealcomb_command::Classify;
 use std::ffi::OsString;
 use std::iter;
 use std::num::NonZero;
@@ -83,7 +84,7 @@ pub(crate) fn instructions(results: &[Measurement], backend: Backend) -> Vec<Ins
 pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<Result<()>> {
     let first = arguments.next().filter(|first| first == COMMAND)?;
     let parsed = CountArgs::try_parse_from(iter::once(first).chain(arguments));
-    Some(parsed.context("invalid arguments").and_then(|args| count(&args)))
+    Some(parsed.context("invalid arguments").or_usage().and_then(|args| count(&args)))
 }
 
 fn count(args: &CountArgs) -> Result<()> {

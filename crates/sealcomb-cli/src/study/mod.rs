@@ -26,8 +26,7 @@ mod workload;
 
 use crate::machine;
 use crate::output::Output;
-use crate::stdout;
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow};
 use bench::Bench;
 pub(crate) use counting::run as count_instructions;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -35,15 +34,16 @@ use instructions::Bounds;
 use plan::{Item, KEYED_LENGTHS, Part, Plan, Way};
 use results::{Axis, Direction, HeatMap, Instruction, KeyCost, Machine, Measurement, Roofline, Study};
 use sealcomb::{Algorithm, Backend, Schedule};
+use sealcomb_command::{Status, exit_statuses, print, with_status};
 use sealcomb_timing::Clock;
 use std::path::PathBuf;
 use units::Rate;
 use workload::{BATCH, Lengths, Workload};
 
-/// Schema identifier of the JSON that `--json` writes.
+/// Schema identifier of the JSON.
 const SCHEMA: &str = "sealcomb-study/1";
 
-pub(crate) const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   sealcomb study                                  every mode on one screen, within a minute
   sealcomb study --quick --modes gcm,cbc          two modes, in seconds
@@ -51,7 +51,17 @@ Examples:
   sealcomb study --trace packets.pcap             packet lengths of a capture
   sealcomb study --tables claims,modes            two tables instead of the screen
   sealcomb study --report study.html              curves and heat maps
-  sealcomb study --full --report study.html       every key size, length and cell, in 20 minutes";
+  sealcomb study --full --report study.html       every key size, length and cell, in 20 minutes
+  sealcomb study --json | jq .headlines           results for scripts";
+
+pub(crate) fn after_help() -> String {
+    let statuses = exit_statuses(&[
+        (Status::Failed, "the capture is damaged, or contains no IP packet"),
+        (Status::Usage, "an argument, or SEALCOMB_BACKEND"),
+        (Status::Io, "a file, or a standard stream"),
+    ]);
+    format!("{EXAMPLES}\n\n{statuses}")
+}
 
 /// Arguments of `sealcomb study`.
 #[derive(clap::Args, Default)]
@@ -74,23 +84,27 @@ pub(crate) struct StudyArgs {
     /// Print these tables instead of the summary, and measure the figures that they show
     #[arg(long, value_delimiter = ',', value_name = "all|NAME,...")]
     tables: Vec<tables::Name>,
+    /// Print all results as JSON instead of the summary
+    #[arg(long, conflicts_with_all = ["tables", "json_file"])]
+    json: bool,
     /// Write all results as JSON
     #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    json_file: Option<PathBuf>,
     /// Write a self-contained HTML report with curves and heat maps
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }
 
-/// Runs the study, writes the requested files, and prints the requested tables and the paths of the files. Prints the
-/// summary screen if neither tables nor files were requested.
+/// Runs the study, writes the requested files, and prints the requested tables and the paths of the files, or only the
+/// results as JSON. Prints the summary screen if none of these was requested.
 pub(crate) fn run(args: &StudyArgs) -> Result<()> {
-    let json = args.json.as_deref().map(Output::create).transpose()?;
+    let json = args.json_file.as_deref().map(Output::create).transpose()?;
     let report = args.report.as_deref().map(Output::create).transpose()?;
     if let (Some(json), Some(report)) = (&json, &report)
         && json.is_same(report)
     {
-        bail!("--json and --report name the same file; expected two");
+        let error = anyhow!("--json-file and --report name the same file; expected two");
+        return Err(with_status(Status::Usage, error));
     }
     let plan = Plan::new(args)?;
     let study = measure(&plan);
@@ -100,12 +114,16 @@ pub(crate) fn run(args: &StudyArgs) -> Result<()> {
     if let Some(output) = report {
         output.finish(report::html(&study)?.as_bytes())?;
     }
+    if args.json {
+        return print(serde_json::to_string_pretty(&study)?);
+    }
     let written = written(args);
-    stdout::print(&match (args.tables.is_empty(), written.is_empty()) {
+    let text = match (args.tables.is_empty(), written.is_empty()) {
         (false, _) => tables::text(&study, &args.tables) + &written,
         (true, false) => written + "add --tables all|NAME,... to print tables as well\n",
         (true, true) => screen::text(&study),
-    })
+    };
+    print(text.trim_end_matches('\n'))
 }
 
 /// Returns one line for each file that was written.
@@ -113,7 +131,7 @@ fn written(args: &StudyArgs) -> String {
     let line = |what: &str, path: &Option<PathBuf>| {
         path.as_ref().map_or_else(String::new, |path| format!("{what}: {}\n", path.display()))
     };
-    line("JSON results", &args.json) + &line("report", &args.report)
+    line("JSON results", &args.json_file) + &line("report", &args.report)
 }
 
 fn measure(plan: &Plan) -> Study {

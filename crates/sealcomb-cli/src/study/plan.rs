@@ -10,6 +10,7 @@ use crate::esp;
 use crate::names::{self, Named};
 use anyhow::{Context, Result};
 use sealcomb::{ALGORITHMS, Algorithm, Backend, Cipher, Parallel, Schedule};
+use sealcomb_command::Classify;
 use sealcomb_peers::{Peer, peers};
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -163,10 +164,11 @@ impl Part {
         Self::Units,
     ];
 
-    /// Returns all parts for a full study and for files, which contain everything; otherwise those that the requested
+    /// Returns all parts for a full study, JSON and files, which contain everything; otherwise those that the requested
     /// tables show.
     fn requested(args: &StudyArgs) -> Vec<Self> {
-        if args.full || args.json.is_some() || args.report.is_some() {
+        let is_complete = args.full || args.json || args.json_file.is_some() || args.report.is_some();
+        if is_complete {
             return Self::ALL.to_vec();
         }
         args.tables.iter().flat_map(|table| table.parts()).copied().collect()
@@ -253,7 +255,8 @@ impl Plan {
                 Vec::new()
             }
         };
-        let subjects = chosen_algorithms(&args.modes, effort)?
+        let subjects = chosen_algorithms(&args.modes, effort)
+            .or_usage()?
             .into_iter()
             .map(|algorithm| Subject { algorithm, peers: peers(algorithm) })
             .collect();
@@ -493,7 +496,7 @@ mod tests {
 
     /// Returns a plan with everything that a file contains.
     fn for_a_file(args: StudyArgs) -> Plan {
-        plan(&StudyArgs { json: Some("study.json".into()), ..args })
+        plan(&StudyArgs { json: true, ..args })
     }
 
     fn quick() -> StudyArgs {

@@ -1,4 +1,4 @@
-//! The report: one self-contained HTML file, drawn from the results that `--json` writes.
+//! The report: one self-contained HTML file, drawn from the results in JSON.
 
 use super::comparison;
 use super::papers;

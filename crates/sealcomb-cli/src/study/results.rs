@@ -1,4 +1,4 @@
-//! Results of a study, in the form that `--json` writes.
+//! Results of a study, in the form of its JSON.
 
 use super::units::{Rate, Unit};
 use super::workload::Lengths;

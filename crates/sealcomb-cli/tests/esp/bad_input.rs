@@ -1,4 +1,4 @@
-//! Bad input leads to status 2, a one-line error with the position, and no output.
+//! Bad input leads to a one-line error with the position, and no output.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn a_capture_that_ends_within_its_file_header_is_refused() {
         for &len in lens {
             fs::write(&input, &whole[..len]).unwrap();
             for direction in ["seal", "open"] {
-                let line = bench.fail(direction, &input, &bench.path("out.pcap"));
+                let line = bench.fail(1, direction, &input, &bench.path("out.pcap"));
                 assert!(line.contains("truncated: file header"), "{len} bytes: {line}");
             }
         }
@@ -39,7 +39,7 @@ fn a_corrupt_capture_is_refused() {
         let mut corrupt = whole.clone();
         corrupt[at..at + 4].copy_from_slice(&bytes);
         fs::write(&input, corrupt).unwrap();
-        let line = bench.fail("seal", &input, &bench.path("out.pcap"));
+        let line = bench.fail(1, "seal", &input, &bench.path("out.pcap"));
         assert!(line.contains("corrupt.pcap") && line.contains(what), "{what}: {line}");
     }
 }
@@ -47,10 +47,10 @@ fn a_corrupt_capture_is_refused() {
 #[test]
 fn a_missing_input_is_refused() {
     let bench = Bench::with_sa(&gcm());
-    let line = bench.fail("seal", &bench.path("nowhere.pcap"), &bench.path("out.pcap"));
+    let line = bench.fail(3, "seal", &bench.path("nowhere.pcap"), &bench.path("out.pcap"));
     assert!(line.contains("nowhere.pcap"), "{line}");
     fs::remove_file(bench.path("sa.toml")).unwrap();
-    let line = bench.fail("seal", &mixed(), &bench.path("out.pcap"));
+    let line = bench.fail(3, "seal", &mixed(), &bench.path("out.pcap"));
     assert!(line.contains("sa.toml"), "{line}");
 }
 
@@ -62,7 +62,7 @@ fn an_unwritable_output_is_refused() {
         (bench.folder(), "not a regular file"),
         (Path::new("/dev/null"), "/dev/null: not a regular file"),
     ] {
-        let line = bench.fail("seal", &mixed(), output);
+        let line = bench.fail(3, "seal", &mixed(), output);
         assert!(line.contains(what), "{line}");
     }
 }
@@ -75,7 +75,7 @@ fn a_descriptor_is_no_output() {
     let file = fs::File::create(bench.path("stdout")).unwrap();
     let run = bench.command("seal", &mixed(), Path::new("/dev/stdout")).stdout(file).output().unwrap();
     let line = String::from_utf8(run.stderr).unwrap();
-    assert_eq!(run.status.code(), Some(2), "{line}");
+    assert_eq!(run.status.code(), Some(3), "{line}");
     assert!(line.contains("/dev/stdout: not a regular file"), "{line}");
     assert_eq!(fs::read(bench.path("stdout")).unwrap(), b"");
 }
@@ -88,7 +88,7 @@ fn a_failure_leaves_an_earlier_output_unchanged() {
     whole[36..40].fill(0); // an original length below the captured length
     fs::write(&input, whole).unwrap();
     fs::write(&output, "earlier").unwrap();
-    bench.fail("seal", &input, &output);
+    bench.fail(1, "seal", &input, &output);
     assert_eq!(fs::read_to_string(output).unwrap(), "earlier");
 }
 
@@ -136,7 +136,7 @@ fn an_invalid_sa_file_is_refused_with_the_line_number() {
         (format!("{gcm}{}", second.replace("cafebabe", "cafe")), 14, "salt of 2 bytes"),
     ] {
         let bench = Bench::with_sa(&text);
-        let line = bench.fail("seal", &mixed(), &bench.path("out.pcap"));
+        let line = bench.fail(2, "seal", &mixed(), &bench.path("out.pcap"));
         assert!(line.contains(&format!("sa.toml:{number}: ")) && line.contains(what), "{text}\n{line}");
     }
     let both = Bench::with_sa(&format!("{gcm}{second}"));

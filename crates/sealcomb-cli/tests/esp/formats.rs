@@ -110,7 +110,7 @@ fn a_fraction_rounded_up_to_a_second_is_carried() {
                 bench.run("seal", &input, &output, &[]).assert_well();
                 assert_eq!(read(&output)[0].0, time, "{fraction}");
             } else {
-                let line = bench.fail("seal", &input, &output);
+                let line = bench.fail(1, "seal", &input, &output);
                 assert!(
                     line.contains("record 1, at byte 24: corrupt: the fraction of its timestamp"),
                     "{line}"
@@ -163,7 +163,7 @@ fn a_too_long_packet_block_is_refused_with_the_limit() {
     file.extend([6_u32, 67_108_868, 0].map(u32::to_le_bytes).as_flattened());
     let input = bench.path("long.pcapng");
     fs::write(&input, file).unwrap();
-    let line = bench.fail("seal", &input, &bench.path("out.pcap"));
+    let line = bench.fail(1, "seal", &input, &bench.path("out.pcap"));
     let what = format!("record 2, at byte {at}: length of 67108868 bytes; at most 67108864 are supported");
     assert!(line.contains(&what) && !line.contains("corrupt:"), "{line}");
 }

@@ -148,7 +148,7 @@ fn a_misplaced_key_is_reported_by_line_and_field() {
         (cbc().replace("hmac-sha-256-128", KEY), 7, "`auth`: expected one of"),
     ] {
         let bench = Bench::with_sa(&file);
-        let error = bench.fail("seal", &mixed(), &bench.path("out.pcap"));
+        let error = bench.fail(2, "seal", &mixed(), &bench.path("out.pcap"));
         assert!(
             error.contains(&format!("sa.toml:{line}: ")) && error.contains(what),
             "{what}\n{file}\n{error}"

@@ -5,7 +5,7 @@ use crate::bench::{Bench, ONE, plain};
 fn refused(sa_file: &str, words: &[&str]) {
     let bench = Bench::new(sa_file);
     let (_, run) = bench.try_run("seal", &plain()[..1], &["--start-pn", "1"]);
-    run.assert_refused(words);
+    run.assert_fails(2, words);
     assert!(!bench.path("out.pcap").exists());
 }
 
@@ -77,5 +77,5 @@ fn associations_with_repeating_nonces_are_refused() {
 #[test]
 fn a_packet_number_beyond_the_suites_range_is_refused() {
     let (_, run) = Bench::new(ONE).try_run("seal", &plain()[..1], &["--start-pn", "4294967296"]);
-    run.assert_refused(&["--start-pn", "02:00:00:00:00:01/0001"]);
+    run.assert_fails(2, &["--start-pn", "02:00:00:00:00:01/0001"]);
 }

@@ -81,7 +81,7 @@ fn key_agreement_frames_are_skipped() {
 fn a_capture_without_ethernet_is_refused() {
     let bench = Bench::new(ONE);
     let (_, run) = bench.try_run_on(DataLink::RAW, "seal", &plain()[..1], &["--start-pn", "1"]);
-    run.assert_refused(&["in.pcap", "link type"]);
+    run.assert_fails(1, &["in.pcap", "link type"]);
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn state_files_of_early_versions_are_honored() {
         let earlier = world.path("numbers");
         write(&earlier, state.replace(": 3", ": 90000"));
         let outcome = world.seal(&[owner], &sa, &State::Named(earlier.clone()), 3);
-        outcome.assert_refused(&["numbers", "earlier version", "mkdir", "earlier.sequence"]);
+        outcome.assert_fails(3, &["numbers", "earlier version", "mkdir", "earlier.sequence"]);
         let folder = world.path("numbers.d");
         fs::create_dir(&folder).unwrap();
         set_mode(&folder, 0o700);
@@ -159,7 +159,7 @@ fn state_files_of_early_versions_are_honored() {
         seal_after(&mut world, owner, &sa, &State::Named(folder), 90_000);
 
         write(&next_to_sa, "damaged");
-        world.seal(&[owner], &sa, &State::Xdg, 1).assert_refused(&["sa.toml.sequence", "use new keys"]);
+        world.seal(&[owner], &sa, &State::Xdg, 1).assert_fails(1, &["sa.toml.sequence", "use new keys"]);
     }
 }
 
@@ -171,32 +171,32 @@ fn invalid_state_files_are_refused() {
         seal_after(&mut world, owner, &sa, &State::Xdg, 0);
         let file = state_file(&world.state());
         let good = fs::read_to_string(&file).unwrap();
-        let refused = |world: &mut World, words: &[&str]| {
-            world.seal(&[owner], &sa, &State::Xdg, 1).assert_refused(words);
+        let refused = |world: &mut World, status, words: &[&str]| {
+            world.seal(&[owner], &sa, &State::Xdg, 1).assert_fails(status, words);
         };
         fs::remove_file(&file).unwrap();
         fs::create_dir(&file).unwrap();
-        refused(&mut world, &["not a regular file", "--start-sequence N", "--start-pn N"]);
+        refused(&mut world, 3, &["not a regular file", "--start-sequence N", "--start-pn N"]);
         fs::remove_dir(&file).unwrap();
         symlink(world.path("nowhere"), &file).unwrap();
-        refused(&mut world, &["not a regular file"]);
+        refused(&mut world, 3, &["not a regular file"]);
         fs::remove_file(&file).unwrap();
         write(world.path("elsewhere"), &good);
         symlink(world.path("elsewhere"), &file).unwrap();
-        refused(&mut world, &["not a regular file"]);
+        refused(&mut world, 3, &["not a regular file"]);
         fs::remove_file(&file).unwrap();
         for damaged in
             ["", &good[..good.len() / 2], &good.replace(": 3", ": -3"), "{\"about\": \"\", \"last\": {}}"]
         {
             write(&file, damaged);
-            refused(&mut world, &["use new keys"]);
+            refused(&mut world, 1, &["use new keys"]);
         }
         // A file with another key's number as well.
         write(&file, good.replace(": 3", ": 3, \"00000000000000000000000000000000\": 1"));
-        refused(&mut world, &["use new keys"]);
+        refused(&mut world, 1, &["use new keys"]);
         write(&file, &good);
         set_mode(&file, 0o622);
-        refused(&mut world, &["other users can write it"]);
+        refused(&mut world, 3, &["other users can write it"]);
         set_mode(&file, 0o600);
         // A lock that is not a regular file is refused without waiting.
         let mut paths = fs::read_dir(world.state()).unwrap().map(|entry| entry.unwrap().path());
@@ -205,6 +205,7 @@ fn invalid_state_files_are_refused() {
         assert!(Command::new("mkfifo").arg(&lock).status().unwrap().success());
         refused(
             &mut world,
+            3,
             &[".lock: cannot store sequence numbers", "make it readable and writable by you only"],
         );
         fs::remove_file(&lock).unwrap();
@@ -219,15 +220,13 @@ fn invalid_or_shared_state_directories_are_refused() {
         let sa = world.write_sa("sa.toml", &[owner], 0);
         symlink(world.path("nowhere"), world.path("link")).unwrap();
         let link = State::Named(world.path("link"));
-        world.seal(&[owner], &sa, &link, 1).assert_refused(&[
-            "link",
-            "dangling symbolic link",
-            "--start-sequence N",
-        ]);
-        world.seal(&[owner], &sa, &State::Named("/dev/null".into()), 1).assert_refused(&["/dev/null"]);
+        world
+            .seal(&[owner], &sa, &link, 1)
+            .assert_fails(3, &["link", "dangling symbolic link", "--start-sequence N"]);
+        world.seal(&[owner], &sa, &State::Named("/dev/null".into()), 1).assert_fails(3, &["/dev/null"]);
         fs::create_dir(world.path("nowhere")).unwrap();
         set_mode(&world.path("nowhere"), 0o777);
-        world.seal(&[owner], &sa, &link, 1).assert_refused(&["other users can write it"]);
+        world.seal(&[owner], &sa, &link, 1).assert_fails(3, &["other users can write it"]);
         set_mode(&world.path("nowhere"), 0o700);
         // The link is no longer dangling, and its target shares the numbers.
         seal_after(&mut world, owner, &sa, &link, 0);
@@ -260,12 +259,8 @@ mod as_root {
             std::os::unix::fs::chown(&sa, Some(12_345), None).unwrap();
             for state in [State::Xdg, State::Named(world.path("a"))] {
                 let outcome = world.seal(&[owner], &sa, &state, 1);
-                outcome.assert_refused(&[
-                    "sa.toml",
-                    "owned by user 12345",
-                    "this is user 0",
-                    "your own keys",
-                ]);
+                outcome
+                    .assert_fails(2, &["sa.toml", "owned by user 12345", "this is user 0", "your own keys"]);
             }
             let text = fs::read_to_string(&sa).unwrap();
             write(&sa, format!("keys-are-public = true\n{text}"));
@@ -286,7 +281,7 @@ mod as_root {
             for path in [state_file(&world.state()), world.state()] {
                 std::os::unix::fs::chown(&path, Some(12_345), None).unwrap();
                 let outcome = world.seal(&[owner], &sa, &State::Xdg, 1);
-                outcome.assert_refused(&["owned by user 12345", "this is user 0"]);
+                outcome.assert_fails(3, &["owned by user 12345", "this is user 0"]);
                 std::os::unix::fs::chown(&path, Some(0), None).unwrap();
             }
             seal_after(&mut world, owner, &sa, &State::Xdg, 3);
@@ -317,7 +312,7 @@ fn a_state_that_cannot_be_written_is_refused() {
         let (mut command, output) = world.command(owner.protocol, &sa, &State::Xdg, &input);
         without_privileges(&world, &mut command);
         let outcome = world.run(command, &output, &[owner], 1);
-        outcome.assert_refused(&["cannot store sequence numbers (permission denied)", "--state DIR"]);
+        outcome.assert_fails(3, &["cannot store sequence numbers (permission denied)", "--state DIR"]);
         // A run with a named directory still reads the numbers used before.
         let named = State::Named(world.path("a"));
         let (mut command, output) = world.command(owner.protocol, &sa, &named, &input);
@@ -341,7 +336,7 @@ fn the_users_own_state_is_never_left_out() {
             for state in [&named, &State::Xdg] {
                 let outcome = world.seal(&[owner], &sa, state, 1);
                 let place = ".local/state/sealcomb";
-                outcome.assert_refused(&[place, why, "--start-sequence N", "--start-pn N"]);
+                outcome.assert_fails(3, &[place, why, "--start-sequence N", "--start-pn N"]);
                 assert!(!outcome.stderr.contains("--state"), "{}", outcome.stderr);
             }
         };
@@ -376,7 +371,7 @@ fn a_state_that_cannot_be_read_is_refused_even_with_another_directory() {
             set_mode(&world.path(unreadable), 0);
             let outcome = world.run(command, &output, &[owner], 1);
             set_mode(&world.path(unreadable), 0o700);
-            outcome.assert_refused(&[".local/state/sealcomb", "permission denied", "--start-sequence N"]);
+            outcome.assert_fails(3, &[".local/state/sealcomb", "permission denied", "--start-sequence N"]);
             assert!(!outcome.stderr.contains("--state"), "{}", outcome.stderr);
         }
     }
@@ -407,7 +402,7 @@ fn a_full_disk_is_refused_and_loses_no_number() {
         for state in [State::Xdg, State::Named(world.path("a"))] {
             let (command, output) = world.command(owner.protocol, &sa, &state, "/dev/stdin".as_ref());
             let outcome = world.run(on_a_full_disk(&command), &output, &[owner], 1);
-            outcome.assert_refused(&[".json: cannot store sequence numbers", "--start-sequence N"]);
+            outcome.assert_fails(3, &[".json: cannot store sequence numbers", "--start-sequence N"]);
             let is_named = matches!(state, State::Named(_));
             assert_eq!(outcome.stderr.contains("--state DIR"), is_named, "{}", outcome.stderr);
         }
@@ -436,7 +431,7 @@ fn a_full_file_system_is_refused_and_loses_no_number() {
     confined.env("XDG_STATE_HOME", world.path("home/.local/state")).env("HOME", world.path("home"));
     confined.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let outcome = world.run(confined, &output, &[owner], 1);
-    assert_eq!((outcome.status, outcome.numbers.len()), (Some(2), 0), "{}", outcome.stderr);
+    assert_eq!((outcome.status, outcome.numbers.len()), (Some(3), 0), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("cannot store sequence numbers"), "{}", outcome.stderr);
     seal_after(&mut world, owner, &sa, &State::Xdg, 0);
 }
@@ -472,7 +467,7 @@ fn a_state_directory_of_the_user_without_room_for_a_file_is_not_left_out() {
         confined.env("XDG_STATE_HOME", &own).env("HOME", world.path("home"));
         confined.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
         let outcome = world.run(confined, &output, &[owner], 1);
-        outcome.assert_refused(&[".local/state/sealcomb", "cannot store sequence numbers", "free space"]);
+        outcome.assert_fails(3, &[".local/state/sealcomb", "cannot store sequence numbers", "free space"]);
         assert!(!outcome.stderr.contains("--state"), "{}", outcome.stderr);
         seal_after(&mut world, owner, &sa, &State::Xdg, 0);
     }
@@ -527,7 +522,7 @@ fn a_run_detects_a_concurrent_one_even_without_working_locks() {
         let second = world.seal(&[owner], &sa, &State::Xdg, 5);
         second.assert_well();
         feed(&mut child, &rest);
-        world.finish(child, &output, &[owner]).assert_refused(&["another process changed it"]);
+        world.finish(child, &output, &[owner]).assert_fails(1, &["another process changed it"]);
         let third = world.seal(&[owner], &sa, &State::Xdg, 5);
         third.assert_well();
         assert!(third.numbers[0].1 > second.numbers[4].1);

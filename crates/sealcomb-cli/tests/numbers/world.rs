@@ -87,9 +87,9 @@ impl Outcome {
         assert_eq!(self.status, Some(0), "{}", self.stderr);
     }
 
-    /// Asserts that the run failed with status 2, sealed nothing, and printed one line that contains these words.
-    pub(crate) fn assert_refused(&self, words: &[&str]) {
-        assert_eq!((self.status, self.numbers.len()), (Some(2), 0), "{}", self.stderr);
+    /// Asserts that the run failed with this status, sealed nothing, and printed one line that contains these words.
+    pub(crate) fn assert_fails(&self, status: i32, words: &[&str]) {
+        assert_eq!((self.status, self.numbers.len()), (Some(status), 0), "{}", self.stderr);
         assert_eq!(self.stderr.trim_end().lines().count(), 1, "{}", self.stderr);
         for word in words {
             assert!(self.stderr.contains(word), "\"{word}\" is not in: {}", self.stderr);

@@ -12,9 +12,9 @@ pub struct Run {
 }
 
 impl Run {
-    /// Asserts that the command failed with status 2 and one line on standard error that contains all these words.
-    pub fn assert_refused(&self, words: &[&str]) {
-        assert_eq!(self.status, 2, "{}{}", self.stdout, self.stderr);
+    /// Asserts that the command failed with this status and one line on standard error that contains all these words.
+    pub fn assert_fails(&self, status: i32, words: &[&str]) {
+        assert_eq!(self.status, status, "{}{}", self.stdout, self.stderr);
         assert_eq!(self.stderr.trim_end().lines().count(), 1, "{}", self.stderr);
         assert!(self.stderr.starts_with("sealcomb: "), "{}", self.stderr);
         for word in words {

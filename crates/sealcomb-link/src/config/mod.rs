@@ -329,10 +329,16 @@ impl Config {
     /// # Errors
     /// All errors found, one line each. They never quote the files.
     pub fn read(path: &Path) -> Result<Self, Vec<String>> {
-        let name = path.display().to_string();
-        let text = fs::read_to_string(path).map_err(|error| vec![format!("{name}: {error}")])?;
-        let folder = path.parent().unwrap_or(Path::new("."));
-        parse(&name, &text, folder)
+        let text = fs::read_to_string(path).map_err(|error| vec![format!("{}: {error}", path.display())])?;
+        Self::of(path, &text)
+    }
+
+    /// Parses the text of the file at `path`, and reads the files that it refers to.
+    ///
+    /// # Errors
+    /// All errors found, one line each. They never quote the files.
+    pub fn of(path: &Path, text: &str) -> Result<Self, Vec<String>> {
+        parse(&path.display().to_string(), text, path.parent().unwrap_or(Path::new(".")))
     }
 }
 

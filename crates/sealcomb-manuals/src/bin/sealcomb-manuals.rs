@@ -3,16 +3,16 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::Context;
+use sealcomb_command::{Status, complain, conclude};
+
+const NAME: &str = "sealcomb-manuals";
+
 fn main() -> ExitCode {
     let [_, folder] = &std::env::args().collect::<Vec<_>>()[..] else {
-        eprintln!("usage: sealcomb-manuals FOLDER");
-        return ExitCode::from(2);
+        complain(NAME, "expected one argument, the folder to write to");
+        return Status::Usage.into();
     };
-    match sealcomb_manuals::write(Path::new(folder)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("sealcomb-manuals: {folder}: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let written = sealcomb_manuals::write(Path::new(folder)).with_context(|| folder.clone());
+    conclude(NAME, written.map(|()| Status::Done)).into()
 }

@@ -38,7 +38,7 @@ use sealcomb_timing::Clock;
 Examples:
   ./dev bench --algorithms aes128-gcm,aes128-ctr --lengths 64,mix --batches 16,64
   ./dev bench --algorithms aes128-gcm --lengths 64 --batches 16 --cold
-  IPSEC_MB=/path/to/intel-ipsec-mb ./dev bench --layouts packed,page --json new.json --compare old.json
+  IPSEC_MB=/path/to/intel-ipsec-mb ./dev bench --layouts packed,page --json-file new.json --compare old.json
 
 The environment variable IPSEC_MB selects a build of Intel's library instead of the system's.")]
 struct Arguments {
@@ -73,8 +73,8 @@ struct Arguments {
     picture: Option<PathBuf>,
     /// Write the figures of all cells as JSON
     #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Compare with a run that wrote this file with --json, worst change first
+    json_file: Option<PathBuf>,
+    /// Compare with a run that wrote this file with --json-file, worst change first
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
     /// Flag that cargo passes to every benchmark
@@ -118,7 +118,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let Some(earlier) = earlier {
         run.print_changes(&earlier, arguments.worst);
     }
-    if let Some(path) = arguments.json {
+    if let Some(path) = arguments.json_file {
         run.write(&path)?;
         println!("figures: {}", path.display());
     }

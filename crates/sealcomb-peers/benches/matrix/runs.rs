@@ -8,9 +8,13 @@ use serde::{Deserialize, Serialize};
 use crate::cell::Cell;
 use crate::tables::new_table;
 
+/// Schema identifier of the JSON.
+const SCHEMA: &str = "sealcomb-bench/1";
+
 /// The figures of a run.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Run {
+    schema: String,
     pub(crate) backend: String,
     /// Names and versions of the other libraries.
     pub(crate) libraries: String,
@@ -42,6 +46,7 @@ struct Other {
 impl Run {
     pub(crate) fn new(backend: &str, libraries: &str, cells: &[Cell]) -> Self {
         Self {
+            schema: SCHEMA.into(),
             backend: backend.to_owned(),
             libraries: libraries.to_owned(),
             cells: cells.iter().map(Figures::of).collect(),

@@ -6,7 +6,8 @@ use std::fs::{self, DirBuilder, File, Metadata, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
+use sealcomb_command::{Status, with_status};
 use sealcomb_numbers::Fingerprint;
 
 use super::file::{Disk, System};
@@ -43,11 +44,12 @@ impl Folder {
         };
         let fault = |error: io::Error| refused(path, &error.kind());
         if path.is_file() {
-            bail!(
+            let error = anyhow!(
                 "{0}: is a file; expected a directory. If an earlier version stored numbers in it, move it into a \
                  directory: run mkdir -m 700 {0}.d && mv {0} {0}.d/earlier.sequence, then use --state {0}.d",
                 path.display()
             );
+            return Err(with_status(Status::Io, error));
         }
         if path.is_symlink() && !path.exists() {
             return Err(refused(path, &"dangling symbolic link"));
