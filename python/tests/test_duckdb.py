@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -181,6 +182,16 @@ def test_tink_opens_sealed_values(db: duckdb.DuckDBPyConnection, folder: Path, p
     (number,) = column(db, f"SELECT seal(-2::INTEGER, '{policy}', 'c', 7::SMALLINT)")
     bound = (1).to_bytes(8, "big") + b"c" + (7).to_bytes(8, "big")
     assert other.open(number, bound) == (-2).to_bytes(4, "little", signed=True)
+
+
+def test_keys_of_every_type_open(tmp_path: Path) -> None:
+    file = json.loads((PAGE.parents[1] / "testvectors/sealed/values.json").read_text())
+    for test in file["tests"]:
+        (tmp_path / f"{test['key']}.json").write_text(json.dumps(test["keyset"]))
+    with connect(tmp_path) as db:
+        for test in file["tests"]:
+            call = f"unseal(from_hex('{test['sealed']}'), '{test['key']}', '{file['context']}')"
+            assert column(db, f"SELECT {call}") == [bytes.fromhex(file["value"])], test["key"]
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.crypto.tink.Aead;
 import com.google.crypto.tink.DeterministicAead;
 import com.google.crypto.tink.KeysetHandle;
@@ -72,6 +74,23 @@ final class FormatTest {
                 .collectAsList();
         for (Row row : opened) {
             assertEquals(row.getLong(0) % 9 == 0 ? null : "note " + row.getLong(0), row.getString(1));
+        }
+    }
+
+    @Test
+    void keysOfEveryTypeOpen() throws Exception {
+        JsonNode file = new ObjectMapper().readTree(getClass().getResourceAsStream("/values.json"));
+        assertEquals(6, file.get("tests").size());
+        for (JsonNode test : file.get("tests")) {
+            String key = test.get("key").asText();
+            Files.writeString(
+                    TestSession.keyFolder().resolve(key + ".json"),
+                    test.get("keyset").toString());
+            String context = "', '" + key + "', '" + file.get("context").asText() + "')";
+            assertEquals(
+                    List.of("[" + file.get("value").asText() + "]"),
+                    rows(sql("SELECT lower(hex(unseal(X'" + test.get("sealed").asText() + context + "))")),
+                    key);
         }
     }
 
