@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -65,6 +66,17 @@ def test_the_jar_opens_what_python_sealed_and_vice_versa(
     assert sorted(opened.collect()) == sorted(people.collect())
     assert by_jar.dtypes == by_python.dtypes
     assert sorted(by_jar.select("id", "ssn").collect()) == sorted(by_python.select("id", "ssn").collect())
+
+
+def test_the_queries_of_the_page_run(spark: SparkSession, folder: Path) -> None:  # noqa: F811
+    page = Path(__file__).parents[2] / "docs/columns-spark.md"
+    blocks = re.findall(r"^```sql\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    spark.conf.set("spark.sealcomb.keys", f"folder:{folder}")
+    statements = [each for block in blocks for each in block.split(";") if each.strip()]
+    *_, opened, groups, found = [spark.sql(statement).collect() for statement in statements]
+    assert [row.note for row in opened] == ["likes tea", ""]
+    assert sorted(row[1] for row in groups) == [1, 2]
+    assert [row.id for row in found] == [2]
 
 
 def test_the_jar_reseals_and_returns_nulls_for_forged_values(
