@@ -17,6 +17,7 @@ import duckdb
 import duckdb_sessions
 import pyarrow as pa
 import pytest
+import records
 import tink
 from duckdb_sessions import EXTENSION, FOLDER, PLATFORM, POLICIES, column, connect, message
 from tink import aead, daead, secret_key_access
@@ -498,6 +499,20 @@ def test_a_damaged_keyset_is_an_error_without_its_content(
         assert f'keyset "{name}"' in text
         assert "secret" not in text
         assert "c2VjcmV0" not in text
+
+
+def test_the_functions_and_settings_are_those_of_the_record(db: duckdb.DuckDBPyConnection) -> None:
+    query = (
+        "SELECT function_name, parameters, parameter_types, return_type, lower(stability)"
+        " FROM duckdb_functions() WHERE extension_name LIKE '%sealcomb%' ORDER BY ALL"
+    )
+    lines = [
+        f"{name}({', '.join(map(' '.join, zip(names, types, strict=True)))}) -> {returns}, {stability}"
+        for name, names, types, returns, stability in db.sql(query).fetchall()
+    ]
+    settings = "SELECT name, input_type FROM duckdb_settings() WHERE name LIKE 'sealcomb%' ORDER BY ALL"
+    lines += [f"SET {name} {kind}" for name, kind in db.sql(settings).fetchall()]
+    records.check("duckdb", lines, "duckdb")
 
 
 def test_plans_and_settings_contain_no_key(db: duckdb.DuckDBPyConnection, folder: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+import records
 from pyspark.sql import DataFrame, SparkSession
 from test_spark import (  # noqa: F401
     BOTH,
@@ -77,6 +78,17 @@ def test_the_queries_of_the_page_run(spark: SparkSession, folder: Path) -> None:
     assert [row.note for row in opened] == ["likes tea", ""]
     assert sorted(row[1] for row in groups) == [1, 2]
     assert [row.id for row in found] == [2]
+
+
+def test_the_functions_are_those_of_the_record(spark: SparkSession) -> None:
+    names = sorted(row["function"] for row in spark.sql("SHOW USER FUNCTIONS LIKE '*seal*'").collect())
+    signatures = [
+        row["function_desc"].removeprefix("Usage: ").split(" - ")[0]
+        for name in names
+        for row in spark.sql(f"DESCRIBE FUNCTION {name}").collect()
+        if row["function_desc"].startswith("Usage: ")
+    ]
+    records.check("spark", signatures, "spark")
 
 
 def test_the_jar_reseals_and_returns_nulls_for_forged_values(

@@ -104,7 +104,10 @@ run_tests() {
     cargo test -p sealcomb --lib --all-features --config 'profile.dev.package.sealcomb.opt-level=0'
 }
 
-check_docs() { RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --all-features --no-deps; }
+check_docs() {
+    RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --all-features --no-deps
+    check_rust_record
+}
 
 check_msrv() {
     if has_toolchain; then
