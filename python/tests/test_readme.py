@@ -1,16 +1,21 @@
-"""The Python examples in the repository's README run as they are written there."""
+"""The Python examples in both READMEs run as they are written there, in order."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
-README = Path(__file__).parents[2] / "README.md"
+import pytest
+
+ROOT = Path(__file__).parents[2]
 
 
-def test_the_examples_run() -> None:
-    text = README.read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", ["README.md", "python/README.md"])
+def test_the_examples_run(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert blocks
+    names: dict[str, Any] = {"__name__": "example"}
     for code in blocks:
-        exec(compile(code, README.name, "exec"), {"__name__": "example"})
+        exec(compile(code, page, "exec"), names)
