@@ -25,5 +25,5 @@ fi
 export RUSTFLAGS="-C target-feature=+crt-static -C symbol-mangling-version=v0"
 # With --target, RUSTFLAGS do not apply to build scripts, and the target's runner is used.
 # Always select both packages: the selection determines the features, and thus what is rebuilt.
-exec cargo "$command" --quiet --release -p sealcomb -p sealcomb-checks --features sealcomb/hazmat,sealcomb/research \
+exec cargo "$command" --quiet --release -p sealcomb -p sealcomb-checks --features sealcomb/hazmat,sealcomb/research,sealcomb/unstable-study \
     --target "$target" --target-dir "$folder" "$@"

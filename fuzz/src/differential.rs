@@ -6,7 +6,8 @@ pub mod streams;
 
 use batch::{bursts, opens, seals};
 use job::Job;
-use sealcomb::{Backend, Key, KeyOptions, Kind, Schedule};
+use sealcomb::study::Schedule;
+use sealcomb::{Backend, Key, KeyOptions, Kind};
 use sealcomb_peers::Peer;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -66,7 +67,7 @@ fn keys_of<'a>(
     let name = |job: &Job| (job.key_name(), job.tag.len(), backend.name());
     for job in jobs {
         keys.entry(name(job)).or_insert_with(|| {
-            let options = KeyOptions::new().backend(backend).tag_bytes(job.tag.len()).any_nonce_bytes();
+            let options = KeyOptions::new().backend(backend).short_tag_bytes(job.tag.len()).any_nonce_bytes();
             options.expand(job.algorithm, &job.key).expect("sizes from the catalog")
         });
     }

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
+use sealcomb::hazmat;
 use sealcomb::{Aad, Algorithm, Error, Key, KeyOptions, OpenJob, Opened, SealJob, open_jobs, seal_jobs};
 use zeroize::Zeroizing;
 
@@ -62,7 +63,7 @@ pub(crate) fn key_with(
     if !lengths.contains(&key.len()) {
         return Err(PyValueError::new_err(text));
     }
-    let algorithm = Algorithm::by_id(id).expect("the catalog has it");
+    let algorithm = hazmat::by_id(id).expect("the catalog has it");
     options.any_nonce_bytes().expand(algorithm, key).map_err(|error| match error {
         Error::TagLength { .. } => PyValueError::new_err("Invalid tag_length"),
         error => misuse(error),

@@ -155,7 +155,7 @@ nonce_class! {
         #[new]
         #[pyo3(signature = (key, tag_length = None))]
         fn new(key: Bytes<'_>, tag_length: Option<usize>) -> PyResult<Self> {
-            let options = KeyOptions::new().tag_bytes(tag_length.unwrap_or(16));
+            let options = KeyOptions::new().short_tag_bytes(tag_length.unwrap_or(16));
             let (id, text) = (format!("aes{}-ccm", key.len() * 8), "AESCCM key must be 128, 192, or 256 bits.");
             let key = aead::key_with(options, &id, &key, &[16, 24, 32], text)?;
             Ok(Self(Aead { key, tag_first: false }))

@@ -5,7 +5,8 @@ use std::ops::RangeInclusive;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sealcomb::{Aad, Error, Sectors};
+use sealcomb::hazmat::Sectors;
+use sealcomb::{Aad, Error};
 
 use crate::aead::{self, Aead, NonceRule};
 use crate::arguments::{Bytes, Output};

@@ -73,7 +73,7 @@ test_workspace() {
         skip "tests against other libraries" "need the headers of OpenSSL and ipsec-mb"
         # Leaves out the features of these crates, too.
         cargo test --workspace --exclude sealcomb-checks "${NEED_HEADERS[@]}" \
-            --features sealcomb/hazmat,sealcomb/research,sealcomb/reference "$@"
+            --features sealcomb/hazmat,sealcomb/research,sealcomb/reference,sealcomb/unstable-study "$@"
     else
         cargo_tests "$@"
     fi

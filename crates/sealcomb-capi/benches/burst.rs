@@ -11,9 +11,10 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::ptr;
 
-use sealcomb::{Algorithm, Burst, Key};
+use sealcomb::study;
+use sealcomb::{Burst, Key};
 use sealcomb_capi::{
-    sealcomb_algorithm_by_id, sealcomb_burst, sealcomb_key, sealcomb_key_free, sealcomb_key_new,
+    sealcomb_burst, sealcomb_hazmat_algorithm_by_id, sealcomb_key, sealcomb_key_free, sealcomb_key_new,
     sealcomb_seal_burst, sealcomb_status,
 };
 use sealcomb_timing::{Clock, Quartiles};
@@ -95,7 +96,7 @@ fn main() -> ExitCode {
 
 /// Returns the cycles per message through Rust with arrays, through Rust with slices, and through C.
 fn measure(clock: &mut Clock, id: &str, bytes: usize, place: usize) -> Vec<[f64; 3]> {
-    let key = Key::new(Algorithm::by_id(id).expect("an algorithm"), &[1; 16]).expect("a key");
+    let key = Key::new(study::by_id(id).expect("an algorithm"), &[1; 16]).expect("a key");
     let c_key = new_key(id);
     let mut buffers = Buffers::new(place);
     let Buffers { nonces, aads, data, tags } = &mut buffers;
@@ -166,7 +167,7 @@ fn new_key(id: &str) -> *mut sealcomb_key {
     let (id, mut key) = (std::ffi::CString::new(id).expect("no NUL"), ptr::null_mut());
     // SAFETY: a NUL-terminated id, the key's bytes, and space for the pointer.
     let status = unsafe {
-        sealcomb_key_new(sealcomb_algorithm_by_id(id.as_ptr()), [1; 16].as_ptr(), 16, &raw mut key)
+        sealcomb_key_new(sealcomb_hazmat_algorithm_by_id(id.as_ptr()), [1; 16].as_ptr(), 16, &raw mut key)
     };
     assert_eq!(status, sealcomb_status::SEALCOMB_OK);
     key

@@ -14,9 +14,10 @@ use std::mem::MaybeUninit;
 use std::process::ExitCode;
 use std::ptr;
 
-use sealcomb::{Algorithm, Key, SealJob, seal_jobs};
+use sealcomb::study;
+use sealcomb::{Key, SealJob, seal_jobs};
 use sealcomb_capi::{
-    sealcomb_algorithm_by_id, sealcomb_job, sealcomb_key, sealcomb_key_free, sealcomb_key_new,
+    sealcomb_hazmat_algorithm_by_id, sealcomb_job, sealcomb_key, sealcomb_key_free, sealcomb_key_new,
     sealcomb_seal_jobs, sealcomb_status,
 };
 use sealcomb_timing::{Clock, Quartiles};
@@ -117,7 +118,7 @@ fn main() -> ExitCode {
         "algorithm", "bytes", "Rust", "C, filled", "C, ready", "C, ready - Rust", "ratio"
     );
     for id in ["aes128-gcm", "aes128-ocb3-t128", "aes128-ccm"] {
-        let algorithm = Algorithm::by_id(id).expect("an algorithm");
+        let algorithm = study::by_id(id).expect("an algorithm");
         let keys: Vec<_> = (0..PLACES)
             .map(|_| (Box::new(Key::new(algorithm, &[1; 16]).expect("a key")), new_key(id)))
             .collect();
@@ -198,7 +199,7 @@ fn new_key(id: &str) -> *mut sealcomb_key {
     let (id, mut key) = (std::ffi::CString::new(id).expect("no NUL"), ptr::null_mut());
     // SAFETY: a NUL-terminated id, the key's bytes, and space for the pointer.
     let status = unsafe {
-        sealcomb_key_new(sealcomb_algorithm_by_id(id.as_ptr()), [1; 16].as_ptr(), 16, &raw mut key)
+        sealcomb_key_new(sealcomb_hazmat_algorithm_by_id(id.as_ptr()), [1; 16].as_ptr(), 16, &raw mut key)
     };
     assert_eq!(status, sealcomb_status::SEALCOMB_OK);
     key

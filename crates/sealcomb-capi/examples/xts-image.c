@@ -44,7 +44,7 @@ static void transfer(int file, bool writes, uint8_t *data, size_t bytes, off_t a
 static sealcomb_key *read_key(const char *name) {
     uint8_t secret[KEY + 1];
     sealcomb_key *key = NULL;
-    const sealcomb_algorithm *xts = sealcomb_algorithm_by_id("aes256-xts");
+    const sealcomb_algorithm *xts = sealcomb_hazmat_algorithm_by_id("aes256-xts");
     if (xts == NULL) fail("aes256-xts", "the library was built without the feature hazmat");
     int file = open(name, O_RDONLY);
     if (file < 0) fail(name, strerror(errno));

@@ -33,6 +33,7 @@ pub enum sealcomb_kind {
     SEALCOMB_KIND_CIPHER = 2,
 }
 
+/// The algorithms of every build, then those that the features of this build add.
 static LIST: LazyLock<Vec<sealcomb_algorithm>> = LazyLock::new(|| {
     let entry = |algorithm: Algorithm| sealcomb_algorithm {
         algorithm,
@@ -40,8 +41,41 @@ static LIST: LazyLock<Vec<sealcomb_algorithm>> = LazyLock::new(|| {
         name: text::leak(algorithm.name()),
         note: text::leak(algorithm.note()),
     };
-    ALGORITHMS.iter().copied().map(entry).collect()
+    [
+        ALGORITHMS,
+        #[cfg(feature = "hazmat")]
+        sealcomb::hazmat::ALGORITHMS,
+        #[cfg(feature = "research")]
+        sealcomb::research::ALGORITHMS,
+    ]
+    .concat()
+    .into_iter()
+    .map(entry)
+    .collect()
 });
+
+/// Returns the entries of the algorithms of every build, and those of the others.
+fn lists() -> (&'static [sealcomb_algorithm], &'static [sealcomb_algorithm]) {
+    LIST.split_at(ALGORITHMS.len())
+}
+
+/// Returns the entry of an id.
+///
+/// # Safety
+/// `id` is NULL or NUL-terminated.
+unsafe fn find(
+    id: *const c_char,
+    entries: impl FnOnce() -> &'static [sealcomb_algorithm],
+) -> *const sealcomb_algorithm {
+    if id.is_null() {
+        return ptr::null();
+    }
+    // SAFETY: NUL-terminated, guaranteed by the caller.
+    let id = unsafe { CStr::from_ptr(id) };
+    guard::or(ptr::null(), || {
+        entries().iter().find(|entry| entry.id == id).map_or(ptr::null(), ptr::from_ref)
+    })
+}
 
 /// Returns the static entry of a library algorithm.
 pub(crate) fn entry(algorithm: Algorithm) -> *const sealcomb_algorithm {
@@ -57,7 +91,8 @@ pub(crate) unsafe fn algorithm(entry: *const sealcomb_algorithm) -> Option<Algor
     unsafe { entry.as_ref() }.map(|entry| entry.algorithm)
 }
 
-/// Returns the number of algorithms in this build.
+/// Returns the number of authenticated algorithms that are standards or in the final portfolio of a competition. It is the
+/// same in every build.
 #[unsafe(no_mangle)]
 pub extern "C" fn sealcomb_algorithm_count() -> usize {
     ALGORITHMS.len()
@@ -69,21 +104,44 @@ pub extern "C" fn sealcomb_algorithm_count() -> usize {
 /// @return the algorithm, never to be freed; NULL if `number` is too large
 #[unsafe(no_mangle)]
 pub extern "C" fn sealcomb_algorithm_at(number: usize) -> *const sealcomb_algorithm {
-    guard::or(ptr::null(), || LIST.get(number).map_or(ptr::null(), ptr::from_ref))
+    guard::or(ptr::null(), || lists().0.get(number).map_or(ptr::null(), ptr::from_ref))
 }
 
-/// Returns the algorithm with the given id.
+/// Returns the authenticated algorithm with the given id. The result does not depend on the features of the build.
 ///
 /// @param id NUL-terminated id such as `"aes128-gcm"`, as printed by `sealcomb list`; may be NULL
-/// @return the algorithm, never to be freed; NULL if `id` is NULL or this build has no such algorithm
+/// @return the algorithm, never to be freed; NULL if `id` is NULL or `sealcomb_algorithm_at` lists no such algorithm
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_by_id(id: *const c_char) -> *const sealcomb_algorithm {
-    if id.is_null() {
-        return ptr::null();
-    }
-    // SAFETY: NUL-terminated, guaranteed by the caller.
-    let id = unsafe { CStr::from_ptr(id) };
-    guard::or(ptr::null(), || LIST.iter().find(|entry| entry.id == id).map_or(ptr::null(), ptr::from_ref))
+    // SAFETY: guaranteed by the caller.
+    unsafe { find(id, || lists().0) }
+}
+
+/// Returns the number of algorithms that the features of this build add: with `hazmat`, ciphers that do not authenticate;
+/// with `research`, algorithms for study, some of them broken.
+#[unsafe(no_mangle)]
+pub extern "C" fn sealcomb_hazmat_algorithm_count() -> usize {
+    guard::or(0, || lists().1.len())
+}
+
+/// Returns an algorithm that the features of this build add by its index, for listing all of them.
+///
+/// @param number index, from 0 to `sealcomb_hazmat_algorithm_count() - 1`
+/// @return the algorithm, never to be freed; NULL if `number` is too large
+#[unsafe(no_mangle)]
+pub extern "C" fn sealcomb_hazmat_algorithm_at(number: usize) -> *const sealcomb_algorithm {
+    guard::or(ptr::null(), || lists().1.get(number).map_or(ptr::null(), ptr::from_ref))
+}
+
+/// Returns the algorithm with the given id, also if it does not authenticate or is for study only:
+/// `sealcomb_algorithm_kind` and `sealcomb_algorithm_trust` tell.
+///
+/// @param id NUL-terminated id such as `"aes128-ctr"`; may be NULL
+/// @return the algorithm, never to be freed; NULL if `id` is NULL or this build has no such algorithm
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sealcomb_hazmat_algorithm_by_id(id: *const c_char) -> *const sealcomb_algorithm {
+    // SAFETY: guaranteed by the caller.
+    unsafe { find(id, || &LIST) }
 }
 
 /// Returns the id of an algorithm, as used in files and on command lines: `"aes128-gcm"`.
@@ -216,7 +274,7 @@ pub unsafe extern "C" fn sealcomb_algorithm_tag_bytes(algorithm: *const sealcomb
     unsafe { self::algorithm(algorithm) }.map_or(0, sealcomb::Algorithm::tag_bytes)
 }
 
-/// Returns whether `sealcomb_key_new_with` accepts a tag size for an algorithm.
+/// Returns whether `tag_bytes` of `sealcomb_key_options` can have this value for an algorithm.
 ///
 /// @param algorithm the algorithm; may be NULL
 /// @param tag_bytes tag size in bytes
@@ -229,6 +287,26 @@ pub unsafe extern "C" fn sealcomb_algorithm_takes_tag_bytes(
     unsafe { self::algorithm(algorithm) }.is_some_and(|algorithm| {
         algorithm.tag_bytes() == tag_bytes || algorithm.tag_sizes().contains(&tag_bytes)
     })
+}
+
+/// Returns whether `short_tag_bytes` of `sealcomb_key_options` can have this value for an algorithm.
+///
+/// @param algorithm the algorithm; may be NULL
+/// @param tag_bytes tag size in bytes
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sealcomb_hazmat_algorithm_takes_tag_bytes(
+    algorithm: *const sealcomb_algorithm,
+    tag_bytes: usize,
+) -> bool {
+    #[cfg(feature = "hazmat")]
+    // SAFETY: guaranteed by the caller.
+    if unsafe { self::algorithm(algorithm) }
+        .is_some_and(|algorithm| sealcomb::hazmat::tag_sizes(algorithm).contains(&tag_bytes))
+    {
+        return true;
+    }
+    // SAFETY: guaranteed by the caller.
+    unsafe { sealcomb_algorithm_takes_tag_bytes(algorithm, tag_bytes) }
 }
 
 /// Returns the ciphertext size for a message size: the output space that sealing needs, without the tag. It equals

@@ -42,6 +42,18 @@ pub struct sealcomb_key_options {
     pub nonce_bytes: usize,
     /// NUL-terminated name of the backend; NULL for the default backend (`sealcomb_backend_selected`).
     pub backend: *const c_char,
+    /// Size of every tag in bytes instead of `tag_bytes`, unless 0. It can also be one that the algorithm's standard allows
+    /// only under conditions, in builds with the feature `hazmat`: 4 or 8 for GCM and GMAC (SP 800-38D, appendix C), 4 or
+    /// 6 for CCM (SP 800-38C, appendix B.2).
+    pub short_tag_bytes: usize,
+}
+
+/// Sets the size of tags, also to one that requires the feature `hazmat`.
+fn short_tags(options: KeyOptions, tag_bytes: usize) -> KeyOptions {
+    #[cfg(feature = "hazmat")]
+    return options.short_tag_bytes(tag_bytes);
+    #[cfg(not(feature = "hazmat"))]
+    options.tag_bytes(tag_bytes)
 }
 
 /// The value of `nonce_bytes` in [`sealcomb_key_options`] for keys without nonces. cbindgen.toml declares it in C.
@@ -66,7 +78,7 @@ impl sealcomb_key_options {
         let later = size.checked_sub(size_of::<Self>()).filter(|_| is_possible);
         let later = later.ok_or(SEALCOMB_ERROR_STRUCT_SIZE)?;
         // SAFETY: the structure has the size in its first field, guaranteed by the caller.
-        let (Self { tag_bytes, nonce_bytes, backend, .. }, later) =
+        let (Self { tag_bytes, nonce_bytes, backend, short_tag_bytes, .. }, later) =
             unsafe { (&*options, memory::read(options.add(1).cast::<u8>(), later)?) };
         if later.iter().any(|byte| *byte != 0) {
             return Err(SEALCOMB_ERROR_STRUCT_SIZE);
@@ -75,6 +87,9 @@ impl sealcomb_key_options {
         let mut options = KeyOptions::new().backend(unsafe { backend::named(*backend) }?);
         if *tag_bytes != 0 {
             options = options.tag_bytes(*tag_bytes);
+        }
+        if *short_tag_bytes != 0 {
+            options = short_tags(options, *short_tag_bytes);
         }
         Ok(match *nonce_bytes {
             0 => options,

@@ -4,7 +4,7 @@ use std::ptr;
 use std::sync::Arc;
 
 #[cfg(feature = "hazmat")]
-use sealcomb::{Direction, Stream};
+use sealcomb::hazmat::{Direction, Stream};
 use sealcomb::{Error, Key, OpenError};
 
 #[cfg(not(feature = "hazmat"))]

@@ -5,15 +5,16 @@ use std::collections::BTreeSet;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use sealcomb::{Aad, Algorithm, Key, OpenJob, SealJob, Verdict, open_jobs, seal_jobs};
+use sealcomb::{Aad, Key, OpenJob, SealJob, Verdict, open_jobs, seal_jobs};
 #[allow(clippy::enum_glob_use, reason = "the tests expect nearly all of them")]
 use sealcomb_capi::sealcomb_status::*;
 use sealcomb_capi::{
-    sealcomb_algorithm_by_id, sealcomb_iovec, sealcomb_job, sealcomb_key, sealcomb_key_free,
-    sealcomb_key_new, sealcomb_key_new_with, sealcomb_key_options, sealcomb_mac, sealcomb_mac_verify,
-    sealcomb_open, sealcomb_open_jobs, sealcomb_seal, sealcomb_seal_jobs, sealcomb_status, sealcomb_stream,
-    sealcomb_stream_aad, sealcomb_stream_begin_open, sealcomb_stream_begin_seal, sealcomb_stream_finish,
-    sealcomb_stream_free, sealcomb_stream_new, sealcomb_stream_update, sealcomb_stream_verify,
+    sealcomb_algorithm_by_id, sealcomb_hazmat_algorithm_by_id, sealcomb_iovec, sealcomb_job, sealcomb_key,
+    sealcomb_key_free, sealcomb_key_new, sealcomb_key_new_with, sealcomb_key_options, sealcomb_mac,
+    sealcomb_mac_verify, sealcomb_open, sealcomb_open_jobs, sealcomb_seal, sealcomb_seal_jobs,
+    sealcomb_status, sealcomb_stream, sealcomb_stream_aad, sealcomb_stream_begin_open,
+    sealcomb_stream_begin_seal, sealcomb_stream_finish, sealcomb_stream_free, sealcomb_stream_new,
+    sealcomb_stream_update, sealcomb_stream_verify,
 };
 
 /// One byte more than a buffer can have.
@@ -31,7 +32,12 @@ impl OwnedKey {
         let mut key = ptr::null_mut();
         // SAFETY: a NUL-terminated id, the key's bytes, and space for the pointer.
         let status = unsafe {
-            sealcomb_key_new(sealcomb_algorithm_by_id(id.as_ptr()), bytes.as_ptr(), bytes.len(), &raw mut key)
+            sealcomb_key_new(
+                sealcomb_hazmat_algorithm_by_id(id.as_ptr()),
+                bytes.as_ptr(),
+                bytes.len(),
+                &raw mut key,
+            )
         };
         assert_eq!(status, SEALCOMB_OK);
         Self(key)
@@ -46,7 +52,7 @@ impl Drop for OwnedKey {
 }
 
 fn key_bytes(id: &str) -> Vec<u8> {
-    (0..Algorithm::by_id(id).unwrap().key_bytes() as u8).collect()
+    (0..sealcomb::study::by_id(id).unwrap().key_bytes() as u8).collect()
 }
 
 fn empty_job(key: &OwnedKey) -> sealcomb_job {
@@ -359,6 +365,7 @@ const TARGETS: &[Target] = &[
                     let options = sealcomb_key_options {
                         size: size_of::<sealcomb_key_options>(),
                         tag_bytes: 12,
+                        short_tag_bytes: 0,
                         nonce_bytes: 0,
                         backend: ptr::null(),
                     };
@@ -734,7 +741,7 @@ fn try_layout(key: &OwnedKey, model: &Key, layout: &Layout, aad_in: AadIn, opens
 fn buffers_of_a_job_overlap_only_where_nothing_is_written_or_in_place() {
     // A common algorithm, one with associated strings, one whose ciphertexts are longer than the messages.
     for id in ["aes128-gcm", "aes128-siv", "aes128-copa"] {
-        let Ok(algorithm) = Algorithm::by_id(id) else { continue };
+        let Ok(algorithm) = sealcomb::study::by_id(id) else { continue };
         let (key, model) = (OwnedKey::new(id), Key::new(algorithm, &key_bytes(id)).unwrap());
         let mut ends = BTreeSet::new();
         for (opens, aad_in) in

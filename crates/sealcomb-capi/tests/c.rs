@@ -116,7 +116,7 @@ fn the_example_of_a_disk_image_seals_sectors_as_the_library_does() {
     let secret: Vec<u8> = (0..64).collect();
     std::fs::write(&key_file, &secret).expect("writing the key");
     let key =
-        sealcomb::Key::new(sealcomb::Algorithm::by_id("aes256-xts").expect("XTS"), &secret).expect("a key");
+        sealcomb::Key::new(sealcomb::hazmat::by_id("aes256-xts").expect("XTS"), &secret).expect("a key");
     // None, one, a burst, and bursts that are not all full.
     for sectors in [0, 1, 32, 33, 100] {
         let image: Vec<u8> = (0..sectors * SECTOR).map(|i| (i / 7) as u8).collect();
@@ -124,7 +124,7 @@ fn the_example_of_a_disk_image_seals_sectors_as_the_library_does() {
         let run = |task: &str| succeed(Command::new(&program).arg(task).arg(&key_file).arg(&image_file));
         assert_eq!(run("seal"), format!("{sectors} sectors\n"));
         let mut expected = image.clone();
-        sealcomb::Sectors::new(&key, SECTOR)
+        sealcomb::hazmat::Sectors::new(&key, SECTOR)
             .expect("sectors")
             .encrypt(0, &mut expected)
             .expect("whole sectors");

@@ -12,13 +12,15 @@ use std::ptr;
 
 use arena::{differences, in_arena};
 use guarded::Guarded;
-use sealcomb::{ALGORITHMS, Algorithm, Kind};
+use sealcomb::hazmat;
+use sealcomb::study::ALGORITHMS;
+use sealcomb::{Algorithm, Kind};
 use sealcomb_capi::sealcomb_status;
 use sealcomb_capi::sealcomb_status::{SEALCOMB_FORGED, SEALCOMB_OK, SEALCOMB_UNAUTHENTICATED};
 use sealcomb_capi::{
-    sealcomb_algorithm_by_id, sealcomb_burst, sealcomb_iovec, sealcomb_job, sealcomb_key, sealcomb_key_free,
-    sealcomb_key_new, sealcomb_key_new_many, sealcomb_key_new_with, sealcomb_key_options, sealcomb_mac,
-    sealcomb_mac_verify, sealcomb_open, sealcomb_open_burst, sealcomb_open_jobs, sealcomb_seal,
+    sealcomb_burst, sealcomb_hazmat_algorithm_by_id, sealcomb_iovec, sealcomb_job, sealcomb_key,
+    sealcomb_key_free, sealcomb_key_new, sealcomb_key_new_many, sealcomb_key_new_with, sealcomb_key_options,
+    sealcomb_mac, sealcomb_mac_verify, sealcomb_open, sealcomb_open_burst, sealcomb_open_jobs, sealcomb_seal,
     sealcomb_seal_burst, sealcomb_seal_jobs,
 };
 #[cfg(feature = "hazmat")]
@@ -46,7 +48,7 @@ fn new_key(algorithm: Algorithm, bytes: &[u8], tag_bytes: Option<usize>) -> *mut
     // Allocations that live as long as the process must not be in the arena.
     sealcomb::Backend::selected().unwrap();
     // SAFETY: a NUL-terminated id.
-    let algorithm = unsafe { sealcomb_algorithm_by_id(id.as_ptr()) };
+    let algorithm = unsafe { sealcomb_hazmat_algorithm_by_id(id.as_ptr()) };
     // SAFETY: the key's bytes, and space for the pointer.
     let status = in_arena(|| unsafe {
         match tag_bytes {
@@ -54,7 +56,8 @@ fn new_key(algorithm: Algorithm, bytes: &[u8], tag_bytes: Option<usize>) -> *mut
             Some(tag) => {
                 let options = sealcomb_key_options {
                     size: size_of::<sealcomb_key_options>(),
-                    tag_bytes: tag,
+                    tag_bytes: 0,
+                    short_tag_bytes: tag,
                     nonce_bytes: 0,
                     backend: ptr::null(),
                 };
@@ -151,10 +154,10 @@ fn mac(algorithm: Algorithm, number: u64, at_end: bool) {
     let key = new_key(
         algorithm,
         &secret(number, algorithm.key_bytes(), at_end),
-        algorithm.tag_sizes().first().copied(),
+        hazmat::tag_sizes(algorithm).first().copied(),
     );
     let (nonce, message) = (public(algorithm.nonce_bytes(), at_end), secret(number, 77, at_end));
-    let mut tag = public(algorithm.tag_sizes()[0], at_end);
+    let mut tag = public(hazmat::tag_sizes(algorithm)[0], at_end);
     // SAFETY: live buffers with their lengths.
     unsafe {
         let room = tag.len();
@@ -266,7 +269,7 @@ fn burst(algorithm: Algorithm, number: u64, count: usize, several_keys: bool) {
     // Allocations that live as long as the process must not be in the arena.
     sealcomb::Backend::selected().unwrap();
     // SAFETY: a NUL-terminated id.
-    let entry = unsafe { sealcomb_algorithm_by_id(id.as_ptr()) };
+    let entry = unsafe { sealcomb_hazmat_algorithm_by_id(id.as_ptr()) };
     // SAFETY: two keys, and space for two pointers.
     let status = in_arena(|| unsafe {
         sealcomb_key_new_many(

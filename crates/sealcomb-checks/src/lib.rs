@@ -16,9 +16,10 @@ use std::ops::DerefMut;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use sealcomb::study::{Schedule, open_jobs_with, seal_jobs_with};
 use sealcomb::{
-    Algorithm, Backend, Burst, Key, KeyOptions, Kind, OpenError, OpenJob, Schedule, SealJob, TagPosition,
-    Verdict, open_jobs, open_jobs_with, seal_jobs, seal_jobs_with,
+    Algorithm, Backend, Burst, Key, KeyOptions, Kind, OpenError, OpenJob, SealJob, TagPosition, Verdict,
+    open_jobs, seal_jobs,
 };
 
 /// Lengths in bytes around multiples of the block size, and of the register groups that backends process at once.
@@ -232,7 +233,7 @@ impl Case {
     /// behind.
     fn expand<M: Memory>(&self, memory: &mut M, keys: &[Vec<u8>]) -> Keys {
         let algorithm = self.algorithm;
-        let options = KeyOptions::new().backend(self.backend).tag_bytes(self.tag).any_nonce_bytes();
+        let options = KeyOptions::new().backend(self.backend).short_tag_bytes(self.tag).any_nonce_bytes();
         let usual = self.tag == algorithm.tag_bytes()
             && self.jobs.iter().all(|sizes| sizes.nonce == algorithm.nonce_bytes());
         let selected = self.is_on_the_selected_backend();

@@ -1,6 +1,7 @@
 //! Runs of sectors, which must open to what was sealed.
 
-use sealcomb::{Key, Sectors};
+use sealcomb::Key;
+use sealcomb::hazmat::Sectors;
 
 use crate::{Call, Case, Job, Memory, Role};
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use sealcomb::{Algorithm, Direction, Error, Key, KeyOptions, OpenError, Stream};
+use sealcomb::hazmat::{Direction, Stream};
+use sealcomb::{Algorithm, Error, Key, KeyOptions, OpenError};
 
 use crate::{Call, Case, Job, Memory, Role};
 

@@ -9,9 +9,11 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use common::arena::{differences, in_arena};
+use sealcomb::hazmat;
 use sealcomb::rustcrypto::aead::{Aes256Ccm, Aes256GcmSiv, KeyInit};
 use sealcomb::rustcrypto::mac::{Aes256Cmac, Mac};
-use sealcomb::{ALGORITHMS, Algorithm, Backend, Key, KeyOptions, Schedule};
+use sealcomb::study::{ALGORITHMS, Schedule};
+use sealcomb::{Algorithm, Backend, Key, KeyOptions};
 use sealcomb_checks::{Call, Case, Memory, Role, Sizes, backends};
 
 /// Memory outside of the arena. Only library calls allocate in the arena.
@@ -96,9 +98,9 @@ fn a_dropped_key_leaves_nothing_wherever_it_was() {
         });
     });
     must_be_clean("with another tag", |algorithm, backend, secret| {
-        let Some(tag_bytes) = algorithm.tag_sizes().first() else { return };
+        let Some(tag_bytes) = hazmat::tag_sizes(algorithm).first() else { return };
         in_arena(|| {
-            let options = KeyOptions::new().backend(backend).tag_bytes(*tag_bytes);
+            let options = KeyOptions::new().backend(backend).short_tag_bytes(*tag_bytes);
             drop(black_box(Box::new(
                 key_with(options, algorithm, secret).expect("a tag length from the catalog"),
             )));

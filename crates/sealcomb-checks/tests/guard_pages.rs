@@ -13,7 +13,9 @@ use std::process::{Command, Stdio};
 use common::guarded::Guarded;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use sealcomb::{ALGORITHMS, Algorithm, Backend};
+use sealcomb::hazmat;
+use sealcomb::study::ALGORITHMS;
+use sealcomb::{Algorithm, Backend};
 use sealcomb_checks::{BORDERS, Case, Memory, Role, SCHEDULES, Sizes, backends};
 
 /// Buffers that alternately end and begin at a guard page.
@@ -53,8 +55,9 @@ fn cases(algorithm: Algorithm, backend: Backend, many: usize) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |rng: &mut StdRng, schedule, in_place, jobs: Vec<Sizes>| {
         let keys = [1, jobs.len()][rng.random_range(0..2)];
-        let tag =
-            *algorithm.tag_sizes().get(rng.random_range(0..algorithm.tag_sizes().len().max(1))).unwrap_or(&0);
+        let tag = *hazmat::tag_sizes(algorithm)
+            .get(rng.random_range(0..hazmat::tag_sizes(algorithm).len().max(1)))
+            .unwrap_or(&0);
         let seed = rng.random_range(0..1 << 32);
         cases.push(Case { algorithm, backend, keys, tag, schedule, in_place, jobs, secrets: seed, seed });
     };

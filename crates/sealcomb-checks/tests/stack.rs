@@ -7,7 +7,8 @@ use std::process::Command;
 use std::ptr;
 use std::thread;
 
-use sealcomb::{ALGORITHMS, Algorithm, Backend, Kind, Schedule, Status};
+use sealcomb::study::{self, ALGORITHMS, Schedule};
+use sealcomb::{Algorithm, Backend, Kind, Status};
 use sealcomb_checks::{BORDERS, Call, Case, Memory, Role, SCHEDULES, Sizes, backends};
 
 /// Promised maximum stack use in bytes of the algorithms that require no feature.
@@ -150,7 +151,7 @@ fn run_in_a_small_thread() {
     let name = env::var("ALGORITHM").expect("a name");
     let stack = env::var("STACK").expect("a number").parse().expect("a number");
     let bursts = env::var("BURSTS").is_ok();
-    let algorithm = Algorithm::by_id(&name).ok();
+    let algorithm = study::by_id(&name).ok();
     let cases: Vec<_> = backends()
         .into_iter()
         .flat_map(|backend| algorithm.map(|algorithm| cases(algorithm, backend)).unwrap_or_default())

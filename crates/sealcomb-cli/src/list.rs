@@ -3,7 +3,9 @@
 use crate::machine;
 use anyhow::Result;
 use comfy_table::{ContentArrangement, Table, presets};
-use sealcomb::{ALGORITHMS, Algorithm, Backend, Cipher, Error, Kind, Parallel, Status};
+use sealcomb::hazmat;
+use sealcomb::study::{ALGORITHMS, Parallel};
+use sealcomb::{Algorithm, Backend, Cipher, Error, Kind, Status};
 use sealcomb_command::{Status as ExitStatus, exit_statuses, print};
 use serde::Serialize;
 use std::collections::HashSet;
@@ -140,7 +142,7 @@ fn listed_algorithm(algorithm: Algorithm) -> ListedAlgorithm {
         min_nonce_bytes: algorithm.min_nonce_bytes(),
         max_nonce_bytes: (algorithm.max_nonce_bytes() <= MAX_NONCE_BYTES)
             .then_some(algorithm.max_nonce_bytes()),
-        tag_bytes: algorithm.tag_sizes(),
+        tag_bytes: hazmat::tag_sizes(algorithm),
         parallel: parallel(algorithm.structure().parallel),
         is_inverse_free: algorithm.structure().inverse_free,
         is_online: algorithm.structure().online,
@@ -254,7 +256,7 @@ fn sizes(algorithm: Algorithm) -> Vec<String> {
         kind(algorithm.kind()).to_owned(),
         algorithm.key_bytes().to_string(),
         nonce(algorithm),
-        tags(algorithm.tag_sizes()),
+        tags(hazmat::tag_sizes(algorithm)),
     ]
 }
 

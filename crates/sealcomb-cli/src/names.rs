@@ -4,7 +4,8 @@
 //! A name can also be that of a family (`otr`, `cfb`, `ocb`, `aes128`) or the last part of a mode's name (`siv`).
 
 use anyhow::{Result, bail};
-use sealcomb::{ALGORITHMS, Algorithm, Cipher};
+use sealcomb::study::ALGORITHMS;
+use sealcomb::{Algorithm, Cipher};
 use std::collections::BTreeSet;
 
 /// Minimum similarity, from 0 to 1 (equal), of a name that is suggested for a misspelled one.

@@ -4,7 +4,8 @@
 mod run;
 
 use run::{sealcomb, sealcomb_on, sealcomb_unread};
-use sealcomb::{ALGORITHMS, Backend};
+use sealcomb::Backend;
+use sealcomb::study::ALGORITHMS;
 use std::fs;
 use std::path::Path;
 use std::process::Command;

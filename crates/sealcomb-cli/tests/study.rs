@@ -4,7 +4,8 @@
 mod run;
 
 use run::{entries, file, sealcomb, sealcomb_on};
-use sealcomb::ALGORITHMS;
+use sealcomb::study;
+use sealcomb::study::ALGORITHMS;
 use serde_json::Value;
 use std::sync::OnceLock;
 
@@ -461,7 +462,7 @@ const CALLS_BESIDE_BLOCKS: f64 = 8.0;
 fn a_block_needs_the_rounds_and_products_of_the_catalog() {
     let (_, study, _) = study_of("gcm,gmac,ccm,cbc,ctr,ocb3-t128,cmac,poet-aes4,elmd66", "64", best());
     for roofline in rooflines(&study) {
-        let algorithm = sealcomb::Algorithm::by_id(roofline["algorithm"].as_str().unwrap()).unwrap();
+        let algorithm = study::by_id(roofline["algorithm"].as_str().unwrap()).unwrap();
         let lanes = |unit: &str| {
             let of = |demand: &&Value| demand["unit"] == unit;
             roofline["units"].as_array().unwrap().iter().find(of).unwrap()["lanes"].as_f64().unwrap()

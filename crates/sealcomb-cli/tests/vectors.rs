@@ -6,7 +6,8 @@ mod known_answers;
 mod run;
 
 use run::{Run, file, sealcomb, sealcomb_on};
-use sealcomb::{ALGORITHMS, Backend};
+use sealcomb::Backend;
+use sealcomb::study::ALGORITHMS;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;

@@ -348,7 +348,7 @@ mod tests {
         let mut suites: Vec<Suite> = Transform::ALL.into_iter().map(suite).collect();
         // The tags of AES-CMAC-96, the whole and the shortest ones.
         for tag_bytes in [12, 16, 8] {
-            let [cmac, cbc] = ["aes128-cmac", "aes128-cbc"].map(|id| sealcomb::Algorithm::by_id(id).unwrap());
+            let [cmac, cbc] = ["aes128-cmac", "aes128-cbc"].map(|id| sealcomb::hazmat::by_id(id).unwrap());
             let cmac = sealcomb::KeyOptions::new().tag_bytes(tag_bytes).expand(cmac, &[3; 16]).unwrap();
             let key = sealcomb::Key::new(cbc, &[4; 16]).unwrap();
             suites.push(Suite::Cbc { key, auth: Auth::AesCmac(Box::new(cmac)) });

@@ -1,7 +1,8 @@
 //! Named suites, for peers that negotiate one and derive its keys.
 
 use hmac::{Hmac, KeyInit};
-use sealcomb::{Algorithm, KeyOptions};
+use sealcomb::KeyOptions;
+use sealcomb::hazmat;
 use zeroize::Zeroizing;
 
 use crate::suite::{Auth, Suite};
@@ -73,7 +74,7 @@ impl Transform {
             Mode::Cbc => "cbc",
             Mode::Ctr => "ctr",
         };
-        let algorithm = Algorithm::by_id(&format!("aes{}-{mode}", 8 * self.key_bytes)).ok()?;
+        let algorithm = hazmat::by_id(&format!("aes{}-{mode}", 8 * self.key_bytes)).ok()?;
         let options = KeyOptions::new();
         // RFC 4309: a salt of 3 bytes, and an IV of 8.
         let options = if self.mode == Mode::Ccm { options.nonce_bytes(11) } else { options };

@@ -1,6 +1,7 @@
 //! Every peer produces the same bytes as sealcomb, so that comparisons measure the same work.
 
-use sealcomb::{ALGORITHMS, Key, Kind};
+use sealcomb::study::ALGORITHMS;
+use sealcomb::{Key, Kind};
 use sealcomb_peers::Message;
 
 const LENGTHS: [usize; 7] = [0, 16, 64, 100, 256, 2048, 16384];

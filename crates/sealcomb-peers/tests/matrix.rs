@@ -12,10 +12,11 @@ use std::collections::HashSet;
 use batches::Batches;
 use buffers::{Layout, Messages};
 use lengths::Lengths;
-use sealcomb::{Algorithm, Burst, Key, Opened, Verdict};
+use sealcomb::study;
+use sealcomb::{Burst, Key, Opened, Verdict};
 
 fn batches(id: &str, lengths: Lengths, batch: usize, layout: Layout) -> Batches {
-    Batches::new(Algorithm::by_id(id).unwrap(), lengths, batch, layout)
+    Batches::new(study::by_id(id).unwrap(), lengths, batch, layout)
 }
 
 /// Returns the lengths of each batch's messages, and their nonces.
@@ -97,7 +98,7 @@ fn every_sealed_batch_opens_twice() {
     for id in ["aes128-gcm", "aes128-ccm", "aes128-eax", "aes128-siv", "aes128-gcm-siv", "aes128-ocb3-t128"] {
         for layout in [Layout::Packed, Layout::Page, Layout::Offset] {
             let mut batches = batches(id, Lengths::Mix, 16, layout);
-            let algorithm = Algorithm::by_id(id).unwrap();
+            let algorithm = study::by_id(id).unwrap();
             let key = Key::new(algorithm, &vec![7; algorithm.key_bytes()]).unwrap();
             batches.seal_with(|Messages { nonces, data, tags }| {
                 Burst::new(&key, nonces).seal(&mut data.collect::<Vec<_>>(), tags).unwrap();

@@ -234,7 +234,7 @@ impl Cipher for Ccm {
         self.base.set_direction(encrypts);
         self.base.set_iv(iv, self.base.iv_bytes..=self.base.iv_bytes)?;
         if let Some(key) = key {
-            let options = KeyOptions::new().tag_bytes(self.tag_bytes);
+            let options = KeyOptions::new().short_tag_bytes(self.tag_bytes);
             let key = cipher::key_with(options, "ccm", key, self.base.key_bytes)?;
             self.key = Some(SizedKey { key, iv_bytes: self.base.iv_bytes });
             self.base.state.abort();

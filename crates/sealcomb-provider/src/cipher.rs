@@ -4,7 +4,8 @@ use std::ffi::{c_int, c_void};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use sealcomb::{Algorithm, Key, KeyOptions};
+use sealcomb::hazmat;
+use sealcomb::{Key, KeyOptions};
 
 use crate::context::{self, Context, Duplicate, Free, List, Params, duplicate, free, get_params, set_params};
 use crate::data::Buffers;
@@ -178,7 +179,7 @@ pub(crate) fn key_with(options: KeyOptions, mode: &str, key: &[u8], key_bytes: u
     }
     // The keys of SIV and XTS consist of two AES keys.
     let bits = if matches!(mode, "siv" | "xts") { 4 * key_bytes } else { 8 * key_bytes };
-    let algorithm = Algorithm::by_id(&format!("aes{bits}-{mode}"))?;
+    let algorithm = hazmat::by_id(&format!("aes{bits}-{mode}"))?;
     Ok(Arc::new(options.any_nonce_bytes().expand(algorithm, key)?))
 }
 

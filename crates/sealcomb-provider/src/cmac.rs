@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::slice;
 
-use sealcomb::{Direction, Stream};
+use sealcomb::hazmat::{Direction, Stream};
 
 use crate::cipher;
 use crate::context::{self, Context, Duplicate, Free, List, Params, duplicate, free, get_params, set_params};

@@ -5,7 +5,8 @@ use std::slice;
 use std::sync::Arc;
 
 use ctutils::CtEq;
-use sealcomb::{Direction, Key, Stream};
+use sealcomb::Key;
+use sealcomb::hazmat::{Direction, Stream};
 
 use crate::aead_pipeline::Mode;
 use crate::cipher::{self, Base, Cipher};

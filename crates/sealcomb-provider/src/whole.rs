@@ -1,7 +1,7 @@
 //! Messages in one piece. CCM needs the length of a message, and SIV and GCM-SIV need the whole message, before the
 //! first block can be processed. In XTS, every piece is a message without a tag.
 
-use sealcomb::{Aad, Key, OpenJob, Schedule, SealJob, open_jobs_with, seal_jobs_with};
+use sealcomb::{Aad, Key, OpenJob, SealJob, open_jobs, seal_jobs};
 
 use crate::data::Data;
 use crate::errors::{Outcome, Refused};
@@ -21,7 +21,7 @@ pub(crate) fn seal(
         Data::InPlace(data) => SealJob::in_place(key, iv, aad, data, tag),
         Data::Apart(input, output) => SealJob::new(key, iv, aad, input, output, tag)?,
     };
-    seal_jobs_with(Schedule::Single, &mut [job])?;
+    seal_jobs(&mut [job])?;
     Ok(block)
 }
 
@@ -43,6 +43,6 @@ pub(crate) fn open(key: &Key, iv: &[u8], aad: &[impl AsRef<[u8]>], data: Data<'_
         Data::InPlace(data) => OpenJob::in_place(key, iv, aad, data, tag),
         Data::Apart(input, output) => OpenJob::new(key, iv, aad, input, output, tag)?,
     }];
-    let opened = open_jobs_with(Schedule::Single, &mut jobs)?;
+    let opened = open_jobs(&mut jobs)?;
     if opened.forged() == 0 { Ok(()) } else { Err(Refused::SILENTLY) }
 }

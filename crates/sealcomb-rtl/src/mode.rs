@@ -3,6 +3,7 @@
 use crate::packet::{Expected, Packet};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt};
+use sealcomb::research;
 use sealcomb::{Algorithm, Key, Kind};
 
 /// A top, and the algorithm of the library that it implements.
@@ -54,7 +55,7 @@ impl Mode {
     /// # Panics
     /// If the library does not have the algorithm.
     pub fn new(top: &'static str, algorithm: &str) -> Self {
-        let algorithm = Algorithm::by_id(algorithm).unwrap_or_else(|error| panic!("{algorithm}: {error}"));
+        let algorithm = research::by_id(algorithm).unwrap_or_else(|error| panic!("{algorithm}: {error}"));
         Self {
             top,
             algorithm,

@@ -8,6 +8,8 @@
 //! Keys, nonces and messages are the same in every run: they are the output of AES-256 in counter mode, with the
 //! algorithm's id as the key.
 
+use sealcomb::hazmat;
+use sealcomb::study;
 use sealcomb::{Algorithm, Kind, reference};
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -18,7 +20,7 @@ fn main() -> ExitCode {
         eprintln!("usage: known_answers ALGORITHM; `sealcomb list` prints the algorithms");
         return ExitCode::from(2);
     };
-    match Algorithm::by_id(id) {
+    match study::by_id(id) {
         Ok(algorithm) => {
             print!("{}", file(algorithm));
             ExitCode::SUCCESS
@@ -96,7 +98,8 @@ fn test(algorithm: Algorithm, i: usize, long: usize, bytes: &mut Stream) -> Stri
         Kind::Cipher if !algorithm.tweaked() => (0, long),
         Kind::Cipher | Kind::Aead => (short, long),
     };
-    let tag_bytes = algorithm.tag_sizes().get(i % algorithm.tag_sizes().len().max(1)).copied().unwrap_or(0);
+    let tag_bytes =
+        hazmat::tag_sizes(algorithm).get(i % hazmat::tag_sizes(algorithm).len().max(1)).copied().unwrap_or(0);
     let nonce = nonce(algorithm, i, long / 16, bytes);
     let (aad, message) = (bytes.take(aad), bytes.take(message));
     let (ciphertext, tag) = reference::seal(algorithm.id(), &bytes.key, &nonce, &aad, &message, tag_bytes)

@@ -2,7 +2,8 @@
 //!
 //! usage: `one_batch` ID MESSAGES BYTES
 
-use sealcomb::{Algorithm, Key, Kind, SealJob, seal_jobs};
+use sealcomb::study;
+use sealcomb::{Key, Kind, SealJob, seal_jobs};
 use std::env;
 use std::hint::black_box;
 
@@ -11,7 +12,7 @@ fn main() {
     let [id, messages, bytes] = words.as_slice() else {
         panic!("usage: one_batch ID MESSAGES BYTES");
     };
-    let algorithm = Algorithm::by_id(id).expect("an algorithm");
+    let algorithm = study::by_id(id).expect("an algorithm");
     let messages: usize = messages.parse().expect("a number of messages");
     let bytes: usize = bytes.parse().expect("a number of bytes");
 

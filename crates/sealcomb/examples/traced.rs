@@ -23,12 +23,13 @@ fn main() {
 mod traced {
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
+    use sealcomb::hazmat::{Direction, Sectors, Stream};
     use sealcomb::rustcrypto::aead::{AeadInOut, Aes128Gcm, KeyInit};
     use sealcomb::rustcrypto::mac::{Aes128Cmac, Mac};
+    use sealcomb::study::{self, ALGORITHMS, Schedule, open_jobs_with, seal_jobs_with};
     use sealcomb::{
-        ALGORITHMS, Algorithm, Backend, Burst, Cipher, Direction, Error, Key, KeyOptions, Kind, OpenError,
-        OpenJob, Schedule, SealJob, Sectors, Stream, Verdict, open_jobs, open_jobs_with, seal_jobs,
-        seal_jobs_with,
+        Algorithm, Backend, Burst, Cipher, Error, Key, KeyOptions, Kind, OpenError, OpenJob, SealJob,
+        Verdict, open_jobs, seal_jobs,
     };
     use std::collections::BTreeSet;
     use std::env;
@@ -485,7 +486,7 @@ mod traced {
         });
         let both = [key, [key[0]; 16]];
         for id in ["aes128-gcm", "aes128-ccm", "aes128-ocb3-t128"] {
-            let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
+            let algorithm = study::by_id(id).expect("a listed algorithm");
             let keys = traced("two keys side by side", || {
                 call!(Key::new_many(algorithm, &both)).expect("keys of the right length")
             });
@@ -514,9 +515,9 @@ mod traced {
             assert_eq!(opened.is_ok(), forged == 0);
         }
         for id in ["aes128-gcm", "aes128-gmac", "aes128-ocb3-t128", "aes128-cmac"] {
-            in_pieces(Algorithm::by_id(id).expect("a listed algorithm"), &key, &text);
+            in_pieces(study::by_id(id).expect("a listed algorithm"), &key, &text);
         }
-        let xts = Algorithm::by_id("aes128-xts").expect("a listed algorithm");
+        let xts = study::by_id("aes128-xts").expect("a listed algorithm");
         let xts = Key::new(xts, &secret.key(xts)).expect("a key of the right length");
         let sectors = Sectors::new(&xts, 32).expect("a size of XTS");
         let mut run = text.clone();

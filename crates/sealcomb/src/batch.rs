@@ -740,6 +740,8 @@ fn fly<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [J]) {
         messages.extend(job.message());
     }
     if !messages.is_empty() {
+        let alone = schedule == Schedule::Auto && messages.len() == 1;
+        let schedule = if alone { Schedule::Single } else { schedule };
         let mut batch = Batch { backend: key.backend(), schedule, messages: &mut messages };
         J::process(&mut batch, key.algorithm().code());
     }

@@ -122,10 +122,11 @@ pub enum Error {
         /// The algorithm's id.
         algorithm: &'static str,
     },
-    /// No algorithm has this id; [`crate::ALGORITHMS`] lists those of this build.
+    /// No algorithm has this id; [`crate::ALGORITHMS`] lists those of every build.
     UnknownAlgorithm,
-    /// The algorithm exists, but this program was compiled without the Cargo features that it requires.
-    AlgorithmNotBuilt {
+    /// The algorithm is unauthenticated, or its status is research or broken: only `hazmat::by_id` or `research::by_id`
+    /// returns it, in builds with the Cargo features that it requires.
+    RestrictedAlgorithm {
         /// The algorithm's id.
         id: &'static str,
         /// The Cargo features that it requires.
@@ -234,14 +235,15 @@ impl fmt::Display for Error {
             Self::UnknownAlgorithm => {
                 f.write_str("no algorithm has this id; `sealcomb list` and sealcomb::ALGORITHMS list the ids")
             }
-            Self::AlgorithmNotBuilt { id, features } => {
-                let plural = if features.len() == 1 { "" } else { "s" };
-                write!(f, "unknown algorithm `{id}`: it requires the feature{plural} ")?;
-                for (i, feature) in features.iter().enumerate() {
-                    write!(f, "{}`{feature}`", if i == 0 { "" } else { " and " })?;
-                }
-                Ok(())
+            Self::RestrictedAlgorithm { id, features: [feature] } => {
+                let what = if *feature == "hazmat" { "unauthenticated" } else { "not a standard" };
+                write!(f, "`{id}` is {what}: use {feature}::by_id, which requires the feature `{feature}`")
             }
+            Self::RestrictedAlgorithm { id, .. } => write!(
+                f,
+                "`{id}` is unauthenticated and not a standard: use research::by_id, which requires the features \
+                 `hazmat` and `research`"
+            ),
             Self::UnknownBackend => {
                 f.write_str("no backend has this name; use one of ")?;
                 for (i, name) in crate::Backend::names().enumerate() {

@@ -56,6 +56,7 @@ struct Expanded {
 pub struct KeyOptions {
     backend: Option<Backend>,
     tag_bytes: Option<usize>,
+    takes_short_tags: bool,
     nonces: Nonces,
 }
 
@@ -74,7 +75,7 @@ enum Nonces {
 impl KeyOptions {
     /// Returns the default options.
     pub const fn new() -> Self {
-        Self { backend: None, tag_bytes: None, nonces: Nonces::Usual }
+        Self { backend: None, tag_bytes: None, takes_short_tags: false, nonces: Nonces::Usual }
     }
 
     /// Sets the backend, instead of [`Backend::selected`].
@@ -85,7 +86,14 @@ impl KeyOptions {
     /// Sets the tag length in bytes, instead of [`Algorithm::tag_bytes`]. All tags under the key must have this
     /// length, so that an attacker cannot truncate one.
     pub const fn tag_bytes(self, tag_bytes: usize) -> Self {
-        Self { tag_bytes: Some(tag_bytes), ..self }
+        Self { tag_bytes: Some(tag_bytes), takes_short_tags: false, ..self }
+    }
+
+    /// Sets the tag length in bytes, see [`KeyOptions::tag_bytes`], and also accepts tags that the algorithm's standard
+    /// allows only under conditions: see [`hazmat::tag_sizes`](crate::hazmat::tag_sizes).
+    #[cfg(feature = "hazmat")]
+    pub const fn short_tag_bytes(self, tag_bytes: usize) -> Self {
+        Self { tag_bytes: Some(tag_bytes), takes_short_tags: true, ..self }
     }
 
     /// Sets the nonce length in bytes, instead of [`Algorithm::nonce_bytes`]: 0 for AES-SIV without nonces. All nonces
@@ -154,7 +162,9 @@ impl KeyOptions {
     fn chosen(self, algorithm: Algorithm) -> Result<Chosen, Error> {
         let tag_bytes = self.tag_bytes.unwrap_or(algorithm.tag_bytes());
         if tag_bytes != algorithm.tag_bytes() {
-            algorithm.check_tag(tag_bytes)?;
+            let expected =
+                if self.takes_short_tags { algorithm.all_tag_sizes() } else { algorithm.tag_sizes() };
+            algorithm.check_tag(tag_bytes, expected)?;
         }
         let nonce_bytes = match self.nonces {
             Nonces::Usual => Some(algorithm.nonce_bytes()),
@@ -274,7 +284,7 @@ impl Key {
             return Err(Error::tag_length(self.algorithm().id(), self.tag_bytes(), tag_bytes));
         }
         self.check_nonce(nonce_bytes)?;
-        self.algorithm().check(nonce_bytes, tag_bytes, aad_bytes, message_bytes)
+        self.algorithm().check_sizes(nonce_bytes, aad_bytes, message_bytes)
     }
 
     /// Checks whether opening verifies anything.
@@ -482,12 +492,12 @@ const _: fn() = || {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ALGORITHMS;
     use crate::backend::after_drop;
+    use crate::catalog::BUILT;
 
     #[test]
     fn keys_expanded_together_equal_single_ones_and_one_wrong_length_refuses_all() {
-        for &algorithm in ALGORITHMS {
+        for &algorithm in BUILT {
             let nonce = vec![9; algorithm.nonce_bytes()];
             let sealed = |key: &Key| match algorithm.kind() {
                 Kind::Mac => {
@@ -522,7 +532,7 @@ mod tests {
     #[test]
     fn equal_halves_of_a_key_of_xts_are_refused_alone_and_among_good_keys() {
         for id in ["aes128-xts", "aes256-xts"] {
-            let algorithm = Algorithm::by_id(id).unwrap();
+            let algorithm = crate::hazmat::by_id(id).unwrap();
             let half = algorithm.key_bytes() / 2;
             let equal: Vec<u8> = (0..half).chain(0..half).map(|byte| byte as u8).collect();
             let refused = Some(Error::EqualKeyHalves { algorithm: id });
@@ -544,7 +554,7 @@ mod tests {
     #[test]
     fn a_dropped_key_leaves_no_byte_of_itself() {
         for backend in Backend::available() {
-            for &algorithm in ALGORITHMS {
+            for &algorithm in BUILT {
                 let bytes: Vec<u8> = (0xa5..).take(algorithm.key_bytes()).collect();
                 let key = KeyOptions::new().backend(backend).expand(algorithm, &bytes).unwrap();
                 assert!(after_drop(key).iter().all(|&byte| byte == 0), "{backend:?} {}", algorithm.id());

@@ -140,17 +140,19 @@
 //! | `std` | yes | the variable `SEALCOMB_BACKEND`; without `std` the library is `no_std` with `alloc` |
 //! | `rustcrypto-aead-06` | no | the module `rustcrypto::aead`, whose types implement the traits of `aead` 0.6 |
 //! | `rustcrypto-digest-011` | no | the module `rustcrypto::mac`: CMAC with the trait `Mac` of `digest` 0.11 |
-//! | `hazmat` | no | ECB, CBC, CFB128, OFB, CTR, XTS, EME2 and HCTR2, which do not authenticate; `Sectors` for runs of sectors under XTS; tag lengths that the standards of GCM and GMAC (under 12 bytes) and CCM (under 8 bytes) allow only under conditions; `Stream` for messages in pieces and [`Key`]'s `open_unverified_in_place_detached`, which release plaintext before it is verified |
-//! | `research` | no | the algorithms whose [`Status`] is [research](Status::Research) or [broken](Status::Broken) |
+//! | `hazmat` | no | the module `hazmat`: ECB, CBC, CFB128, OFB, CTR, XTS, EME2 and HCTR2, which do not authenticate; tag lengths that the standards of GCM and GMAC (under 12 bytes) and CCM (under 8 bytes) allow only under conditions; messages in pieces, and opening without verifying, which release plaintext before it is verified |
+//! | `research` | no | the module `research`: the algorithms whose [`Status`] is [research](Status::Research) or [broken](Status::Broken) |
+//! | `unstable-study` | no | the modules `study` and `probe`: schedules, the work and the structure of modes, and instruction benchmarks |
 //! | `reference` | no | the module `reference`, slow models written from the specifications, and the backend `portable4`, for tests |
+//!
+//! Features only add items: none changes what an item that is there without it accepts or returns.
 //!
 //! # Compatibility
 //!
 //! A breaking change requires a new minor version before 1.0, and a new major version after, also in items of the
 //! features `hazmat` and `research`. The following may change in any version:
 //!
-//! * the feature `reference`, and what serves the study of schedules and CPUs: `Schedule`, [`seal_jobs_with`],
-//!   [`open_jobs_with`], `probe`, `Work`, `Structure`, `Parallel`, and [`Backend`]'s `blocks`, `lanes` and `needs`;
+//! * what the features `unstable-study` and `reference` add, and [`Backend`]'s `blocks`, `lanes` and `needs`;
 //! * texts of errors and of `Debug`, the order of [`ALGORITHMS`], speed, and the use of the stack and the heap.
 //!
 //! The oldest supported Rust is 1.89. Only a minor version may require a newer one, which is then at least nine months
@@ -163,6 +165,8 @@
 //! `hazmat` and `research`. A burst takes 8 KiB more.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// The feature makes items public that other modules use, too.
+#![cfg_attr(not(feature = "unstable-study"), allow(unreachable_pub))]
 #![deny(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -222,45 +226,47 @@ macro_rules! each_round {
     reason = "a token proves that the CPU has the instructions, even where it is not read"
 )]
 #[allow(clippy::pointers_in_nomem_asm_block, reason = "an empty block hides the pointer from the optimizer")]
-// Decryption and other code in this and two further modules is only used by modes that require a feature.
-#[cfg_attr(not(all(feature = "hazmat", feature = "research")), allow(dead_code))]
+// Decryption and other code in this and three further modules is only used by modes that require a feature, or by the
+// study.
+#[cfg_attr(not(all(feature = "hazmat", feature = "research", feature = "unstable-study")), allow(dead_code))]
 mod backend;
 mod batch;
 mod burst;
+#[cfg_attr(not(all(feature = "hazmat", feature = "research", feature = "unstable-study")), allow(dead_code))]
 mod catalog;
-#[cfg_attr(not(all(feature = "hazmat", feature = "research")), allow(dead_code))]
+#[cfg_attr(not(all(feature = "hazmat", feature = "research", feature = "unstable-study")), allow(dead_code))]
 mod engine;
 mod error;
+#[cfg(feature = "hazmat")]
+pub mod hazmat;
 mod key;
 #[cfg(doctest)]
 mod misuse;
 mod modes;
 mod names;
-#[cfg_attr(not(all(feature = "hazmat", feature = "research")), allow(dead_code))]
+#[cfg_attr(not(all(feature = "hazmat", feature = "research", feature = "unstable-study")), allow(dead_code))]
 mod primitives;
+#[cfg(feature = "unstable-study")]
 pub mod probe;
 #[cfg(feature = "reference")]
 pub mod reference;
+#[cfg(feature = "research")]
+pub mod research;
 #[cfg(any(feature = "rustcrypto-aead-06", feature = "rustcrypto-digest-011"))]
 pub mod rustcrypto;
 #[cfg(feature = "hazmat")]
 mod sectors;
 #[cfg(any(feature = "rustcrypto-digest-011", feature = "hazmat"))]
 mod stream;
+#[cfg(feature = "unstable-study")]
+pub mod study;
 
 pub use backend::Backend;
-pub use batch::{
-    Aad, OpenJob, Opened, SealJob, Verdict, open_jobs, open_jobs_with, seal_jobs, seal_jobs_with,
-};
+pub use batch::{Aad, OpenJob, Opened, SealJob, Verdict, open_jobs, seal_jobs};
 pub use burst::Burst;
-pub use catalog::{ALGORITHMS, Algorithm, Cipher, Kind, Parallel, Status, Structure, TagPosition, Work};
-pub use engine::Schedule;
+pub use catalog::{ALGORITHMS, Algorithm, Cipher, Kind, Status, TagPosition};
 pub use error::{BatchError, Error, Forged, OpenError};
 pub use key::{Key, KeyOptions};
-#[cfg(feature = "hazmat")]
-pub use sectors::Sectors;
-#[cfg(feature = "hazmat")]
-pub use stream::{Direction, Stream};
 
 /// Makes the README's Rust example a doctest.
 #[cfg(doctest)]

@@ -17,10 +17,11 @@ use crate::{Error, Key};
 /// A run may end with a shorter sector, which has at least 16 bytes.
 ///
 /// ```
-/// use sealcomb::{Algorithm, Key, Sectors};
+/// use sealcomb::Key;
+/// use sealcomb::hazmat::{self, Sectors};
 ///
 /// let bytes: Vec<u8> = (0..64).collect();
-/// let key = Key::new(Algorithm::by_id("aes256-xts")?, &bytes)?;
+/// let key = Key::new(hazmat::by_id("aes256-xts")?, &bytes)?;
 /// let mut run = vec![0; 8 * 512];
 /// // LUKS and dm-crypt with `aes-xts-plain64` and sectors of 512 bytes.
 /// let sectors = Sectors::new(&key, 512)?;
@@ -35,9 +36,10 @@ use crate::{Error, Key};
 /// LUKS2 numbers sectors of 4096 bytes in units of 512 bytes, so that the numbers of consecutive sectors differ by 8:
 ///
 /// ```
-/// # use sealcomb::{Algorithm, Key, Sectors};
+/// # use sealcomb::Key;
+/// # use sealcomb::hazmat::{self, Sectors};
 /// # let bytes: Vec<u8> = (0..64).collect();
-/// # let key = Key::new(Algorithm::by_id("aes256-xts")?, &bytes)?;
+/// # let key = Key::new(hazmat::by_id("aes256-xts")?, &bytes)?;
 /// let (mut run, mut second) = (vec![0; 2 * 4096], vec![0; 4096]);
 /// Sectors::new(&key, 4096)?.step(8).encrypt(800, &mut run)?;
 /// Sectors::new(&key, 4096)?.encrypt(808, &mut second)?;

@@ -6,7 +6,9 @@
 //! $ SEALCOMB_WRITE_DOCS=1 cargo test -p sealcomb --all-features --test algorithms_page
 //! ```
 
-use sealcomb::{ALGORITHMS, Algorithm, Cipher, Kind, Status};
+use sealcomb::hazmat;
+use sealcomb::study::ALGORITHMS;
+use sealcomb::{Algorithm, Cipher, Kind, Status};
 use std::path::Path;
 use std::{env, fs};
 
@@ -76,16 +78,12 @@ impl Row {
             let tags = self.distinct(|algorithm| algorithm.tag_bytes().to_string());
             return format!("{}: one algorithm each", tags.join(", "));
         }
-        let min_without_hazmat = match self.first().mode() {
-            "GCM" | "GMAC" => 12,
-            "CCM" => 8,
-            _ => 0,
-        };
-        let (short, usual): (Vec<usize>, Vec<usize>) =
-            self.first().tag_sizes().iter().partition(|tag| **tag < min_without_hazmat);
+        let usual = self.first().tag_sizes();
+        let all = hazmat::tag_sizes(self.first());
+        let short: Vec<usize> = all.iter().copied().filter(|tag| !usual.contains(tag)).collect();
         let hazmat =
             if short.is_empty() { String::new() } else { format!("; with `hazmat` also {}", runs(&short)) };
-        format!("{}{hazmat}", runs(&usual))
+        format!("{}{hazmat}", runs(usual))
     }
 }
 

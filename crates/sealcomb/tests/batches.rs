@@ -11,9 +11,11 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
+use sealcomb::hazmat;
+use sealcomb::study::{self, ALGORITHMS, Schedule, open_jobs_with, seal_jobs_with};
 use sealcomb::{
-    ALGORITHMS, Aad, Algorithm, Backend, Error, Key, KeyOptions, Kind, OpenError, OpenJob, Opened, Schedule,
-    SealJob, TagPosition, Verdict, open_jobs, open_jobs_with, reference, seal_jobs_with,
+    Aad, Algorithm, Backend, Error, Key, KeyOptions, Kind, OpenError, OpenJob, Opened, SealJob, TagPosition,
+    Verdict, open_jobs, reference,
 };
 use std::collections::HashMap;
 
@@ -52,7 +54,7 @@ struct Message {
 
 impl Message {
     fn new(shape: &Shape, rng: &mut StdRng) -> Self {
-        let algorithm = Algorithm::by_id(shape.id).expect("a listed algorithm");
+        let algorithm = study::by_id(shape.id).expect("a listed algorithm");
         let mut random = |bytes| borders::bytes(rng, bytes);
         let key = random_bytes(&mut StdRng::seed_from_u64(shape.key as u64), algorithm.key_bytes());
         let (nonce, aad, msg) = (random(shape.nonce), random(shape.aad), random(shape.msg));
@@ -133,7 +135,7 @@ fn keys_of(backend: Backend, messages: &[Message]) -> Keys {
     let mut keys = HashMap::new();
     for Message { shape, algorithm, key, .. } in messages {
         keys.entry((shape.id, shape.key, shape.tag)).or_insert_with(|| {
-            let options = KeyOptions::new().backend(backend).tag_bytes(shape.tag).any_nonce_bytes();
+            let options = KeyOptions::new().backend(backend).short_tag_bytes(shape.tag).any_nonce_bytes();
             options.expand(*algorithm, key).expect("sizes from the catalog")
         });
     }
@@ -319,7 +321,7 @@ fn shape(algorithms: Vec<Algorithm>, keys: usize) -> impl Strategy<Value = Shape
                 },
                 slices,
                 msg: if is_mac { 0 } else { whole },
-                tag: if is_cipher { 0 } else { *tag.get(algorithm.tag_sizes()) },
+                tag: if is_cipher { 0 } else { *tag.get(hazmat::tag_sizes(algorithm)) },
                 forged: forged && !is_cipher,
                 in_place,
             }

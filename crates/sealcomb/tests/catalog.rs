@@ -1,6 +1,7 @@
 //! What the catalog says about each algorithm is true.
 
-use sealcomb::{ALGORITHMS, Algorithm, Key, KeyOptions, Kind, Parallel, SealJob, seal_jobs};
+use sealcomb::study::{self, ALGORITHMS, Parallel};
+use sealcomb::{Algorithm, Key, KeyOptions, Kind, SealJob, seal_jobs};
 
 #[test]
 fn every_algorithm_has_a_unique_id_and_a_reason_for_its_status() {
@@ -96,7 +97,7 @@ fn online_modes_map_equal_beginnings_to_equal_beginnings() {
 /// Compares with the definitions in SP 800-38A to -D, RFC 7253 and RFC 8452.
 #[test]
 fn standard_modes_are_parallel_where_their_equations_allow_it() {
-    let parallel = |id: &str| Algorithm::by_id(id).unwrap().structure().parallel;
+    let parallel = |id: &str| study::by_id(id).unwrap().structure().parallel;
     for mode in ["ecb", "ctr", "gcm", "gmac", "gcm-siv", "ocb3-t128"] {
         assert_eq!(parallel(&format!("aes128-{mode}")), Parallel::Both, "{mode}");
     }

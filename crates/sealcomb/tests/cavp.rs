@@ -15,6 +15,7 @@ use common::backends;
 use common::forgery::must_be_refused;
 use common::known_answer::{KnownAnswer, must_hold};
 use common::rsp::{Record, parse};
+use sealcomb::study;
 use sealcomb::{Algorithm, Backend, Key, KeyOptions, OpenJob, SealJob, open_jobs, seal_jobs};
 use std::env;
 use std::fs;
@@ -47,7 +48,7 @@ fn read(path: &Path) -> Vec<Record> {
 }
 
 fn algorithm(bits: usize, mode: &str) -> Algorithm {
-    Algorithm::by_id(&format!("aes{bits}-{mode}")).expect("a listed algorithm")
+    study::by_id(&format!("aes{bits}-{mode}")).expect("a listed algorithm")
 }
 
 /// Returns the known answer of an unauthenticated cipher.

@@ -8,9 +8,10 @@ mod common {
 
 use common::forgery::must_be_refused;
 use common::known_answer::{KnownAnswer, must_hold};
+use sealcomb::Kind;
 use sealcomb::reference::gf128::ghash_multiply;
 use sealcomb::reference::{self, Block};
-use sealcomb::{Algorithm, Kind};
+use sealcomb::study;
 
 /// The numbers of blocks before a counter overflows.
 const BEFORE: std::ops::RangeInclusive<u128> = 0..=40;
@@ -20,7 +21,7 @@ const LONG: usize = 64 * 16 + 5;
 
 /// Returns the model's answer for a message.
 fn answer(id: &str, nonce: &[u8], msg_bytes: usize) -> KnownAnswer {
-    let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
+    let algorithm = study::by_id(id).expect("a listed algorithm");
     let key = key(id);
     let msg: Vec<u8> = (0..msg_bytes).map(|i| (i % 251) as u8).collect();
     let aad = if algorithm.kind() == Kind::Aead { b"header".to_vec() } else { Vec::new() };
@@ -31,7 +32,7 @@ fn answer(id: &str, nonce: &[u8], msg_bytes: usize) -> KnownAnswer {
 }
 
 fn key(id: &str) -> Vec<u8> {
-    (0..Algorithm::by_id(id).expect("a listed algorithm").key_bytes() as u8).collect()
+    (0..study::by_id(id).expect("a listed algorithm").key_bytes() as u8).collect()
 }
 
 #[test]

@@ -11,9 +11,8 @@ mod common {
 use common::forgery::must_be_refused;
 use common::known_answer::{Keys, KnownAnswer, must_hold};
 use common::{backends, testvectors};
-use sealcomb::{
-    Algorithm, Backend, Error, Key, Kind, Opened, Schedule, SealJob, open_jobs_with, seal_jobs_with,
-};
+use sealcomb::study::{Schedule, open_jobs_with, seal_jobs_with};
+use sealcomb::{Algorithm, Backend, Error, Key, Kind, Opened, SealJob};
 use std::env;
 
 /// Returns the known answers of some files, which are compiled in.

@@ -1,7 +1,8 @@
 //! Short messages under one key, which GCM, GCM-SIV, CCM, EAX, SIV, CMAC, CTR, CBC, CFB and OFB process in groups: their
 //! results must be those of single messages, whatever their lengths, their order, and the backend.
 
-use sealcomb::{Algorithm, Backend, Burst, Error, Key, KeyOptions, Opened, Verdict};
+use sealcomb::study;
+use sealcomb::{Backend, Burst, Error, Key, KeyOptions, Opened, Verdict};
 
 /// A burst of messages of these lengths, and additional data of these lengths, cycled.
 struct Messages {
@@ -92,7 +93,7 @@ fn check_cipher(key: &Key, messages: &Messages, what: &str) {
 }
 
 fn keys(id: &str) -> Vec<Key> {
-    let algorithm = Algorithm::by_id(id).unwrap();
+    let algorithm = study::by_id(id).unwrap();
     let bytes: Vec<u8> = (0..algorithm.key_bytes()).map(|i| 3 * i as u8).collect();
     Backend::available()
         .map(|backend| {

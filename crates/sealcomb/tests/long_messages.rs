@@ -8,7 +8,8 @@ mod common {
 
 use common::forgery::must_be_refused;
 use common::known_answer::{KnownAnswer, must_hold};
-use sealcomb::{ALGORITHMS, Algorithm, Kind, reference};
+use sealcomb::study::{self, ALGORITHMS};
+use sealcomb::{Algorithm, Kind, reference};
 
 /// A message size in bytes with more than 2^16 blocks and a partial block.
 const LONG: usize = (1 << 20) + 16 + 7;
@@ -25,7 +26,7 @@ fn answer(algorithm: Algorithm, nonce: usize, aad: usize, msg: usize) -> KnownAn
 }
 
 fn by_id(id: &str) -> Algorithm {
-    Algorithm::by_id(id).expect("a listed algorithm")
+    study::by_id(id).expect("a listed algorithm")
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! Error messages say what was found and what was expected.
 
-use sealcomb::{ALGORITHMS, Backend, BatchError, Error, Forged, Key, KeyOptions, OpenError};
+#[cfg(not(feature = "unstable-study"))]
+use sealcomb::ALGORITHMS;
+#[cfg(feature = "unstable-study")]
+use sealcomb::study::ALGORITHMS;
+use sealcomb::{Backend, BatchError, Error, Forged, Key, KeyOptions, OpenError};
 
 /// Lists the variants whose messages are tested below.
 fn is_tested(error: Error) -> Error {
@@ -26,7 +30,7 @@ fn is_tested(error: Error) -> Error {
         | Error::NotInPieces
         | Error::NoSectors { .. }
         | Error::UnknownAlgorithm
-        | Error::AlgorithmNotBuilt { .. }
+        | Error::RestrictedAlgorithm { .. }
         | Error::UnknownBackend
         | Error::BackendUnavailable { .. }
         | Error::BackendNotBuilt { .. } => error,
@@ -140,12 +144,17 @@ fn messages_about_data_and_calls_say_what_was_found_and_expected() {
             "no algorithm has this id; `sealcomb list` and sealcomb::ALGORITHMS list the ids",
         ),
         (
-            Error::AlgorithmNotBuilt { id: "aes128-ctr", features: &["hazmat"] },
-            "unknown algorithm `aes128-ctr`: it requires the feature `hazmat`",
+            Error::RestrictedAlgorithm { id: "aes128-ctr", features: &["hazmat"] },
+            "`aes128-ctr` is unauthenticated: use hazmat::by_id, which requires the feature `hazmat`",
         ),
         (
-            Error::AlgorithmNotBuilt { id: "serpent128-ecb", features: &["hazmat", "research"] },
-            "unknown algorithm `serpent128-ecb`: it requires the features `hazmat` and `research`",
+            Error::RestrictedAlgorithm { id: "aes128-otr", features: &["research"] },
+            "`aes128-otr` is not a standard: use research::by_id, which requires the feature `research`",
+        ),
+        (
+            Error::RestrictedAlgorithm { id: "serpent128-ecb", features: &["hazmat", "research"] },
+            "`serpent128-ecb` is unauthenticated and not a standard: use research::by_id, which requires the features \
+             `hazmat` and `research`",
         ),
         (
             Error::BackendNotBuilt { name: "portable4", needs: "the feature `reference`" },

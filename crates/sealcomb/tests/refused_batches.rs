@@ -6,10 +6,8 @@ mod common {
 }
 
 use common::misuse;
-use sealcomb::{
-    Algorithm, BatchError, Burst, Error, Key, KeyOptions, OpenJob, Schedule, SealJob, Verdict,
-    open_jobs_with, seal_jobs_with,
-};
+use sealcomb::study::{self, Schedule, open_jobs_with, seal_jobs_with};
+use sealcomb::{Algorithm, BatchError, Burst, Error, Key, KeyOptions, OpenJob, SealJob, Verdict};
 
 /// Numbers of messages around the flights: 64 messages of a burst, 128 jobs of a batch.
 const COUNTS: [usize; 11] = [1, 2, 63, 64, 65, 127, 128, 129, 192, 257, 1000];
@@ -115,7 +113,7 @@ const MISTAKES: &[Mistake] = &[
 /// Asserts that `call` refuses a batch with any mistake in any place, and changes nothing.
 fn must_refuse(call: impl Fn(&[Key], &mut Messages) -> Result<(), BatchError>, keys: &[usize]) {
     for Mistake { id, make, error } in MISTAKES {
-        let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
+        let algorithm = study::by_id(id).expect("a listed algorithm");
         for keys in keys {
             let key = |i: usize| {
                 let secret: Vec<u8> = (i as u8..).take(algorithm.key_bytes()).collect();
@@ -222,7 +220,7 @@ fn a_mistake_anywhere_refuses_all_of_a_batch_to_open() {
 #[test]
 fn a_mistake_anywhere_refuses_all_of_a_batch_of_several_algorithms() {
     let keys = ["aes128-gcm", "aes128-ccm", "aes256-gcm-siv"].map(|id| {
-        let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
+        let algorithm = study::by_id(id).expect("a listed algorithm");
         Key::new(algorithm, &vec![1; algorithm.key_bytes()]).expect("a key of the right length")
     });
     for count in COUNTS {

@@ -5,10 +5,12 @@ mod common {
 }
 
 use common::backends;
-use sealcomb::{ALGORITHMS, Algorithm, Backend, Error, Key, KeyOptions, Sectors};
+use sealcomb::hazmat::Sectors;
+use sealcomb::study::{self, ALGORITHMS};
+use sealcomb::{Backend, Error, Key, KeyOptions};
 
 fn key(id: &str, backend: Backend) -> Key {
-    let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
+    let algorithm = study::by_id(id).expect("a listed algorithm");
     let bytes: Vec<u8> = (0..algorithm.key_bytes() as u8).collect();
     KeyOptions::new().backend(backend).expand(algorithm, &bytes).expect("a key of the right length")
 }

@@ -8,9 +8,9 @@ use aes::cipher::KeyInit;
 use aes::{Aes128, Aes192, Aes256};
 use common::backends;
 use sealcomb::reference::{BlockCipher, siv};
+use sealcomb::study::{self, Schedule, open_jobs_with, seal_jobs_with};
 use sealcomb::{
-    Aad, Algorithm, Backend, Error, Key, KeyOptions, OpenError, OpenJob, Opened, Schedule, SealJob, Verdict,
-    open_jobs_with, seal_jobs_with,
+    Aad, Algorithm, Backend, Error, Key, KeyOptions, OpenError, OpenJob, Opened, SealJob, Verdict,
 };
 
 /// A message with its nonce and strings, and the expected ciphertext and tag.
@@ -23,7 +23,7 @@ struct Sealed {
 }
 
 fn by_id(id: &str) -> Algorithm {
-    Algorithm::by_id(id).unwrap()
+    study::by_id(id).unwrap()
 }
 
 fn slices(strings: &[Vec<u8>]) -> Vec<&[u8]> {

@@ -8,6 +8,7 @@ mod common {
 use common::backends;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
+use sealcomb::study;
 use sealcomb::{Algorithm, Backend, Key, KeyOptions, Kind, SealJob, TagPosition, seal_jobs};
 
 const CHAINED: [&str; 9] = [
@@ -39,7 +40,7 @@ enum Layout {
 
 /// The algorithms that this build has.
 fn chained() -> impl Iterator<Item = Algorithm> {
-    CHAINED.iter().filter_map(|id| Algorithm::by_id(id).ok())
+    CHAINED.iter().filter_map(|id| study::by_id(id).ok())
 }
 
 fn random(rng: &mut StdRng, bytes: usize) -> Vec<u8> {

@@ -10,11 +10,10 @@ use std::sync::Arc;
 use common::{backends, misuse};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use sealcomb::hazmat::{Direction, Stream};
 use sealcomb::reference::gf128::ghash_multiply;
-use sealcomb::{
-    ALGORITHMS, Algorithm, Backend, Cipher, Direction, Error, Forged, Key, KeyOptions, Kind, OpenError,
-    SealJob, Stream,
-};
+use sealcomb::study::{self, ALGORITHMS};
+use sealcomb::{Algorithm, Backend, Cipher, Error, Forged, Key, KeyOptions, Kind, OpenError, SealJob};
 
 /// Returns the algorithms that have streams.
 fn algorithms() -> impl Iterator<Item = Algorithm> {
@@ -183,7 +182,7 @@ fn late_additional_data_of_ocb3_count_like_early_ones() {
 fn a_stream_with_another_tag_length_equals_a_key_of_that_length() {
     for (own, other) in [("aes128-ocb3-t128", "aes128-ocb3-t64"), ("aes128-ocb3-t64", "aes128-ocb3-t96")] {
         for backend in backends::available() {
-            let keys = [own, other].map(|id| key(Algorithm::by_id(id).unwrap(), backend));
+            let keys = [own, other].map(|id| key(study::by_id(id).unwrap(), backend));
             let expected = whole(&keys[1], b"nonce", b"header", &bytes(100));
             let tag_bytes = keys[1].tag_bytes();
             let mut stream =
@@ -215,7 +214,7 @@ fn nonce_of(h: [u8; 16], j0: [u8; 16]) -> [u8; 16] {
 #[test]
 fn gcms_counter_overflows_in_any_piece() {
     let ecb = Key::new(
-        Algorithm::by_id("aes128-ecb").unwrap(),
+        study::by_id("aes128-ecb").unwrap(),
         &[0, 37, 74, 111, 148, 185, 222, 3, 40, 77, 114, 151, 188, 225, 6, 43],
     );
     let mut h = [0; 16];
@@ -235,7 +234,7 @@ fn gcms_counter_overflows_in_any_piece() {
 
 #[test]
 fn a_stream_refuses_misuse_and_stays_unchanged() {
-    let aead = |id: &str| key(Algorithm::by_id(id).unwrap(), Backend::best());
+    let aead = |id: &str| key(study::by_id(id).unwrap(), Backend::best());
     let new = |id: &str, nonce: &[u8]| Stream::new(aead(id), Direction::Seal, nonce);
     for &algorithm in ALGORITHMS {
         let refused = new(algorithm.id(), &bytes(algorithm.nonce_bytes())).err();
@@ -246,7 +245,7 @@ fn a_stream_refuses_misuse_and_stays_unchanged() {
         };
         assert_eq!(refused, expected, "{algorithm:?}");
     }
-    let [gcm, ocb3] = ["aes128-gcm", "aes128-ocb3-t128"].map(|id| Algorithm::by_id(id).unwrap());
+    let [gcm, ocb3] = ["aes128-gcm", "aes128-ocb3-t128"].map(|id| study::by_id(id).unwrap());
     assert_eq!(new(gcm.id(), &[]).err(), Some(misuse::nonce_length(gcm, 0)));
     assert_eq!(new(ocb3.id(), &[0; 16]).err(), Some(misuse::nonce_length(ocb3, 16)));
     for got in [0, 17] {
@@ -293,7 +292,7 @@ fn a_stream_refuses_misuse_and_stays_unchanged() {
     assert_eq!(stream.update(&mut [2; 1]), Err(Error::NotWholeBlocks { got: 23 }));
 
     for id in ["aes128-gmac", "aes256-cmac"] {
-        let nonce = bytes(Algorithm::by_id(id).unwrap().nonce_bytes());
+        let nonce = bytes(study::by_id(id).unwrap().nonce_bytes());
         assert_eq!(new(id, &nonce).unwrap().update(&mut [0; 1]), Err(Error::TakesNoMessage));
     }
 }

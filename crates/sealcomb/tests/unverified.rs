@@ -7,7 +7,8 @@ mod common {
 use std::collections::BTreeSet;
 
 use common::misuse;
-use sealcomb::{ALGORITHMS, Algorithm, Backend, Key, KeyOptions, OpenJob, SealJob};
+use sealcomb::study::ALGORITHMS;
+use sealcomb::{Algorithm, Backend, Key, KeyOptions, OpenJob, SealJob};
 
 #[test]
 fn opening_unverified_returns_the_message_and_the_correct_tag() {

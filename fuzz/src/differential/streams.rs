@@ -1,9 +1,10 @@
 //! Streams: after any sequence of calls, output and tag are the model's, and a mistake changes nothing.
 
 use super::Choices;
-use sealcomb::{
-    ALGORITHMS, Algorithm, Backend, Cipher, Direction, Error, KeyOptions, Kind, OpenError, Stream, reference,
-};
+use sealcomb::hazmat;
+use sealcomb::hazmat::{Direction, Stream};
+use sealcomb::study::ALGORITHMS;
+use sealcomb::{Algorithm, Backend, Cipher, Error, KeyOptions, Kind, OpenError, reference};
 use std::sync::Arc;
 
 /// The identifiers of the modes that have streams.
@@ -56,8 +57,11 @@ impl Run {
         let backends: Vec<Backend> = Backend::available().collect();
         let algorithm = choices.pick(&algorithms);
         let backend = choices.pick(&backends);
-        let tag_bytes =
-            if choices.below(2) == 0 { algorithm.tag_bytes() } else { choices.pick(algorithm.tag_sizes()) };
+        let tag_bytes = if choices.below(2) == 0 {
+            algorithm.tag_bytes()
+        } else {
+            choices.pick(hazmat::tag_sizes(algorithm))
+        };
         let (direction, nonce) = beginning(algorithm, choices);
         let key = choices.fill(algorithm.key_bytes());
         let expanded = KeyOptions::new()

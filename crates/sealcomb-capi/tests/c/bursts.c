@@ -250,9 +250,9 @@ static void check_mistakes(void) {
     burst.statuses = NULL;
     EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_open_burst(&burst));
     /* Algorithms whose ciphertexts are longer than their messages; a build without optional features has none. */
-    for (size_t n = 0; sealcomb_algorithm_at(n) != NULL; n++) {
-        if (sealcomb_algorithm_ciphertext_bytes(sealcomb_algorithm_at(n), 1) <= 1) continue;
-        sealcomb_key *key = new_key(sealcomb_algorithm_id(sealcomb_algorithm_at(n)));
+    for (size_t n = 0; algorithm_number(n) != NULL; n++) {
+        if (sealcomb_algorithm_ciphertext_bytes(algorithm_number(n), 1) <= 1) continue;
+        sealcomb_key *key = new_key(sealcomb_algorithm_id(algorithm_number(n)));
         for (size_t count = 1; count < 100; count += 64) {
             burst = make(count, key, FOLLOWS);
             for (int opens = 0; opens < 2; opens++) {

@@ -211,7 +211,7 @@ static void check_opened(const sealcomb_job *job, const answer *a, sealcomb_kind
 }
 
 static size_t check_file(const file *f) {
-    const sealcomb_algorithm *alg = sealcomb_algorithm_by_id(f->algorithm);
+    const sealcomb_algorithm *alg = sealcomb_hazmat_algorithm_by_id(f->algorithm);
     if (alg == NULL) {
         return 0;
     }
@@ -225,11 +225,11 @@ static size_t check_file(const file *f) {
     for (size_t i = 0; i < f->count; i++) {
         answer *a = &f->answers[i];
         /* Short tags require the feature `hazmat`. */
-        if (a->tag.bytes > 0 && !sealcomb_algorithm_takes_tag_bytes(alg, a->tag.bytes)) {
+        if (a->tag.bytes > 0 && !sealcomb_hazmat_algorithm_takes_tag_bytes(alg, a->tag.bytes)) {
             continue;
         }
         sealcomb_key_options options = empty_options();
-        options.tag_bytes = a->tag.bytes;
+        options.short_tag_bytes = a->tag.bytes;
         options.nonce_bytes = a->nonce.bytes == 0 ? SEALCOMB_NO_NONCE : a->nonce.bytes;
         EXPECT(SEALCOMB_OK,
                sealcomb_key_new_with(alg, a->key.data, a->key.bytes, &options, &a->ready));

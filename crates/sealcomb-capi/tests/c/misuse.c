@@ -257,7 +257,7 @@ static void check_nothing(void) {
     tag[15] ^= 1;
     EXPECT(SEALCOMB_FORGED, sealcomb_mac_verify(cmac, NULL, 0, NULL, 0, tag, 16));
     /* A cipher, which a library with the feature hazmat has, has no tag to verify. */
-    if (sealcomb_algorithm_by_id("aes128-ctr") != NULL) {
+    if (sealcomb_hazmat_algorithm_by_id("aes128-ctr") != NULL) {
         sealcomb_key *ctr = new_key("aes128-ctr");
         uint8_t counter[16] = {0};
         EXPECT(SEALCOMB_UNAUTHENTICATED, sealcomb_mac_verify(ctr, counter, 16, NULL, 0, NULL, 0));
@@ -372,7 +372,18 @@ static void check_keys(void) {
     sealcomb_key_options options = empty_options();
     options.tag_bytes = 17;
     EXPECT(SEALCOMB_ERROR_TAG_LENGTH, sealcomb_key_new_with(alg, bytes, 32, &options, &key));
+    /* Short tags have a field of their own, which requires the feature `hazmat`. */
+    options.tag_bytes = 4;
+    EXPECT(SEALCOMB_ERROR_TAG_LENGTH, sealcomb_key_new_with(alg, bytes, 32, &options, &key));
     options.tag_bytes = 12;
+    options.short_tag_bytes = 5;
+    EXPECT(SEALCOMB_ERROR_TAG_LENGTH, sealcomb_key_new_with(alg, bytes, 32, &options, &key));
+    options.short_tag_bytes = 4;
+    bool has_short_tags = sealcomb_hazmat_algorithm_by_id("aes128-ctr") != NULL;
+    EXPECT(has_short_tags ? SEALCOMB_OK : SEALCOMB_ERROR_TAG_LENGTH, sealcomb_key_new_with(alg, bytes, 32, &options, &key));
+    CHECK(sealcomb_key_tag_bytes(key) == (has_short_tags ? 4 : 0));
+    sealcomb_key_free(key);
+    options.short_tag_bytes = 0;
     options.backend = "fastest";
     EXPECT(SEALCOMB_ERROR_UNKNOWN_BACKEND, sealcomb_key_new_with(alg, bytes, 32, &options, &key));
     options.backend = "\xff";
@@ -421,7 +432,7 @@ static void check_keys(void) {
 static void check_equal_key_halves(void) {
     static const char *const ids[] = {"aes128-xts", "aes256-xts"};
     for (size_t i = 0; i < 2; i++) {
-        const sealcomb_algorithm *alg = sealcomb_algorithm_by_id(ids[i]);
+        const sealcomb_algorithm *alg = sealcomb_hazmat_algorithm_by_id(ids[i]);
         if (alg == NULL) {
             continue;
         }
@@ -439,14 +450,20 @@ static void check_equal_key_halves(void) {
 
 static void check_lists(void) {
     CHECK(sealcomb_algorithm_count() > 20);
-    for (size_t i = 0; i < sealcomb_algorithm_count(); i++) {
-        const sealcomb_algorithm *alg = sealcomb_algorithm_at(i);
-        CHECK(sealcomb_algorithm_by_id(sealcomb_algorithm_id(alg)) == alg);
+    const sealcomb_algorithm *alg;
+    for (size_t i = 0; (alg = algorithm_number(i)) != NULL; i++) {
+        bool is_common = i < sealcomb_algorithm_count();
+        CHECK(sealcomb_hazmat_algorithm_by_id(sealcomb_algorithm_id(alg)) == alg);
+        CHECK(sealcomb_algorithm_by_id(sealcomb_algorithm_id(alg)) == (is_common ? alg : NULL));
+        CHECK(!is_common || (sealcomb_algorithm_kind(alg) != SEALCOMB_KIND_CIPHER && sealcomb_algorithm_trust(alg) >= SEALCOMB_TRUST_PORTFOLIO));
         CHECK(strlen(sealcomb_algorithm_name(alg)) > 0 && sealcomb_algorithm_note(alg) != NULL);
         CHECK(sealcomb_algorithm_key_bytes(alg) >= 16 && sealcomb_algorithm_key_bytes(alg) <= 128);
         CHECK(sealcomb_algorithm_nonce_bytes_min(alg) <= sealcomb_algorithm_nonce_bytes(alg));
         CHECK(sealcomb_algorithm_nonce_bytes(alg) <= sealcomb_algorithm_nonce_bytes_max(alg));
         CHECK(sealcomb_algorithm_takes_tag_bytes(alg, sealcomb_algorithm_tag_bytes(alg)));
+        for (size_t bytes = 0; bytes <= 17; bytes++) {
+            CHECK(!sealcomb_algorithm_takes_tag_bytes(alg, bytes) || sealcomb_hazmat_algorithm_takes_tag_bytes(alg, bytes));
+        }
         CHECK((sealcomb_algorithm_kind(alg) == SEALCOMB_KIND_CIPHER) == (sealcomb_algorithm_tag_bytes(alg) == 0));
         size_t empty = sealcomb_algorithm_ciphertext_bytes(alg, 0), max = 1;
         EXPECT(SEALCOMB_OK, sealcomb_algorithm_max_message_bytes(alg, empty, &max));
@@ -455,6 +472,10 @@ static void check_lists(void) {
     }
     size_t max;
     CHECK(sealcomb_algorithm_at(sealcomb_algorithm_count()) == NULL);
+    CHECK(sealcomb_hazmat_algorithm_at(sealcomb_hazmat_algorithm_count()) == NULL);
+    CHECK(!sealcomb_algorithm_takes_tag_bytes(algorithm("aes128-gcm"), 4));
+    CHECK(sealcomb_hazmat_algorithm_takes_tag_bytes(algorithm("aes128-gcm"), 4) == (sealcomb_hazmat_algorithm_count() > 0));
+    CHECK(sealcomb_hazmat_algorithm_by_id("rot13") == NULL && sealcomb_hazmat_algorithm_by_id(NULL) == NULL);
     CHECK(sealcomb_algorithm_by_id("rot13") == NULL && sealcomb_algorithm_by_id(NULL) == NULL);
     CHECK(sealcomb_algorithm_id(NULL) == NULL && sealcomb_algorithm_key_bytes(NULL) == 0);
     EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_algorithm_max_message_bytes(NULL, 16, &max));

@@ -80,9 +80,15 @@ static inline sealcomb_job empty_job(void) {
 }
 
 static inline const sealcomb_algorithm *algorithm(const char *id) {
-    const sealcomb_algorithm *found = sealcomb_algorithm_by_id(id);
+    const sealcomb_algorithm *found = sealcomb_hazmat_algorithm_by_id(id);
     CHECK(found != NULL);
     return found;
+}
+
+/* Returns the algorithms of the build, one after the other, then NULL. */
+static inline const sealcomb_algorithm *algorithm_number(size_t n) {
+    size_t count = sealcomb_algorithm_count();
+    return n < count ? sealcomb_algorithm_at(n) : sealcomb_hazmat_algorithm_at(n - count);
 }
 
 static inline sealcomb_key_options empty_options(void) {

@@ -14,7 +14,8 @@ use std::env;
 use std::hint::black_box;
 
 use crabgrind::memcheck::{self, MemState};
-use sealcomb::{ALGORITHMS, Algorithm, Backend, Schedule};
+use sealcomb::study::{ALGORITHMS, Schedule};
+use sealcomb::{Algorithm, Backend};
 use sealcomb_checks::{BORDERS, Call, Case, Memory, Role, SCHEDULES, Sizes, backends};
 
 /// The modes whose first counter block contains the nonce in the half that is checked for overflow.

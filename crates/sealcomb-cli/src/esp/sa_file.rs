@@ -24,6 +24,7 @@ use std::net::IpAddr;
 
 use anyhow::Result;
 use hmac::{Hmac, KeyInit};
+use sealcomb::hazmat;
 use sealcomb::{Algorithm, Key, KeyOptions};
 use sealcomb_esp::{Auth, Fingerprint, Suite, Tunnel};
 
@@ -167,7 +168,8 @@ fn aead(entry: &Fields<'_>, mode: &str, salt_bytes: usize) -> Result<Suite, Faul
         let bytes =
             field.number(0..=u64::MAX).ok().and_then(|bytes| [8, 12, 16].into_iter().find(|b| *b == bytes));
         let bytes = bytes.ok_or_else(|| field.fault("expected 8, 12 or 16"))?;
-        options = options.tag_bytes(bytes as usize);
+        // RFC 4106 takes tags of 8 bytes, too.
+        options = options.short_tag_bytes(bytes as usize);
     }
     let key = key(entry, mode, options)?;
     Ok(Suite::Aead { key, salt: salt(entry, salt_bytes)?.into() })
@@ -177,7 +179,7 @@ fn aead(entry: &Fields<'_>, mode: &str, salt_bytes: usize) -> Result<Suite, Faul
 fn key(entry: &Fields<'_>, mode: &str, options: KeyOptions) -> Result<Key, Fault> {
     let field = entry.require("key")?;
     let bytes = field.bytes("AES", &[16, 24, 32])?;
-    let algorithm = Algorithm::by_id(&format!("aes{}-{mode}", bytes.len() * 8));
+    let algorithm = hazmat::by_id(&format!("aes{}-{mode}", bytes.len() * 8));
     algorithm.and_then(|algorithm| options.expand(algorithm, &bytes)).map_err(|error| field.fault(error))
 }
 

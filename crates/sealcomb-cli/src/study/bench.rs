@@ -2,10 +2,8 @@
 
 use super::results::Direction;
 use super::workload::BATCH;
-use sealcomb::{
-    Algorithm, Backend, Key, KeyOptions, Kind, OpenJob, Opened, Schedule, SealJob, open_jobs_with, seal_jobs,
-    seal_jobs_with,
-};
+use sealcomb::study::{Schedule, open_jobs_with, seal_jobs_with};
+use sealcomb::{Algorithm, Backend, Key, KeyOptions, Kind, OpenJob, Opened, SealJob, seal_jobs};
 use sealcomb_peers::Peer;
 use sealcomb_timing::{Clock, Quartiles};
 use std::hint::black_box;

@@ -6,7 +6,7 @@ use super::results::{Direction, Measurement, MultiplicationChain, Number, Schedu
 use super::table::{Table, cpb, speed_up, table};
 use super::workload::Lengths;
 use crate::list::{parallel, yes};
-use sealcomb::Algorithm;
+use sealcomb::study;
 
 /// Returns all tables of the papers; tables without measured figures are empty.
 pub(crate) fn tables(study: &Study) -> Vec<Table> {
@@ -68,7 +68,7 @@ fn or_theirs(ours: &str, theirs: &str) -> String {
 pub(crate) fn character(study: &Study) -> Table {
     let rows = modes(study).filter_map(|paper| {
         let ((calls, multiplications), theirs) = (paper.work?, paper.character?);
-        let algorithm = Algorithm::by_id(paper.id).ok()?;
+        let algorithm = study::by_id(paper.id).ok()?;
         let (work, structure) = (algorithm.work(), algorithm.structure());
         debug_assert_eq!(work.rounds, 0, "the papers' modes call AES with all its rounds");
         Some(vec![
@@ -246,7 +246,7 @@ pub(crate) fn best_parallelism(study: &Study) -> Table {
         let theirs = papers::MODES.iter().find(|paper| paper.id == map.algorithm);
         let theirs =
             theirs.and_then(|paper| paper.by_length.as_ref()).map(|by_length| by_length.messages.to_string());
-        let mode = Algorithm::by_id(map.algorithm).map_or(map.algorithm, |algorithm| algorithm.mode());
+        let mode = study::by_id(map.algorithm).map_or(map.algorithm, |algorithm| algorithm.mode());
         let mut row = vec![mode.to_owned()];
         row.extend((0..map.lengths.len()).map(best));
         row.push(theirs.unwrap_or_default());
@@ -453,7 +453,7 @@ fn bytes(lengths: Lengths) -> usize {
 /// The papers' claims, whether they hold here, and the figures that decide.
 pub(crate) fn headlines(study: &Study) -> Table {
     let label = |number: &Number| {
-        let mode = number.algorithm.and_then(|id| Algorithm::by_id(id).ok()).map_or("bound", |a| a.mode());
+        let mode = number.algorithm.and_then(|id| study::by_id(id).ok()).map_or("bound", |a| a.mode());
         let how = match number.schedule {
             Some(ScheduleName::Single) => " single",
             Some(_) => " batch",

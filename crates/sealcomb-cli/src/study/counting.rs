@@ -9,6 +9,7 @@ use super::stepping;
 use super::units::Demand;
 use anyhow::{Context, Result};
 use clap::Parser;
+use sealcomb::study;
 use sealcomb::{Algorithm, Backend};
 use sealcomb_command::Classify;
 use std::ffi::OsString;
@@ -88,7 +89,7 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<Resul
 }
 
 fn count(args: &CountArgs) -> Result<()> {
-    let algorithm = Algorithm::by_id(&args.algorithm)?;
+    let algorithm = study::by_id(&args.algorithm)?;
     let keys = bench::keys(algorithm, Backend::named(&args.backend)?, 1);
     bench::sealing(&keys, args.bytes, args.messages, |seal| {
         seal();

@@ -369,7 +369,7 @@ impl Source for Papers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sealcomb::Algorithm;
+    use sealcomb::study;
 
     #[test]
     fn every_claim_holds_for_the_figures_of_its_own_paper() {
@@ -399,7 +399,7 @@ mod tests {
                 Statement::NearVaesBound(id) | Statement::Vectorized(id, _) => vec![id],
             };
             for id in ids {
-                assert!(Algorithm::by_id(id).is_ok(), "{id}");
+                assert!(study::by_id(id).is_ok(), "{id}");
             }
         }
     }

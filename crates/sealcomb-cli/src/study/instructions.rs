@@ -7,7 +7,8 @@ use super::results::Direction;
 use super::results::{FieldOperation, Instruction, MultiplicationChain};
 use super::workload::Workload;
 use sealcomb::probe::{self, Chained, Double, Multiply, Op};
-use sealcomb::{Algorithm, Backend, Cipher, Schedule, Work};
+use sealcomb::study::{self, Schedule, Work};
+use sealcomb::{Algorithm, Backend, Cipher};
 use std::collections::HashMap;
 
 /// Operations in one call of a probe, enough to make its start negligible.
@@ -192,8 +193,8 @@ fn bound_of_instructions(bench: &mut Bench, algorithm: Algorithm, backend: Backe
 
 /// Measures whole blocks: software AES has no separate rounds, so blocks are encrypted in ECB mode and multiplied.
 fn bound_of_functions(bench: &mut Bench, algorithm: Algorithm, backend: Backend) -> f64 {
-    let ecb = Algorithm::by_id(&format!("aes{}-ecb", 8 * algorithm.cipher_key_bytes()))
-        .expect("the catalog has ECB");
+    let ecb =
+        study::by_id(&format!("aes{}-ecb", 8 * algorithm.cipher_key_bytes())).expect("the catalog has ECB");
     let keys = bench::keys(ecb, backend, 1);
     let lengths = Workload::fixed(MAIN_LENGTH).batches(ecb);
     let block = bench.time(&keys, Direction::Seal, Schedule::Auto, &lengths).median;

@@ -285,7 +285,8 @@ pub(crate) const DOUBLINGS: [(&str, f64); 4] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sealcomb::{ALGORITHMS, Algorithm, Parallel};
+
+    use sealcomb::study::{self, ALGORITHMS, Parallel};
 
     #[test]
     fn the_modes_that_a_standard_defines_are_found_by_their_ids() {
@@ -301,7 +302,7 @@ mod tests {
     fn the_papers_tables_of_modes_agree_with_the_catalog() {
         for paper in &MODES {
             let Some(character) = paper.character else { continue };
-            let algorithm = Algorithm::by_id(paper.id).unwrap();
+            let algorithm = study::by_id(paper.id).unwrap();
             assert_eq!(character.inverse_free, algorithm.structure().inverse_free, "{}", paper.name);
             // For these two the tables contradict the text, which combs POET and not Julius.
             let misprinted = ["POET", "Julius"].contains(&paper.name);
@@ -313,7 +314,7 @@ mod tests {
     #[test]
     fn the_papers_comb_what_cannot_be_sealed_in_parallel() {
         for paper in &MODES {
-            let parallel = Algorithm::by_id(paper.id).unwrap().structure().parallel == Parallel::Both;
+            let parallel = study::by_id(paper.id).unwrap().structure().parallel == Parallel::Both;
             for figures in [Some(paper.haswell), Some(paper.haswell_mix), paper.skylake] {
                 assert_eq!(figures.unwrap().comb.is_some(), !parallel, "{}", paper.name);
             }

@@ -9,7 +9,8 @@ use super::workload::{BATCH, Lengths, MAX_BYTES, Workload};
 use crate::esp;
 use crate::names::{self, Named};
 use anyhow::{Context, Result};
-use sealcomb::{ALGORITHMS, Algorithm, Backend, Cipher, Parallel, Schedule};
+use sealcomb::study::{ALGORITHMS, Parallel, Schedule};
+use sealcomb::{Algorithm, Backend, Cipher};
 use sealcomb_command::Classify;
 use sealcomb_peers::{Peer, peers};
 use std::collections::HashSet;
@@ -567,7 +568,7 @@ mod tests {
     #[test]
     fn variants_are_algorithms() {
         for id in VARIANTS {
-            assert!(Algorithm::by_id(id).is_ok(), "{id}");
+            assert!(sealcomb::study::by_id(id).is_ok(), "{id}");
         }
     }
 

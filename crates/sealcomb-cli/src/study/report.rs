@@ -6,7 +6,7 @@ use super::results::Study;
 use super::roofline;
 use super::table::Table;
 use anyhow::Result;
-use sealcomb::ALGORITHMS;
+use sealcomb::study::ALGORITHMS;
 use serde_json::json;
 
 const PAGE: &str = include_str!("report.html");

@@ -5,7 +5,7 @@ use super::plan::is_main;
 use super::results::{Direction, Headline, Instruction, Number, ScheduleName, Study};
 use super::workload::{BATCH, Lengths};
 use crate::list::yes;
-use sealcomb::Algorithm;
+use sealcomb::study;
 use std::fmt::Write;
 use std::thread;
 
@@ -189,7 +189,7 @@ fn figures(headline: &Headline) -> String {
 fn name(number: &Number) -> &'static str {
     let id = number.algorithm.unwrap_or("bound");
     let theirs = papers::MODES.iter().find(|paper| paper.id == id).map(|paper| paper.name);
-    theirs.or_else(|| Algorithm::by_id(id).ok().map(sealcomb::Algorithm::mode)).unwrap_or(id)
+    theirs.or_else(|| study::by_id(id).ok().map(sealcomb::Algorithm::mode)).unwrap_or(id)
 }
 
 fn gain(single: f64, batch: f64) -> String {

@@ -2,9 +2,10 @@
 
 use super::file::{Test, VectorFile};
 use anyhow::{Context, Result};
+use sealcomb::study::{Schedule, open_jobs_with};
 use sealcomb::{
-    Backend, BatchError, Key, KeyOptions, Kind, OpenJob, Opened, Schedule, SealJob, TagPosition, Verdict,
-    open_jobs, open_jobs_with, seal_jobs,
+    Backend, BatchError, Key, KeyOptions, Kind, OpenJob, Opened, SealJob, TagPosition, Verdict, open_jobs,
+    seal_jobs,
 };
 use std::collections::HashMap;
 use std::slice;
@@ -134,7 +135,7 @@ impl<'a> Keys<'a> {
             test.aad.len() as u64,
             test.message.len() as u64,
         )?;
-        let options = KeyOptions::new().backend(backend).tag_bytes(test.tag.len()).any_nonce_bytes();
+        let options = KeyOptions::new().backend(backend).short_tag_bytes(test.tag.len()).any_nonce_bytes();
         options.expand(test.algorithm, &test.key)
     }
 

@@ -2,6 +2,7 @@
 
 use crate::names::did_you_mean;
 use anyhow::{Context, Result, bail, ensure};
+use sealcomb::study;
 use sealcomb::{Algorithm, Kind};
 use serde::Deserialize;
 use std::fmt;
@@ -91,7 +92,7 @@ impl RawTest {
     fn of_algorithm(self, name: &str) -> Result<Test> {
         let Self { id, key: Bytes(key), nonce, aad, tweak, msg, pt, ct, tag } = self;
         let name = if pt.is_some() { format!("{name}{}-ecb", 8 * key.len()) } else { name.to_owned() };
-        let Ok(algorithm) = Algorithm::by_id(&name) else {
+        let Ok(algorithm) = study::by_id(&name) else {
             bail!("unknown algorithm \"{name}\"; `sealcomb list` prints all of them{}", did_you_mean(&name));
         };
         let msg = msg.or(pt);

@@ -28,6 +28,7 @@ use clap::Parser;
 use indicatif::ProgressBar;
 use lengths::Lengths;
 use runs::Run;
+use sealcomb::study;
 use sealcomb::{Algorithm, Backend};
 use sealcomb_peers::peers;
 use sealcomb_timing::Clock;
@@ -99,8 +100,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         std::env::set_current_dir(folder)?;
     }
     let earlier = arguments.compare.as_deref().map(Run::read).transpose()?;
-    let algorithms =
-        arguments.algorithms.iter().map(|id| Algorithm::by_id(id)).collect::<Result<Vec<_>, _>>()?;
+    let algorithms = arguments.algorithms.iter().map(|id| study::by_id(id)).collect::<Result<Vec<_>, _>>()?;
     let mut clock = Clock::new().with_patience(PATIENCE);
     let backend = Backend::selected()?.name();
     let libraries = libraries(&algorithms);

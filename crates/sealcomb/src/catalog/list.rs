@@ -2,7 +2,9 @@
 
 use core::ops::RangeInclusive;
 
-use super::{Algorithm, Cipher, Entry, Expansion, Kind, Limits, Parallel, Status, Structure, Unusual, Work};
+use super::{
+    Algorithm, Cipher, Entry, Expansion, Kind, Limits, Parallel, Place, Status, Structure, Unusual, Work,
+};
 #[allow(clippy::wildcard_imports, reason = "each entry names the module of its mode")]
 use crate::modes::*;
 
@@ -30,20 +32,25 @@ const XTS_MESSAGE: u64 = 1 << 24;
 /// 2^64 - 1 bits (SP 800-38D).
 const GCM_AAD: u64 = (1 << 61) - 1;
 
-// Tag lengths that a mode's standard allows only under conditions require the feature `hazmat`.
+/// The tag lengths of a mode in bytes, in ascending order. Its standard allows the first `short` of them only under
+/// conditions.
+struct Tags {
+    sizes: &'static [usize],
+    short: usize,
+}
+
+const fn tags(sizes: &'static [usize]) -> Tags {
+    Tags { sizes, short: 0 }
+}
+
 /// SP 800-38D, section 5.2.1.2: tags of 64 and 32 bits only for certain applications, within the limits of appendix
 /// C.
-const GCM_TAGS: &[usize] = beyond_hazmat(&[4, 8, 12, 13, 14, 15, 16], 2);
+const GCM_TAGS: Tags = Tags { sizes: &[4, 8, 12, 13, 14, 15, 16], short: 2 };
 /// SP 800-38C, appendix B.2: tags under 64 bits only after a careful analysis of the risks.
-const CCM_TAGS: &[usize] = beyond_hazmat(&[4, 6, 8, 10, 12, 14, 16], 2);
+const CCM_TAGS: Tags = Tags { sizes: &[4, 6, 8, 10, 12, 14, 16], short: 2 };
 /// SP 800-38B, appendix A.2: tags under 64 bits only after a careful analysis of the risks. They are left out, since
 /// no protocol seems to use them. EAX's tags are sums of CMAC tags.
-const CMAC_TAGS: &[usize] = &[8, 9, 10, 11, 12, 13, 14, 15, 16];
-
-/// All sizes with `hazmat`, otherwise without the first `few`.
-const fn beyond_hazmat(sizes: &'static [usize], few: usize) -> &'static [usize] {
-    if cfg!(feature = "hazmat") { sizes } else { sizes.split_at(few).1 }
-}
+const CMAC_TAGS: Tags = tags(&[8, 9, 10, 11, 12, 13, 14, 15, 16]);
 
 /// No work: entries override what their mode needs.
 const IDLE: Work = Work { calls: 0, rounds: 0, cached: 0, multiplications: 0 };
@@ -109,8 +116,8 @@ macro_rules! catalog {
         takes: $takes:expr, work: $work:expr, structure: $structure:expr, limits: $limits:expr, spec: $spec:literal,
         status: $status:ident, reason: $reason:literal, note: $note:literal,
     })*) => {
-        /// All algorithms of this build. The features `hazmat` and `research` add to them.
-        pub static ALGORITHMS: &[Algorithm] = &[$($(
+        /// All algorithms of this build, those of the features `hazmat` and `research` included.
+        pub static BUILT: &[Algorithm] = &[$($(
             #[cfg($cfg)]
             Algorithm({
                 static ENTRY: Entry = Entry {
@@ -125,7 +132,8 @@ macro_rules! catalog {
                 min_nonce_bytes: *$nonce.start(),
                 max_nonce_bytes: *$nonce.end(),
                 nonce_bytes: $nonce_bytes,
-                tag_sizes: $tag,
+                tag_sizes: $tag.sizes,
+                short_tags: $tag.short,
                 tag_bytes: $tag_bytes,
                 whole_blocks: $takes.whole_blocks,
                 min_message_bytes: $takes.min,
@@ -195,7 +203,7 @@ catalog! {
     }
     all() => gcm_siv::GcmSiv {
         mode: "GCM-SIV", id: "gcm-siv", kind: Aead, keys: aes [128, 256],
-        nonce: TWELVE, usual_nonce: 12, tag: &[16], usual_tag: 16, takes: ANY,
+        nonce: TWELVE, usual_nonce: 12, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, cached: 1, multiplications: 1, ..IDLE }, structure: TWO_PASSES,
         limits: Limits::Fixed { message: 1 << 36, aad: 1 << 36 },
         spec: "RFC 8452",
@@ -205,7 +213,7 @@ catalog! {
     }
     all() => xaes::Xaes {
         mode: "XAES-256-GCM", id: "xaes256-gcm", kind: Aead, keys: aes [256 = "xaes256-gcm" "XAES-256-GCM"],
-        nonce: TWENTY_FOUR, usual_nonce: 24, tag: &[16], usual_tag: 16, takes: ANY,
+        nonce: TWENTY_FOUR, usual_nonce: 24, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, cached: 1, multiplications: 1, ..IDLE }, structure: PARALLEL,
         limits: Limits::Fixed { message: GCM_MESSAGE, aad: GCM_AAD },
         spec: "C2SP XAES-256-GCM v1; NIST SP 800-38D, SP 800-108r1",
@@ -217,7 +225,7 @@ catalog! {
     }
     all() => aegis::Aegis128L {
         mode: "AEGIS-128L", id: "aegis128l", kind: Aead, keys: aegis [128 = "aegis128l" "AEGIS-128L"],
-        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: ANY,
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { rounds: 4, ..IDLE }, structure: SERIAL, limits: AEGIS_LIMITS,
         spec: "RFC 10032",
         status: Standard,
@@ -226,7 +234,7 @@ catalog! {
     }
     all() => aegis::Aegis256 {
         mode: "AEGIS-256", id: "aegis256", kind: Aead, keys: aegis [256 = "aegis256" "AEGIS-256"],
-        nonce: TWO_BLOCKS, usual_nonce: 32, tag: &[16], usual_tag: 16, takes: ANY,
+        nonce: TWO_BLOCKS, usual_nonce: 32, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { rounds: 6, ..IDLE }, structure: SERIAL, limits: AEGIS_LIMITS,
         spec: "RFC 10032",
         status: Standard,
@@ -254,7 +262,7 @@ catalog! {
     }
     all() => siv::Siv {
         mode: "SIV", id: "siv", kind: Aead, keys: aes [128 + 128, 192 + 192, 256 + 256],
-        nonce: ANY_NONCES, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: STRINGS,
+        nonce: ANY_NONCES, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: STRINGS,
         work: Work { calls: 2, cached: 1, ..IDLE }, structure: SERIAL_TWO_PASSES, limits: Limits::None,
         spec: "RFC 5297",
         status: Standard,
@@ -292,7 +300,7 @@ catalog! {
     }
     all() => ocb3::AES {
         mode: "OCB3-T64", id: "ocb3-t64", kind: Aead, keys: aes [128, 192, 256],
-        nonce: OCB_NONCES, usual_nonce: 12, tag: &[8], usual_tag: 8, takes: ANY,
+        nonce: OCB_NONCES, usual_nonce: 12, tag: tags(&[8]), usual_tag: 8, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: OCB_LIMITS,
         spec: "RFC 7253",
         status: Standard,
@@ -302,7 +310,7 @@ catalog! {
     }
     all() => ocb3::AES {
         mode: "OCB3-T96", id: "ocb3-t96", kind: Aead, keys: aes [128, 192, 256],
-        nonce: OCB_NONCES, usual_nonce: 12, tag: &[12], usual_tag: 12, takes: ANY,
+        nonce: OCB_NONCES, usual_nonce: 12, tag: tags(&[12]), usual_tag: 12, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: OCB_LIMITS,
         spec: "RFC 7253",
         status: Standard,
@@ -312,7 +320,7 @@ catalog! {
     }
     all() => ocb3::AES {
         mode: "OCB3-T128", id: "ocb3-t128", kind: Aead, keys: aes [128, 192, 256],
-        nonce: OCB_NONCES, usual_nonce: 12, tag: &[16], usual_tag: 16, takes: ANY,
+        nonce: OCB_NONCES, usual_nonce: 12, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: OCB_LIMITS,
         spec: "RFC 7253",
         status: Standard,
@@ -322,7 +330,7 @@ catalog! {
     }
     feature = "research" => ocb3::SERPENT {
         mode: "OCB3", id: "ocb3", kind: Aead, keys: serpent [128, 192, 256],
-        nonce: OCB_NONCES, usual_nonce: 12, tag: &[16], usual_tag: 16, takes: ANY,
+        nonce: OCB_NONCES, usual_nonce: 12, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: OCB_LIMITS,
         spec: "RFC 7253; Serpent (Anderson, Biham, Knudsen 1998)",
         status: Research,
@@ -331,7 +339,7 @@ catalog! {
     }
     feature = "research" => otr::Otr::Parallel {
         mode: "OTR-P", id: "otr-p", kind: Aead, keys: aes [128, 256],
-        nonce: TWELVE, usual_nonce: 12, tag: &[16], usual_tag: 16, takes: ANY,
+        nonce: TWELVE, usual_nonce: 12, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
         spec: "AES-OTR v3 (Minematsu, CAESAR), parallel AD",
         status: Research,
@@ -341,7 +349,7 @@ catalog! {
     }
     feature = "research" => otr::Otr::Serial {
         mode: "OTR-S", id: "otr-s", kind: Aead, keys: aes [128, 256],
-        nonce: TWELVE, usual_nonce: 12, tag: &[16], usual_tag: 16, takes: ANY,
+        nonce: TWELVE, usual_nonce: 12, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
         spec: "AES-OTR v3 (Minematsu, CAESAR), serial AD",
         status: Research,
@@ -351,7 +359,7 @@ catalog! {
     }
     feature = "research" => poet::POET {
         mode: "POET", id: "poet", kind: Aead, keys: aes [128],
-        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: ANY,
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 3, ..IDLE }, structure: SERIAL_INVERTED, limits: Limits::None,
         spec: "CAESAR round 2, POET v2",
         status: Research,
@@ -361,7 +369,7 @@ catalog! {
     }
     feature = "research" => poet::POET_AES4 {
         mode: "POET-AES4", id: "poet-aes4", kind: Aead, keys: aes [128],
-        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: ANY,
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, rounds: 8, ..IDLE }, structure: SERIAL_INVERTED, limits: Limits::None,
         spec: "CAESAR round 2, POET v2",
         status: Research,
@@ -371,7 +379,7 @@ catalog! {
     }
     feature = "research" => poet_g::POET_G {
         mode: "POET-G", id: "poet-g", kind: Aead, keys: aes [128],
-        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: ANY,
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, multiplications: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
         spec: "CAESAR round 1, POET v1",
         status: Broken,
@@ -381,7 +389,7 @@ catalog! {
     }
     feature = "research" => mcoe_g::McoeG {
         mode: "McOE-G", id: "mcoe-g", kind: Aead, keys: aes [128 + 128],
-        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: ANY,
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, multiplications: 1, ..IDLE }, structure: SERIAL_INVERTED, limits: Limits::None,
         spec: "Fleischmann, Forler, Lucks, FSE 2012; ePrint 2011/644",
         status: Research,
@@ -391,7 +399,7 @@ catalog! {
     }
     feature = "research" => cobra::Cobra {
         mode: "COBRA", id: "cobra", kind: Aead, keys: aes [128],
-        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: ANY,
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, multiplications: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
         spec: "Andreeva, Luykx, Mennink, Yasuda, FSE 2014; unpublished details are this library's choice",
         status: Broken,
@@ -401,7 +409,7 @@ catalog! {
     }
     feature = "research" => julius::JuliusEcb {
         mode: "Julius-ECB", id: "julius-ecb", kind: Aead, keys: aes [128],
-        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: PADDED,
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: PADDED,
         work: Work { calls: 1, multiplications: 2, ..IDLE }, structure: TWO_PASSES_INVERTED, limits: Limits::None,
         spec: "CAESAR round 1, Julius v1.0, regular Julius-ECB; follows its reference code, with the multiplication \
             corrected",
@@ -412,7 +420,7 @@ catalog! {
     }
     feature = "research" => cloc::Cloc {
         mode: "CLOC", id: "cloc", kind: Aead, keys: aes [128],
-        nonce: TWELVE, usual_nonce: 12, tag: &[8], usual_tag: 8, takes: ANY,
+        nonce: TWELVE, usual_nonce: 12, tag: tags(&[8]), usual_tag: 8, takes: ANY,
         work: Work { calls: 2, ..IDLE }, structure: SERIAL, limits: Limits::None,
         spec: "CAESAR round 3, CLOC and SILC v3",
         status: Research,
@@ -423,7 +431,7 @@ catalog! {
     }
     feature = "research" => silc::Silc {
         mode: "SILC", id: "silc", kind: Aead, keys: aes [128],
-        nonce: TWELVE, usual_nonce: 12, tag: &[8], usual_tag: 8, takes: ANY,
+        nonce: TWELVE, usual_nonce: 12, tag: tags(&[8]), usual_tag: 8, takes: ANY,
         work: Work { calls: 2, ..IDLE }, structure: SERIAL, limits: Limits::None,
         spec: "CAESAR round 3, CLOC and SILC v3",
         status: Research,
@@ -434,7 +442,7 @@ catalog! {
     }
     feature = "research" => jambu::Jambu {
         mode: "JAMBU", id: "jambu", kind: Aead, keys: aes [128],
-        nonce: EIGHT, usual_nonce: 8, tag: &[8], usual_tag: 8, takes: ANY,
+        nonce: EIGHT, usual_nonce: 8, tag: tags(&[8]), usual_tag: 8, takes: ANY,
         work: Work { calls: 2, ..IDLE }, structure: SERIAL, limits: Limits::None,
         spec: "CAESAR round 3, JAMBU v2",
         status: Research,
@@ -444,7 +452,7 @@ catalog! {
     }
     feature = "hazmat" => ecb::AES {
         mode: "ECB", id: "ecb", kind: Cipher, keys: aes [128, 192, 256],
-        nonce: NO_NONCE, usual_nonce: 0, tag: &[], usual_tag: 0, takes: WHOLE_BLOCKS,
+        nonce: NO_NONCE, usual_nonce: 0, tag: tags(&[]), usual_tag: 0, takes: WHOLE_BLOCKS,
         work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: Limits::None,
         spec: "NIST SP 800-38A",
         status: Standard,
@@ -453,7 +461,7 @@ catalog! {
     }
     all(feature = "hazmat", feature = "research") => ecb::SERPENT {
         mode: "ECB", id: "ecb", kind: Cipher, keys: serpent [128, 192, 256],
-        nonce: NO_NONCE, usual_nonce: 0, tag: &[], usual_tag: 0, takes: WHOLE_BLOCKS,
+        nonce: NO_NONCE, usual_nonce: 0, tag: tags(&[]), usual_tag: 0, takes: WHOLE_BLOCKS,
         work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: Limits::None,
         spec: "Serpent (Anderson, Biham, Knudsen 1998); NIST SP 800-38A",
         status: Research,
@@ -463,7 +471,7 @@ catalog! {
     }
     feature = "hazmat" => cbc::Cbc {
         mode: "CBC", id: "cbc", kind: Cipher, keys: aes [128, 192, 256],
-        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[], usual_tag: 0, takes: WHOLE_BLOCKS,
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[]), usual_tag: 0, takes: WHOLE_BLOCKS,
         work: Work { calls: 1, ..IDLE }, structure: CHAINED_INVERTED, limits: Limits::None,
         spec: "NIST SP 800-38A",
         status: Standard,
@@ -472,7 +480,7 @@ catalog! {
     }
     feature = "hazmat" => cfb::Cfb {
         mode: "CFB128", id: "cfb128", kind: Cipher, keys: aes [128, 192, 256],
-        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[], usual_tag: 0, takes: ANY,
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[]), usual_tag: 0, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: CHAINED, limits: Limits::None,
         spec: "NIST SP 800-38A",
         status: Standard,
@@ -481,7 +489,7 @@ catalog! {
     }
     feature = "hazmat" => ofb::Ofb {
         mode: "OFB", id: "ofb", kind: Cipher, keys: aes [128, 192, 256],
-        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[], usual_tag: 0, takes: ANY,
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[]), usual_tag: 0, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: SERIAL, limits: Limits::None,
         spec: "NIST SP 800-38A",
         status: Standard,
@@ -490,7 +498,7 @@ catalog! {
     }
     feature = "hazmat" => ctr::Ctr {
         mode: "CTR", id: "ctr", kind: Cipher, keys: aes [128, 192, 256],
-        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[], usual_tag: 0, takes: ANY,
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[]), usual_tag: 0, takes: ANY,
         work: Work { calls: 1, cached: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
         spec: "NIST SP 800-38A",
         status: Standard,
@@ -499,7 +507,7 @@ catalog! {
     }
     feature = "hazmat" => eme2::Eme2 {
         mode: "EME2", id: "eme2", kind: Cipher, keys: aes [128 + 256, 256 + 256],
-        nonce: NO_NONCE, usual_nonce: 0, tag: &[], usual_tag: 0, takes: WIDE_BLOCK,
+        nonce: NO_NONCE, usual_nonce: 0, tag: tags(&[]), usual_tag: 0, takes: WIDE_BLOCK,
         work: Work { calls: 2, ..IDLE }, structure: TWO_PASSES_INVERTED, limits: Limits::None,
         spec: "IEEE Std 1619.2",
         status: Standard,
@@ -509,7 +517,7 @@ catalog! {
     }
     feature = "hazmat" => hctr2::Hctr2 {
         mode: "HCTR2", id: "hctr2", kind: Cipher, keys: aes [128, 256],
-        nonce: NO_NONCE, usual_nonce: 0, tag: &[], usual_tag: 0, takes: WIDE_BLOCK,
+        nonce: NO_NONCE, usual_nonce: 0, tag: tags(&[]), usual_tag: 0, takes: WIDE_BLOCK,
         work: Work { calls: 1, cached: 1, multiplications: 2, ..IDLE }, structure: TWO_PASSES_INVERTED, limits: Limits::None,
         spec: "Crowley, Huckleberry, Biggers, IACR ePrint 2021/1441",
         status: Portfolio,
@@ -519,7 +527,7 @@ catalog! {
     }
     feature = "hazmat" => xts::Xts {
         mode: "XTS", id: "xts", kind: Cipher, keys: aes [128 + 128, 256 + 256],
-        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[], usual_tag: 0, takes: ONE_BLOCK_OR_MORE,
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[]), usual_tag: 0, takes: ONE_BLOCK_OR_MORE,
         work: Work { calls: 1, ..IDLE }, structure: INVERTED,
         limits: Limits::Fixed { message: XTS_MESSAGE, aad: 0 },
         spec: "IEEE Std 1619; NIST SP 800-38E",
@@ -531,7 +539,7 @@ catalog! {
     }
     all() => colm::Colm {
         mode: "COLM0", id: "colm0", kind: Aead, keys: aes [128],
-        nonce: EIGHT, usual_nonce: 8, tag: &[16], usual_tag: 16, takes: ANY,
+        nonce: EIGHT, usual_nonce: 8, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
         spec: "COLM v1 (CAESAR, third round)",
         status: Portfolio,
@@ -540,7 +548,7 @@ catalog! {
     }
     feature = "research" => copa::Copa {
         mode: "COPA", id: "copa", kind: Aead, keys: aes [128],
-        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: FLAGGED,
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: FLAGGED,
         work: Work { calls: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
         spec: "AES-COPA v2 (CAESAR, second round)",
         status: Research,
@@ -549,7 +557,7 @@ catalog! {
     }
     feature = "research" => elmd::FULL {
         mode: "ELmD", id: "elmd", kind: Aead, keys: aes [128],
-        nonce: EIGHT, usual_nonce: 8, tag: &[16], usual_tag: 16, takes: FLAGGED,
+        nonce: EIGHT, usual_nonce: 8, tag: tags(&[16]), usual_tag: 16, takes: FLAGGED,
         work: Work { calls: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
         spec: "ELmD v2.0 (CAESAR, second round), 10 rounds",
         status: Research,
@@ -558,7 +566,7 @@ catalog! {
     }
     feature = "research" => elmd::SIX_ROUNDS {
         mode: "ELmD(6,6)", id: "elmd66", kind: Aead, keys: aes [128],
-        nonce: EIGHT, usual_nonce: 8, tag: &[16], usual_tag: 16, takes: FLAGGED,
+        nonce: EIGHT, usual_nonce: 8, tag: tags(&[16]), usual_tag: 16, takes: FLAGGED,
         work: Work { rounds: 12, ..IDLE }, structure: INVERTED, limits: Limits::None,
         spec: "ELmD v2.0 (CAESAR, second round), 6 rounds",
         status: Broken,
@@ -567,7 +575,7 @@ catalog! {
     }
     feature = "research" => elmd::INTERMEDIATE_TAGS {
         mode: "ELmD with intermediate tags", id: "elmd-it127", kind: Aead, keys: aes [128],
-        nonce: EIGHT, usual_nonce: 8, tag: &[16], usual_tag: 16, takes: TAGGED,
+        nonce: EIGHT, usual_nonce: 8, tag: tags(&[16]), usual_tag: 16, takes: TAGGED,
         work: Work { calls: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
         spec: "ELmD v2.0 (CAESAR, second round), 10 rounds, tags every 127 blocks",
         status: Research,
@@ -577,7 +585,7 @@ catalog! {
     }
     feature = "research" => elmd::VARIABLE_TAG {
         mode: "ELmD with a variable tag", id: "elmd-vartag", kind: Aead, keys: aes [128],
-        nonce: EIGHT, usual_nonce: 8, tag: &[16], usual_tag: 16, takes: ANY,
+        nonce: EIGHT, usual_nonce: 8, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
         spec: "ELmD v2.0 (CAESAR, second round), 10 rounds, variable tag",
         status: Research,
@@ -595,28 +603,37 @@ const _: () = {
     }
 };
 
-/// Fails the build if a short tag or an unauthenticated cipher does not require `hazmat`.
-#[cfg(not(feature = "hazmat"))]
-const _: () = {
-    let mut rest = ALGORITHMS;
-    while let [algorithm, others @ ..] = rest {
-        assert!(!matches!(algorithm.kind, Kind::Cipher), "it must require the feature `hazmat`");
-        if let [min, ..] = algorithm.tag {
-            assert!(*min >= 8, "it must require the feature `hazmat`");
-        }
-        rest = others;
-    }
-};
+/// The authenticated algorithms whose [`Status`] is standard or portfolio: the same in every build.
+pub static ALGORITHMS: &[Algorithm] = &listed::<{ count(Place::Library) }>(Place::Library);
 
-/// Fails the build if an algorithm of status research or broken does not require `research`.
-#[cfg(not(feature = "research"))]
-const _: () = {
-    let mut rest = ALGORITHMS;
+/// The unauthenticated ciphers that are standards, and EME2 and HCTR2.
+#[cfg(feature = "hazmat")]
+pub static HAZMAT: &[Algorithm] = &listed::<{ count(Place::Hazmat) }>(Place::Hazmat);
+
+/// The algorithms whose [`Status`] is research or broken. Those of them that do not authenticate also require the feature
+/// `hazmat`.
+#[cfg(feature = "research")]
+pub static RESEARCH: &[Algorithm] = &listed::<{ count(Place::Research) }>(Place::Research);
+
+/// Returns the algorithms of this build in a place.
+const fn listed<const N: usize>(place: Place) -> [Algorithm; N] {
+    let mut found = [BUILT[0]; N];
+    let (mut built, mut n) = (0, 0);
+    while built < BUILT.len() {
+        if BUILT[built].is_in(place) {
+            found[n] = BUILT[built];
+            n += 1;
+        }
+        built += 1;
+    }
+    found
+}
+
+const fn count(place: Place) -> usize {
+    let (mut rest, mut count) = (BUILT, 0);
     while let [algorithm, others @ ..] = rest {
-        assert!(
-            matches!(algorithm.status(), Status::Standard | Status::Portfolio),
-            "it must require the feature `research`"
-        );
+        count += algorithm.is_in(place) as usize;
         rest = others;
     }
-};
+    count
+}

@@ -1,10 +1,14 @@
-//! The properties of an algorithm. The list itself, [`ALGORITHMS`], is in `list.rs`; every table, name and size that
-//! users see is derived from it.
+//! The properties of an algorithm. The list itself is in `list.rs`; every table, name and size that users see is derived
+//! from it.
 
 mod constants;
 mod list;
 
-pub use list::ALGORITHMS;
+#[cfg(feature = "hazmat")]
+pub use list::HAZMAT;
+#[cfg(feature = "research")]
+pub use list::RESEARCH;
+pub use list::{ALGORITHMS, BUILT};
 
 use crate::modes::Mode;
 use crate::{Error, Forged};
@@ -123,6 +127,8 @@ pub(crate) struct Entry {
     max_nonce_bytes: usize,
     nonce_bytes: usize,
     tag_sizes: &'static [usize],
+    /// How many of these the standard allows only under conditions. They come first.
+    short_tags: usize,
     tag_bytes: usize,
     whole_blocks: bool,
     min_message_bytes: usize,
@@ -171,6 +177,18 @@ fn intermediate_tags(blocks: usize) -> usize {
     (blocks.saturating_sub(1) / 127).min(32)
 }
 
+/// The module that lists an algorithm, so that a feature that another crate enables changes no list that is there
+/// without it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The crate itself.
+    Library,
+    /// `hazmat`.
+    Hazmat,
+    /// `research`.
+    Research,
+}
+
 /// Returns the Cargo features that an algorithm requires.
 const fn required_features(kind: Kind, status: Status) -> &'static [&'static str] {
     let research = matches!(status, Status::Research | Status::Broken);
@@ -183,20 +201,36 @@ const fn required_features(kind: Kind, status: Status) -> &'static [&'static str
 }
 
 impl Algorithm {
-    /// Returns the algorithm with this id.
+    /// Returns the algorithm of [`ALGORITHMS`] with this id. The result is the same in every build.
     ///
     /// # Errors
-    /// [`Error::AlgorithmNotBuilt`] if it requires a Cargo feature that this build lacks: `hazmat` for
-    /// unauthenticated ciphers, `research` for algorithms whose [`Status`] is research or broken.
-    /// [`Error::UnknownAlgorithm`] if no algorithm has this id.
+    /// [`Error::RestrictedAlgorithm`] for unauthenticated ciphers and for algorithms whose [`Status`] is research or broken,
+    /// which only the modules `hazmat` and `research` return. [`Error::UnknownAlgorithm`] if no algorithm has this id.
     pub fn by_id(id: &str) -> Result<Self, Error> {
-        if let Some(algorithm) = ALGORITHMS.iter().copied().find(|algorithm| algorithm.id() == id) {
+        Self::among(id, &[ALGORITHMS])
+    }
+
+    /// Returns the algorithm of the lists with this id.
+    pub(crate) fn among(id: &str, lists: &[&[Self]]) -> Result<Self, Error> {
+        let find = |list: &[Self]| list.iter().copied().find(|algorithm| algorithm.id() == id);
+        if let Some(algorithm) = lists.iter().copied().find_map(find) {
             return Ok(algorithm);
         }
-        match list::NOT_BUILT.iter().find(|(not_built, _)| *not_built == id) {
-            Some(&(id, features)) => Err(Error::AlgorithmNotBuilt { id, features }),
+        let built = find(BUILT).map(|algorithm| (algorithm.id(), algorithm.features()));
+        match built.or_else(|| list::NOT_BUILT.iter().copied().find(|(not_built, _)| *not_built == id)) {
+            Some((id, features)) => Err(Error::RestrictedAlgorithm { id, features }),
             None => Err(Error::UnknownAlgorithm),
         }
+    }
+
+    /// Returns whether the module lists the algorithm.
+    const fn is_in(self, place: Place) -> bool {
+        let own = match (self.0.status, self.0.kind) {
+            (Status::Research | Status::Broken, _) => Place::Research,
+            (_, Kind::Cipher) => Place::Hazmat,
+            _ => Place::Library,
+        };
+        own as u8 == place as u8
     }
 
     /// Returns the identifier in code, files and commands, such as `aes128-gcm-siv`: cipher, key size in bits, mode.
@@ -277,7 +311,8 @@ impl Algorithm {
         self.0.tag_bytes
     }
 
-    /// Returns the tag lengths in bytes that a key can be set to, in ascending order; none for a cipher.
+    /// Returns the tag lengths in bytes that [`KeyOptions::tag_bytes`](crate::KeyOptions::tag_bytes) takes, in ascending
+    /// order; none for a cipher. `hazmat::tag_sizes` has those, too, that a standard allows only under conditions.
     ///
     /// ```
     /// use sealcomb::Algorithm;
@@ -286,6 +321,11 @@ impl Algorithm {
     /// ```
     #[inline]
     pub const fn tag_sizes(self) -> &'static [usize] {
+        self.0.tag_sizes.split_at(self.0.short_tags).1
+    }
+
+    /// Returns all tag lengths in bytes.
+    pub(crate) const fn all_tag_sizes(self) -> &'static [usize] {
         self.0.tag_sizes
     }
 
@@ -308,16 +348,6 @@ impl Algorithm {
     /// [`Aad::strings`](crate::Aad::strings).
     pub const fn strings(self) -> bool {
         self.0.strings
-    }
-
-    /// Returns the work per block.
-    pub const fn work(self) -> Work {
-        self.0.work
-    }
-
-    /// Returns the structure of the mode.
-    pub const fn structure(self) -> Structure {
-        self.0.structure
     }
 
     /// Returns the number of rounds per call of the block cipher.
@@ -437,10 +467,20 @@ impl Algorithm {
         aad_bytes: u64,
         message_bytes: u64,
     ) -> Result<(), Error> {
-        self.check_nonce(nonce_bytes)?;
         if tag_bytes != self.0.tag_bytes {
-            self.check_tag(tag_bytes)?;
+            self.check_tag(tag_bytes, self.tag_sizes())?;
         }
+        self.check_sizes(nonce_bytes, aad_bytes, message_bytes)
+    }
+
+    /// Checks all sizes but the tag's.
+    pub(crate) fn check_sizes(
+        self,
+        nonce_bytes: usize,
+        aad_bytes: u64,
+        message_bytes: u64,
+    ) -> Result<(), Error> {
+        self.check_nonce(nonce_bytes)?;
         match self.0.kind {
             Kind::Cipher if aad_bytes > 0 && !self.0.tweaked => return Err(Error::TakesNoAad),
             Kind::Mac if message_bytes > 0 => return Err(Error::TakesNoMessage),
@@ -479,10 +519,10 @@ impl Algorithm {
         Ok(())
     }
 
-    /// Checks whether a key can be set to tags of this length in bytes.
-    pub(crate) fn check_tag(self, got: usize) -> Result<(), Error> {
-        if !self.0.tag_sizes.contains(&got) {
-            return Err(Error::TagLength { algorithm: self.0.id, expected: self.0.tag_sizes, got });
+    /// Checks whether tags of this length in bytes are among the expected ones.
+    pub(crate) fn check_tag(self, got: usize, expected: &'static [usize]) -> Result<(), Error> {
+        if !expected.contains(&got) {
+            return Err(Error::TagLength { algorithm: self.0.id, expected, got });
         }
         Ok(())
     }
@@ -493,6 +533,19 @@ impl Algorithm {
     pub(crate) fn ordinary(self, nonce_bytes: usize, tag_bytes: usize) -> Ordinary {
         let Entry { unusual, min_message_bytes, .. } = *self.0;
         Ordinary { nonce_bytes, tag_bytes, unusual, min_message_bytes }
+    }
+}
+
+#[cfg(feature = "unstable-study")]
+impl Algorithm {
+    /// Returns the work per block.
+    pub const fn work(self) -> Work {
+        self.0.work
+    }
+
+    /// Returns the structure of the mode.
+    pub const fn structure(self) -> Structure {
+        self.0.structure
     }
 }
 
@@ -612,7 +665,7 @@ mod tests {
         use crate::{Backend, KeyOptions, OpenJob};
         for backend in Backend::available() {
             for algorithm in
-                ALGORITHMS.iter().copied().filter(|a| a.cipher() == Cipher::Aes && a.kind() != Kind::Mac)
+                BUILT.iter().copied().filter(|a| a.cipher() == Cipher::Aes && a.kind() != Kind::Mac)
             {
                 let mut key =
                     KeyOptions::new().backend(backend).expand(algorithm, &test_key(algorithm)).unwrap();
@@ -637,7 +690,7 @@ mod tests {
                 let bytes = jobs[0].message_bytes();
                 assert_eq!(
                     forged == 0 && output[..bytes] == message,
-                    algorithm.structure().inverse_free,
+                    algorithm.0.structure.inverse_free,
                     "{algorithm:?}"
                 );
             }
@@ -681,9 +734,8 @@ mod tests {
         }
     }
 
-    /// Ids that require a feature are known in every build.
     #[test]
-    fn an_algorithm_that_is_not_built_names_the_feature_that_it_requires() {
+    fn by_id_returns_the_same_algorithms_in_every_build() {
         for (id, features) in [
             ("aes128-ctr", &["hazmat"][..]),
             ("aes256-eme2", &["hazmat"]),
@@ -694,17 +746,49 @@ mod tests {
             ("serpent256-ocb3", &["research"]),
             ("serpent128-ecb", &["hazmat", "research"]),
         ] {
-            let built = features.iter().all(|feature| match *feature {
-                "hazmat" => cfg!(feature = "hazmat"),
-                _ => cfg!(feature = "research"),
-            });
-            match Algorithm::by_id(id) {
-                Ok(algorithm) => assert!(built && algorithm.features() == features, "{id}"),
-                Err(error) => {
-                    assert!(!built && error == Error::AlgorithmNotBuilt { id, features }, "{id}: {error}");
-                }
+            let refused = Err(Error::RestrictedAlgorithm { id, features });
+            assert_eq!(Algorithm::by_id(id), refused, "{id}");
+            #[cfg(feature = "hazmat")]
+            match crate::hazmat::by_id(id) {
+                Ok(algorithm) => assert!(features == ["hazmat"] && algorithm.features() == features, "{id}"),
+                error => assert!(features != ["hazmat"] && error == refused, "{id}"),
+            }
+            #[cfg(feature = "research")]
+            match crate::research::by_id(id) {
+                Ok(algorithm) => assert!(features != ["hazmat"] && algorithm.features() == features, "{id}"),
+                error => assert!(
+                    features == ["hazmat"] || cfg!(not(feature = "hazmat")) && error == refused,
+                    "{id}"
+                ),
             }
         }
-        assert_eq!(Algorithm::by_id("aes128-gcm").expect("in every build").features(), [""; 0]);
+        for algorithm in ALGORITHMS {
+            assert_eq!(Algorithm::by_id(algorithm.id()), Ok(*algorithm));
+            assert_eq!(algorithm.features(), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn each_algorithm_of_the_build_is_in_one_list() {
+        let lists = [
+            ALGORITHMS,
+            #[cfg(feature = "hazmat")]
+            HAZMAT,
+            #[cfg(feature = "research")]
+            RESEARCH,
+        ];
+        for algorithm in BUILT {
+            assert_eq!(lists.iter().filter(|list| list.contains(algorithm)).count(), 1, "{algorithm}");
+        }
+        assert_eq!(lists.iter().map(|list| list.len()).sum::<usize>(), BUILT.len());
+    }
+
+    #[test]
+    fn tags_below_8_bytes_and_unauthenticated_ciphers_are_in_no_list_of_the_library() {
+        for algorithm in ALGORITHMS {
+            assert_ne!(algorithm.kind(), Kind::Cipher, "{algorithm}");
+            assert!(matches!(algorithm.status(), Status::Standard | Status::Portfolio), "{algorithm}");
+            assert!(algorithm.tag_sizes()[0] >= 8, "{algorithm}");
+        }
     }
 }

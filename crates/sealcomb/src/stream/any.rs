@@ -44,7 +44,8 @@ pub enum Direction {
 /// | GMAC, CMAC | pieces of any size: the data to authenticate | none |
 ///
 /// ```
-/// use sealcomb::{Algorithm, Direction, Key, Stream};
+/// use sealcomb::hazmat::{Direction, Stream};
+/// use sealcomb::{Algorithm, Key};
 ///
 /// let key = std::sync::Arc::new(Key::new(Algorithm::AES_128_GCM, &[7; 16])?);
 /// let mut message = *b"a message in two pieces";

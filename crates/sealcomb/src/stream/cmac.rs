@@ -2,11 +2,12 @@
 
 use zeroize::Zeroize;
 
+use crate::Key;
 use crate::backend::{BLOCK, Block};
+use crate::engine::Schedule;
 use crate::engine::comb::{Chain, ChainJob, encrypting};
 use crate::modes::omac::{CbcMac, Omac};
 use crate::primitives::block::head;
-use crate::{Key, Schedule};
 
 /// The chain's state, and a buffer for the bytes that may be the last block.
 #[derive(Clone, Default, Zeroize)]

@@ -51,7 +51,7 @@ impl KnownAnswer {
     }
 
     fn make_key(&self, backend: Backend) -> Result<Key, Error> {
-        let options = KeyOptions::new().backend(backend).tag_bytes(self.tag.len()).any_nonce_bytes();
+        let options = KeyOptions::new().backend(backend).short_tag_bytes(self.tag.len()).any_nonce_bytes();
         options.expand(self.algorithm, &self.key)
     }
 

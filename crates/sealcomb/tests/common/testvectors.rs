@@ -1,7 +1,8 @@
 //! Parser for the files in `testvectors/`, whose README describes the format.
 
 use super::known_answer::KnownAnswer;
-use sealcomb::{Algorithm, Kind};
+use sealcomb::Kind;
+use sealcomb::study;
 use serde_json::Value;
 
 /// Returns the answers in the text of a file. `name` is for error messages.
@@ -28,7 +29,7 @@ fn answer(name: &str, id: &str, test: &Value) -> KnownAnswer {
     // A bare block cipher is tested as ECB; the id depends on the key's length.
     let is_block = test.get("pt").is_some();
     let id = if is_block { format!("{id}{}-ecb", 8 * bytes("key").len()) } else { id.to_owned() };
-    let algorithm = Algorithm::by_id(&id).unwrap_or_else(|error| panic!("{name}: {id}: {error}"));
+    let algorithm = study::by_id(&id).unwrap_or_else(|error| panic!("{name}: {id}: {error}"));
     let (aad, msg) = match algorithm.kind() {
         _ if is_block => (Vec::new(), bytes("pt")),
         Kind::Mac => (bytes("msg"), Vec::new()),
