@@ -1,45 +1,44 @@
 //! The streams of a build without the feature `hazmat`: there are none.
 
-use std::sync::Arc;
+use std::marker::PhantomData;
 
-use sealcomb::{Error, Key, OpenError};
-
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Direction {
-    Seal,
-    Open,
-}
+use sealcomb::{Error, OpenError};
 
 /// Has no values.
-pub(crate) enum Stream {}
+enum Never {}
 
-impl Stream {
-    /// Fails.
-    pub(crate) fn new(_: Arc<Key>, _: Direction, _: &[u8]) -> Result<Self, Error> {
-        Err(Error::NotInPieces)
-    }
+/// Declares a type without values, whose functions cannot be called, except for one that fails.
+macro_rules! never {
+    ($Stream:ident: $($name:ident($($Argument:ty),*) -> $Error:ty;)*) => {
+        pub(crate) struct $Stream<K>(Never, PhantomData<K>);
 
-    pub(crate) fn begin(&mut self, _: Direction, _: &[u8]) -> Result<(), Error> {
-        match *self {}
-    }
+        impl<K> $Stream<K> {
+            /// Fails.
+            pub(crate) fn new(_: K, _: &[u8]) -> Result<Self, Error> {
+                Err(Error::NotInPieces)
+            }
 
-    pub(crate) fn aad(&mut self, _: &[u8]) -> Result<(), Error> {
-        match *self {}
-    }
+            $(pub(crate) fn $name(&mut self, $(_: $Argument),*) -> Result<(), $Error> {
+                match self.0 {}
+            })*
+        }
+    };
+}
 
-    pub(crate) fn update(&mut self, _: &mut [u8]) -> Result<(), Error> {
-        match *self {}
-    }
+never! {
+    SealStream:
+    begin(&[u8]) -> Error;
+    aad(&[u8]) -> Error;
+    update(&mut [u8]) -> Error;
+    update_to(&[u8], &mut [u8]) -> Error;
+    finish(&mut [u8]) -> Error;
+}
 
-    pub(crate) fn update_to(&mut self, _: &[u8], _: &mut [u8]) -> Result<(), Error> {
-        match *self {}
-    }
-
-    pub(crate) fn finish(&mut self, _: &mut [u8]) -> Result<(), Error> {
-        match *self {}
-    }
-
-    pub(crate) fn verify(&mut self, _: &[u8]) -> Result<(), OpenError> {
-        match *self {}
-    }
+never! {
+    OpenStream:
+    begin(&[u8]) -> Error;
+    aad(&[u8]) -> Error;
+    update_unverified(&mut [u8]) -> Error;
+    update_unverified_to(&[u8], &mut [u8]) -> Error;
+    verify(&[u8]) -> OpenError;
 }

@@ -4,11 +4,11 @@ use std::ptr;
 use std::sync::Arc;
 
 #[cfg(feature = "hazmat")]
-use sealcomb::hazmat::{Direction, Stream};
+use sealcomb::hazmat::{OpenStream, SealStream};
 use sealcomb::{Error, Key, OpenError};
 
 #[cfg(not(feature = "hazmat"))]
-use crate::no_streams::{Direction, Stream};
+use crate::no_streams::{OpenStream, SealStream};
 use crate::sealcomb_status::{
     SEALCOMB_ERROR_OUTPUT_TOO_SHORT, SEALCOMB_ERROR_OVERLAP, SEALCOMB_ERROR_POINTER,
     SEALCOMB_ERROR_STREAM_ORDER, SEALCOMB_FORGED, SEALCOMB_OK,
@@ -29,8 +29,14 @@ use crate::{guard, memory, sealcomb_key, sealcomb_status};
 /// `sealcomb_stream_new` fails.
 pub struct sealcomb_stream {
     key: Arc<Key>,
-    /// The direction of the message, and its state; none before the first message.
-    state: Option<(Direction, Stream)>,
+    /// None before the first message.
+    message: Option<Message>,
+}
+
+/// The state of a message.
+enum Message {
+    Seal(SealStream<Arc<Key>>),
+    Open(OpenStream<Arc<Key>>),
 }
 
 /// Creates a stream, which can process any number of messages under the key, one after the other.
@@ -80,32 +86,52 @@ pub unsafe extern "C" fn sealcomb_stream_new(
 fn new(key: Arc<Key>) -> Result<sealcomb_stream, Error> {
     // A message that is never used finds out.
     let nonce = vec![0; key.nonce_bytes().unwrap_or_default()];
-    Stream::new(Arc::clone(&key), Direction::Seal, &nonce)?;
-    Ok(sealcomb_stream { key, state: None })
+    SealStream::new(Arc::clone(&key), &nonce)?;
+    Ok(sealcomb_stream { key, message: None })
 }
 
 impl sealcomb_stream {
-    fn begin(&mut self, direction: Direction, nonce: &[u8]) -> Result<(), sealcomb_status> {
-        match &mut self.state {
-            Some((of_message, stream)) => {
-                stream.begin(direction, nonce)?;
-                *of_message = direction;
-            }
-            none => *none = Some((direction, Stream::new(Arc::clone(&self.key), direction, nonce)?)),
+    fn begin_seal(&mut self, nonce: &[u8]) -> Result<(), sealcomb_status> {
+        match &mut self.message {
+            Some(Message::Seal(stream)) => stream.begin(nonce)?,
+            other => *other = Some(Message::Seal(SealStream::new(Arc::clone(&self.key), nonce)?)),
         }
         Ok(())
     }
 
-    /// Returns the state of the message, which has begun.
-    fn message(&mut self) -> Result<&mut Stream, sealcomb_status> {
-        self.state.as_mut().map(|(_, stream)| stream).ok_or(SEALCOMB_ERROR_STREAM_ORDER)
+    fn begin_open(&mut self, nonce: &[u8]) -> Result<(), sealcomb_status> {
+        match &mut self.message {
+            Some(Message::Open(stream)) => stream.begin(nonce)?,
+            other => *other = Some(Message::Open(OpenStream::new(Arc::clone(&self.key), nonce)?)),
+        }
+        Ok(())
     }
 
-    /// Returns the state of the message, if it goes in this direction.
-    fn message_to(&mut self, direction: Direction) -> Result<&mut Stream, sealcomb_status> {
-        match &mut self.state {
-            Some((of_message, stream)) if *of_message == direction => Ok(stream),
-            _ => Err(SEALCOMB_ERROR_STREAM_ORDER),
+    /// Returns the message, which has begun.
+    fn message(&mut self) -> Result<&mut Message, sealcomb_status> {
+        self.message.as_mut().ok_or(SEALCOMB_ERROR_STREAM_ORDER)
+    }
+}
+
+impl Message {
+    fn aad(&mut self, aad: &[u8]) -> Result<(), Error> {
+        match self {
+            Self::Seal(stream) => stream.aad(aad),
+            Self::Open(stream) => stream.aad(aad),
+        }
+    }
+
+    fn update(&mut self, data: &mut [u8]) -> Result<(), Error> {
+        match self {
+            Self::Seal(stream) => stream.update(data),
+            Self::Open(stream) => stream.update_unverified(data),
+        }
+    }
+
+    fn update_to(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
+        match self {
+            Self::Seal(stream) => stream.update_to(input, output),
+            Self::Open(stream) => stream.update_unverified_to(input, output),
         }
     }
 }
@@ -143,7 +169,7 @@ pub unsafe extern "C" fn sealcomb_stream_begin_seal(
     nonce_bytes: usize,
 ) -> sealcomb_status {
     // SAFETY: guaranteed by the caller.
-    unsafe { with(stream, |stream| stream.begin(Direction::Seal, memory::read(nonce, nonce_bytes)?)) }
+    unsafe { with(stream, |stream| stream.begin_seal(memory::read(nonce, nonce_bytes)?)) }
 }
 
 /// Begins a message to open, or for GMAC and CMAC the verification of a tag. A message that has not ended is
@@ -167,7 +193,7 @@ pub unsafe extern "C" fn sealcomb_stream_begin_open(
     nonce_bytes: usize,
 ) -> sealcomb_status {
     // SAFETY: guaranteed by the caller.
-    unsafe { with(stream, |stream| stream.begin(Direction::Open, memory::read(nonce, nonce_bytes)?)) }
+    unsafe { with(stream, |stream| stream.begin_open(memory::read(nonce, nonce_bytes)?)) }
 }
 
 /// Authenticates the next bytes of the additional data; for GMAC and CMAC, of the data to authenticate.
@@ -259,7 +285,7 @@ pub unsafe extern "C" fn sealcomb_stream_finish(
     tag_bytes: usize,
 ) -> sealcomb_status {
     let finish = |stream: &mut sealcomb_stream| {
-        let message = stream.message_to(Direction::Seal)?;
+        let Message::Seal(message) = stream.message()? else { return Err(SEALCOMB_ERROR_STREAM_ORDER) };
         // SAFETY: guaranteed by the caller.
         Ok(message.finish(unsafe { memory::write(tag, tag_bytes) }?)?)
     };
@@ -286,7 +312,7 @@ pub unsafe extern "C" fn sealcomb_stream_verify(
     tag_bytes: usize,
 ) -> sealcomb_status {
     let verify = |stream: &mut sealcomb_stream| {
-        let message = stream.message_to(Direction::Open)?;
+        let Message::Open(message) = stream.message()? else { return Err(SEALCOMB_ERROR_STREAM_ORDER) };
         // SAFETY: guaranteed by the caller.
         match message.verify(unsafe { memory::read(tag, tag_bytes) }?) {
             Ok(()) => Ok(()),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sealcomb::hazmat::{Direction, Stream};
+use sealcomb::hazmat::{OpenStream, SealStream};
 use sealcomb::{Algorithm, Error, Key, KeyOptions, OpenError};
 
 use crate::{Call, Case, Job, Memory, Role};
@@ -39,18 +39,22 @@ impl Case {
         let mut tags = [0, 1].map(|_| memory.hold(Role::Output, &vec![0; self.tag]));
         let [tag, tag_apart] = &mut tags;
         let sealed = memory.call(Call::Seal, || {
-            let mut stream =
-                call!(Stream::with_tag_bytes(key.clone(), Direction::Seal, &job.nonce, self.tag))?;
-            job.aad.chunks(23).try_for_each(|piece| call!(Stream::aad(&mut stream, piece)))?;
-            data.chunks_mut(PIECE).try_for_each(|piece| call!(Stream::update(&mut stream, piece)))?;
-            call!(Stream::finish(&mut stream, tag))?;
-            call!(Stream::begin(&mut stream, Direction::Seal, &job.nonce))?;
-            call!(Stream::aad(&mut stream, &job.aad))?;
+            let mut stream = if self.tag == key.tag_bytes() {
+                call!(SealStream::new(key.clone(), &job.nonce))?
+            } else {
+                call!(SealStream::with_tag_bytes(key.clone(), &job.nonce, self.tag))?
+            };
+            job.aad.chunks(23).try_for_each(|piece| call!(SealStream::aad(&mut stream, piece)))?;
+            data.chunks_mut(PIECE).try_for_each(|piece| call!(SealStream::update(&mut stream, piece)))?;
+            call!(SealStream::finish(&mut stream, tag))?;
+            call!(SealStream::begin(&mut stream, &job.nonce))?;
+            call!(SealStream::aad(&mut stream, &job.aad))?;
+            let mut stream = call!(SealStream::fork(&stream));
             let pieces = apart.chunks(PIECE).zip(output.chunks_mut(PIECE));
             for (input, output) in pieces {
-                call!(Stream::update_to(&mut stream, input, output))?;
+                call!(SealStream::update_to(&mut stream, input, output))?;
             }
-            call!(Stream::finish(&mut stream, tag_apart))
+            call!(SealStream::finish(&mut stream, tag_apart))
         });
         sealed.expect("sizes that the algorithm takes");
         for (data, tag) in [&mut data, &mut output].into_iter().zip(&mut tags) {
@@ -66,25 +70,42 @@ impl Case {
         forged[0] ^= 1;
         let (_, rest) = job.ciphertext.split_at(job.ciphertext.len().min(2 * PIECE));
         let mut rest = memory.hold(Role::Ciphertext, rest);
+        let apart = memory.hold(Role::Ciphertext, &job.ciphertext);
+        let mut output = memory.hold(Role::Output, &vec![0; job.message.len()]);
+        let mut computed = memory.hold(Role::Output, &vec![0; self.tag]);
         let opened = memory.call(Call::Open, || {
             let mut stream = if self.tag == key.tag_bytes() {
-                call!(Stream::new(key.clone(), Direction::Open, &job.nonce))?
+                call!(OpenStream::new(key.clone(), &job.nonce))?
             } else {
-                call!(Stream::with_tag_bytes(key.clone(), Direction::Open, &job.nonce, self.tag))?
+                call!(OpenStream::with_tag_bytes(key.clone(), &job.nonce, self.tag))?
             };
-            call!(Stream::aad(&mut stream, &job.aad))?;
+            call!(OpenStream::aad(&mut stream, &job.aad))?;
             let mut pieces = data.chunks_mut(PIECE);
-            pieces.by_ref().take(2).try_for_each(|piece| call!(Stream::update(&mut stream, piece)))?;
-            let mut again = call!(Clone::clone(&stream));
-            pieces.try_for_each(|piece| call!(Stream::update(&mut stream, piece)))?;
-            rest.chunks_mut(PIECE).try_for_each(|piece| call!(Stream::update(&mut again, piece)))?;
-            Ok::<_, Error>((
-                call!(Stream::verify(&mut stream, &tag)),
-                call!(Stream::verify(&mut again, &forged)),
-            ))
+            pieces
+                .by_ref()
+                .take(2)
+                .try_for_each(|piece| call!(OpenStream::update_unverified(&mut stream, piece)))?;
+            let mut again = call!(OpenStream::fork(&stream));
+            pieces.try_for_each(|piece| call!(OpenStream::update_unverified(&mut stream, piece)))?;
+            rest.chunks_mut(PIECE)
+                .try_for_each(|piece| call!(OpenStream::update_unverified(&mut again, piece)))?;
+            let verdicts = (
+                call!(OpenStream::verify(&mut stream, &tag)),
+                call!(OpenStream::verify(&mut again, &forged)),
+            );
+            call!(OpenStream::begin(&mut stream, &job.nonce))?;
+            call!(OpenStream::aad(&mut stream, &job.aad))?;
+            for (input, output) in apart.chunks(PIECE).zip(output.chunks_mut(PIECE)) {
+                call!(OpenStream::update_unverified_to(&mut stream, input, output))?;
+            }
+            call!(OpenStream::finish_unverified(&mut stream, &mut computed))?;
+            Ok::<_, Error>(verdicts)
         });
         assert_eq!(opened, Ok((Ok(()), Err(OpenError::Forged))), "{self:?}");
-        assert_eq!(memory.publish(&mut data), job.message, "{self:?}");
+        for data in [&mut data, &mut output] {
+            assert_eq!(memory.publish(data), job.message, "{self:?}");
+        }
+        assert_eq!(memory.publish(&mut computed), job.tag, "{self:?}");
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::ffi::{c_int, c_void};
 use std::slice;
+use std::sync::Arc;
 
-use sealcomb::hazmat::{Direction, Stream};
+use sealcomb::Key;
+use sealcomb::hazmat::SealStream;
 
 use crate::cipher;
 use crate::context::{self, Context, Duplicate, Free, List, Params, duplicate, free, get_params, set_params};
@@ -12,11 +14,11 @@ use crate::openssl::{self, Dispatch, END, Param, bytes, entry};
 
 const TAG_BYTES: usize = 16;
 
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Cmac {
     /// Key size in bytes of the cipher, which must be set before the key, as in OpenSSL.
     key_bytes: Option<usize>,
-    stream: Option<Stream>,
+    stream: Option<SealStream<Arc<Key>>>,
 }
 
 impl Cmac {
@@ -24,12 +26,12 @@ impl Cmac {
         self.stream = None;
         let key_bytes = self.key_bytes.ok_or(Refused::SILENTLY)?;
         let key = cipher::key("cmac", key, key_bytes).map_err(|_| Refused::CIPHER_KEY_LENGTH)?;
-        self.stream = Some(Stream::new(key, Direction::Seal, b"")?);
+        self.stream = Some(SealStream::new(key, b"")?);
         Ok(())
     }
 
     /// Returns the message in progress, or a new one; refuses to without a key.
-    fn message(&mut self) -> Outcome<&mut Stream> {
+    fn message(&mut self) -> Outcome<&mut SealStream<Arc<Key>>> {
         self.stream.as_mut().ok_or(Refused::SILENTLY)
     }
 
@@ -48,7 +50,7 @@ impl Cmac {
 
 impl Context for Cmac {
     fn duplicate(&self) -> Option<Self> {
-        Some(self.clone())
+        Some(Self { key_bytes: self.key_bytes, stream: self.stream.as_ref().map(SealStream::fork) })
     }
 
     fn get(&mut self, param: &mut Param) -> Outcome {
@@ -90,7 +92,7 @@ unsafe extern "C" fn init(context: *mut c_void, key: *const u8, count: usize, pa
             match bytes(key, count) {
                 Some(key) => context.set_key(key),
                 // Without a key, the next message uses the current one.
-                None => Ok(context.message()?.begin(Direction::Seal, b"")?),
+                None => Ok(context.message()?.begin(b"")?),
             }
         })
     }

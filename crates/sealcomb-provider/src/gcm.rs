@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use ctutils::CtEq;
 use sealcomb::Key;
-use sealcomb::hazmat::{Direction, Stream};
 
 use crate::aead_pipeline::Mode;
 use crate::cipher::{self, Base, Cipher};
 use crate::context::Context;
-use crate::data::{Buffers, Data};
+use crate::data::Buffers;
 use crate::errors::{Outcome, Refused};
 use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
 use crate::params;
+use crate::stream::Stream;
 use crate::tls;
 
 /// Maximum size of an IV in bytes, as in OpenSSL.
@@ -50,15 +50,8 @@ fn fill_randomly(iv: &mut [u8]) -> Outcome {
 impl Gcm {
     /// Begins a message with the current IV.
     fn start(&mut self) -> Outcome<&mut Stream> {
-        let direction = if self.base.encrypts { Direction::Seal } else { Direction::Open };
-        let iv = self.base.iv();
-        match &mut self.stream {
-            Some(stream) => stream.begin(direction, iv)?,
-            none => {
-                let key = self.key.clone().ok_or(Refused::SILENTLY)?;
-                *none = Some(Stream::new(key, direction, iv)?);
-            }
-        }
+        let key = self.key.as_ref().ok_or(Refused::SILENTLY)?;
+        Stream::begin(&mut self.stream, key, self.base.encrypts, self.base.iv(), TAG_BYTES)?;
         self.base.tag.begin(self.base.encrypts);
         self.base.state = Iv::Running(());
         self.iv_is_used = true;
@@ -102,10 +95,7 @@ impl Gcm {
             stream.aad(unsafe { buffers.aad() }?)?;
         } else {
             // SAFETY: guaranteed by the caller.
-            match unsafe { buffers.data() }? {
-                Data::InPlace(data) => stream.update(data)?,
-                Data::Apart(input, output) => stream.update_to(input, output)?,
-            }
+            stream.update(unsafe { buffers.data() }?)?;
         }
         Ok(buffers.count)
     }

@@ -48,6 +48,7 @@ mod pipeline;
 mod plain;
 mod plain_pipeline;
 mod siv;
+mod stream;
 mod tls;
 mod tls_cbc;
 mod whole;

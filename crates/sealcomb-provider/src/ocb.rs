@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use ctutils::CtEq;
 use sealcomb::Key;
-use sealcomb::hazmat::{Direction, Stream};
 
 use crate::aead_pipeline::Mode;
 use crate::cipher::{self, Base, Cipher};
 use crate::context::Context;
-use crate::data::Buffers;
+use crate::data::{Buffers, Data};
 use crate::errors::{Outcome, Refused};
 use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
 use crate::params;
 use crate::partial::{BLOCK, Partial};
+use crate::stream::Stream;
 
 /// Maximum size of an IV in bytes.
 const IV_BYTES: usize = 15;
@@ -41,15 +41,8 @@ struct Message {
 impl Ocb {
     /// Begins a message with the current IV.
     fn start(&mut self) -> Outcome {
-        let direction = if self.base.encrypts { Direction::Seal } else { Direction::Open };
-        let iv = self.base.iv();
-        match &mut self.stream {
-            Some(stream) if stream.tag_bytes() == self.tag_bytes => stream.begin(direction, iv)?,
-            other => {
-                let key = self.key.clone().ok_or(Refused::SILENTLY)?;
-                *other = Some(Stream::with_tag_bytes(key, direction, iv, self.tag_bytes)?);
-            }
-        }
+        let key = self.key.as_ref().ok_or(Refused::SILENTLY)?;
+        Stream::begin(&mut self.stream, key, self.base.encrypts, self.base.iv(), self.tag_bytes)?;
         self.base.tag.begin(self.base.encrypts);
         self.base.state = Iv::Running(Message::default());
         Ok(())
@@ -143,7 +136,7 @@ impl Cipher for Ocb {
         let whole = all / BLOCK * BLOCK;
         // SAFETY: guaranteed by the caller.
         let whole = unsafe { message.partial.join(buffers, whole) }?;
-        stream.update(whole).map_err(|_| Refused::CIPHER_OPERATION_FAILED)?;
+        stream.update(Data::InPlace(whole)).map_err(|_| Refused::CIPHER_OPERATION_FAILED)?;
         Ok(whole.len())
     }
 
@@ -157,7 +150,7 @@ impl Cipher for Ocb {
         // SAFETY: guaranteed by the caller. The slice is no longer than needed, as OpenSSL's `room` can exceed the
         // buffer.
         let output = if count == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(output, count) } };
-        stream.update_to(message.partial.bytes(), output)?;
+        stream.update(Data::Apart(message.partial.bytes(), output))?;
         let (mut computed, bytes) = ([0; TAG_BYTES], stream.tag_bytes());
         stream.finish(&mut computed[..bytes])?;
         if self.base.encrypts {

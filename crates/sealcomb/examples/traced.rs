@@ -23,7 +23,7 @@ fn main() {
 mod traced {
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
-    use sealcomb::hazmat::{Direction, Sectors, Stream};
+    use sealcomb::hazmat::{OpenStream, SealStream, Sectors};
     use sealcomb::rustcrypto::aead::{AeadInOut, Aes128Gcm, KeyInit};
     use sealcomb::rustcrypto::mac::{Aes128Cmac, Mac};
     use sealcomb::study::{self, ALGORITHMS, Schedule, open_jobs_with, seal_jobs_with};
@@ -35,7 +35,7 @@ mod traced {
     use std::env;
     use std::hint::black_box;
     use std::io::Read;
-    use std::sync::{Arc, Mutex, PoisonError};
+    use std::sync::{Mutex, PoisonError};
 
     /// The names of the functions that were called, in static memory: recording a name allocates nothing.
     static CALLED: Mutex<[Option<&str>; 64]> = Mutex::new([None; 64]);
@@ -540,34 +540,44 @@ mod traced {
 
     /// Seals a message in pieces, and opens it in pieces with different tags.
     fn in_pieces(algorithm: Algorithm, key: &[u8], text: &[u8]) {
-        let key = Arc::new(Key::new(algorithm, key).expect("a key of the right length"));
+        let key = Key::new(algorithm, key).expect("a key of the right length");
         let nonce = vec![7; algorithm.nonce_bytes()];
         let is_mac = algorithm.kind() == Kind::Mac;
         let (mut data, mut tag) = (if is_mac { Vec::new() } else { text[..32].to_vec() }, [0; 16]);
         let name = format!("{} in pieces", algorithm.id());
-        let pieces = |stream: &mut Stream, data: &mut [u8]| -> Result<(), Error> {
-            call!(Stream::aad(stream, &text[..9]))?;
-            call!(Stream::aad(stream, &text[9..]))?;
-            data.chunks_mut(16).try_for_each(|piece| call!(Stream::update(stream, piece)))
-        };
+        let (first, second) = text.split_at(9);
         let sealed = traced(&format!("{name}: seal"), || {
-            let mut stream = call!(Stream::new(key.clone(), Direction::Seal, &nonce))?;
-            pieces(&mut stream, &mut data)?;
-            call!(Stream::finish(&mut stream, &mut tag))
+            drop(call!(SealStream::with_tag_bytes(&key, &nonce, 16))?);
+            let mut stream = call!(SealStream::new(&key, &nonce))?;
+            call!(SealStream::begin(&mut stream, &nonce))?;
+            call!(SealStream::aad(&mut stream, first))?;
+            call!(SealStream::aad(&mut stream, second))?;
+            data.chunks_mut(16).try_for_each(|piece| call!(SealStream::update(&mut stream, piece)))?;
+            let mut fork = call!(SealStream::fork(&stream));
+            if !is_mac {
+                call!(SealStream::update_to(&mut fork, &text[..5], &mut [0; 5]))?;
+            }
+            call!(SealStream::finish(&mut fork, &mut [0; 16]))?;
+            call!(SealStream::finish(&mut stream, &mut tag))
         });
         sealed.expect("sizes that the algorithm takes");
         let opened = traced(&format!("{name}: open"), || {
-            let mut stream = call!(Stream::with_tag_bytes(key.clone(), Direction::Seal, &nonce, 16))?;
-            call!(Stream::begin(&mut stream, Direction::Open, &nonce))?;
-            pieces(&mut stream, &mut data)?;
+            drop(call!(OpenStream::new(&key, &nonce))?);
+            let mut stream = call!(OpenStream::with_tag_bytes(&key, &nonce, 16))?;
+            call!(OpenStream::begin(&mut stream, &nonce))?;
+            call!(OpenStream::aad(&mut stream, first))?;
+            call!(OpenStream::aad(&mut stream, second))?;
+            data.chunks_mut(16)
+                .try_for_each(|piece| call!(OpenStream::update_unverified(&mut stream, piece)))?;
             let mut output = [0; 5];
             if !is_mac {
-                call!(Stream::update_to(&mut stream, &text[..5], &mut output))?;
+                call!(OpenStream::update_unverified_to(&mut stream, &text[..5], &mut output))?;
             }
-            let mut again = call!(Clone::clone(&stream));
+            let mut again = call!(OpenStream::fork(&stream));
+            call!(OpenStream::finish_unverified(&mut call!(OpenStream::fork(&stream)), &mut [0; 16]))?;
             Ok::<_, Error>([
-                call!(Stream::verify(&mut stream, &tag)),
-                call!(Stream::verify(&mut again, &[0; 16])),
+                call!(OpenStream::verify(&mut stream, &tag)),
+                call!(OpenStream::verify(&mut again, &[0; 16])),
             ])
         });
         // The message followed by other bytes is forged, and so is one with a tag of zeros.

@@ -4,7 +4,8 @@
 //! * [`ALGORITHMS`] and [`by_id`]: unauthenticated ciphers, such as CTR for a protocol that has a MAC of its own.
 //! * [`Sectors`]: runs of disk sectors under XTS.
 //! * [`tag_sizes`] and [`KeyOptions::short_tag_bytes`](crate::KeyOptions::short_tag_bytes): short tags.
-//! * [`Stream`] and [`Key::open_unverified_in_place_detached`](crate::Key::open_unverified_in_place_detached): for
+//! * [`SealStream`]: messages in pieces.
+//! * [`OpenStream`] and [`Key::open_unverified_in_place_detached`](crate::Key::open_unverified_in_place_detached): for
 //!   interfaces that release a message before its tag is known.
 //!
 //! Another crate that enables the feature `hazmat` adds this module and these two functions to the program. It does not
@@ -13,7 +14,7 @@
 
 pub use crate::catalog::HAZMAT as ALGORITHMS;
 pub use crate::sectors::Sectors;
-pub use crate::stream::{Direction, Stream};
+pub use crate::stream::{OpenStream, SealStream};
 
 use crate::{Algorithm, Error};
 

@@ -5,12 +5,10 @@ mod common {
     pub(crate) mod misuse;
 }
 
-use std::sync::Arc;
-
 use common::{backends, misuse};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use sealcomb::hazmat::{Direction, Stream};
+use sealcomb::hazmat::{OpenStream, SealStream};
 use sealcomb::reference::gf128::ghash_multiply;
 use sealcomb::study::{self, ALGORITHMS};
 use sealcomb::{Algorithm, Backend, Cipher, Error, Forged, Key, KeyOptions, Kind, OpenError, SealJob};
@@ -21,9 +19,9 @@ fn algorithms() -> impl Iterator<Item = Algorithm> {
     ALGORITHMS.iter().copied().filter(move |a| a.cipher() == Cipher::Aes && modes.contains(&a.mode()))
 }
 
-fn key(algorithm: Algorithm, backend: Backend) -> Arc<Key> {
+fn key(algorithm: Algorithm, backend: Backend) -> Key {
     let bytes: Vec<u8> = (0..algorithm.key_bytes() as u8).map(|byte| byte.wrapping_mul(37)).collect();
-    Arc::new(KeyOptions::new().backend(backend).any_nonce_bytes().expand(algorithm, &bytes).unwrap())
+    KeyOptions::new().backend(backend).any_nonce_bytes().expand(algorithm, &bytes).unwrap()
 }
 
 fn bytes(count: usize) -> Vec<u8> {
@@ -45,6 +43,13 @@ fn whole(key: &Key, nonce: &[u8], aad: &[u8], message: &[u8]) -> Whole {
     Whole { nonce: nonce.to_vec(), aad: aad.to_vec(), message: message.to_vec(), sealed, tag }
 }
 
+/// Ends the message and returns its tag.
+fn tag_of(mut stream: SealStream<&Key>) -> Vec<u8> {
+    let mut tag = vec![0; stream.tag_bytes()];
+    stream.finish(&mut tag).unwrap();
+    tag
+}
+
 /// Cuts a message, or its additional data, into pieces of these sizes.
 fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     let mut pieces = Vec::new();
@@ -57,20 +62,14 @@ fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     pieces
 }
 
-/// Processes a message in pieces, continuing with a clone after each piece. Returns the output and the tag.
-fn stream(
-    key: &Arc<Key>,
-    direction: Direction,
-    whole: &Whole,
-    cuts: &[usize],
-    in_place: bool,
-) -> (Vec<u8>, Vec<u8>) {
-    let from = if direction == Direction::Seal { &whole.message } else { &whole.sealed };
-    let mut stream = Stream::new(key.clone(), direction, &whole.nonce).unwrap();
+/// Seals a message in pieces, continuing with a fork after each piece. Returns the output and the tag.
+fn sealed(key: &Key, whole: &Whole, cuts: &[usize], in_place: bool) -> (Vec<u8>, Vec<u8>) {
+    let mut stream = SealStream::new(key, &whole.nonce).unwrap();
     for piece in cut(&whole.aad, cuts) {
         stream.aad(piece).unwrap();
-        stream = stream.clone();
+        stream = stream.fork();
     }
+    let from = &whole.message;
     let (mut to, mut done) = (if in_place { from.clone() } else { vec![0x55; from.len()] }, 0);
     if key.algorithm().kind() == Kind::Aead {
         for piece in cut(from, cuts) {
@@ -81,30 +80,56 @@ fn stream(
                 stream.update_to(piece, room).unwrap();
             }
             done += piece.len();
-            stream = stream.clone();
+            stream = stream.fork();
         }
     }
     let mut tag = vec![0; key.tag_bytes()];
-    stream.clone().finish(&mut tag).unwrap();
-    assert_eq!(stream.clone().verify(&whole.tag), Ok(()));
+    stream.finish(&mut tag).unwrap();
+    (to, tag)
+}
+
+/// Opens a message in pieces like [`sealed`], with the right and with wrong tags. Returns the output and the correct tag.
+fn opened(key: &Key, whole: &Whole, cuts: &[usize], in_place: bool) -> (Vec<u8>, Vec<u8>) {
+    let mut stream = OpenStream::new(key, &whole.nonce).unwrap();
+    for piece in cut(&whole.aad, cuts) {
+        stream.aad(piece).unwrap();
+        stream = stream.fork();
+    }
+    let from = &whole.sealed;
+    let (mut to, mut done) = (if in_place { from.clone() } else { vec![0x55; from.len()] }, 0);
+    if key.algorithm().kind() == Kind::Aead {
+        for piece in cut(from, cuts) {
+            let room = &mut to[done..][..piece.len()];
+            if in_place {
+                stream.update_unverified(room).unwrap();
+            } else {
+                stream.update_unverified_to(piece, room).unwrap();
+            }
+            done += piece.len();
+            stream = stream.fork();
+        }
+    }
+    let mut tag = vec![0; key.tag_bytes()];
+    stream.fork().finish_unverified(&mut tag).unwrap();
+    assert_eq!(stream.fork().verify(&whole.tag), Ok(()));
     for at in 0..tag.len() {
         let mut forged = whole.tag.clone();
         forged[at] ^= 1 << (at % 8);
-        assert_eq!(stream.clone().verify(&forged), Err(OpenError::Forged));
+        assert_eq!(stream.fork().verify(&forged), Err(OpenError::Forged));
     }
     (to, tag)
 }
 
 /// Asserts that sealing and opening in pieces, in place or not, equals one call.
-fn agrees(key: &Arc<Key>, whole: &Whole, cuts: &[usize]) {
+fn agrees(key: &Key, whole: &Whole, cuts: &[usize]) {
     // All pieces of OCB3 except the last are whole blocks.
     let unit = if key.algorithm().mode().starts_with("OCB3") { 16 } else { 1 };
     let cuts: Vec<usize> = cuts.iter().map(|size| size / unit * unit).collect();
     for in_place in [false, true] {
         let place = format!("{key:?}, {} bytes, {} of aad, {cuts:?}", whole.message.len(), whole.aad.len());
-        let sealed = stream(key, Direction::Seal, whole, &cuts, in_place);
+        let sealed = sealed(key, whole, &cuts, in_place);
         assert_eq!(sealed, (whole.sealed.clone(), whole.tag.clone()), "sealing by {place}");
-        let opened = stream(key, Direction::Open, whole, &cuts, in_place);
+        let opened = opened(key, whole, &cuts, in_place);
         assert_eq!(opened, (whole.message.clone(), whole.tag.clone()), "opening by {place}");
     }
 }
@@ -161,7 +186,7 @@ fn late_additional_data_of_ocb3_count_like_early_ones() {
         for algorithm in algorithms().filter(|a| a.mode().starts_with("OCB3")) {
             let key = key(algorithm, backend);
             let whole = whole(&key, b"nonce", &bytes(70), &bytes(83));
-            let mut stream = Stream::new(key.clone(), Direction::Seal, b"nonce").unwrap();
+            let mut stream = SealStream::new(&key, b"nonce").unwrap();
             let mut data = whole.message.clone();
             let (one, rest) = data.split_at_mut(32);
             let (two, three) = rest.split_at_mut(48);
@@ -170,7 +195,7 @@ fn late_additional_data_of_ocb3_count_like_early_ones() {
             stream.update(two).unwrap();
             stream.update(three).unwrap();
             stream.aad(&whole.aad[5..]).unwrap();
-            assert_eq!(stream.verify(&whole.tag), Ok(()));
+            assert_eq!(tag_of(stream), whole.tag);
             assert_eq!(data, whole.sealed);
         }
     }
@@ -185,13 +210,17 @@ fn a_stream_with_another_tag_length_equals_a_key_of_that_length() {
             let keys = [own, other].map(|id| key(study::by_id(id).unwrap(), backend));
             let expected = whole(&keys[1], b"nonce", b"header", &bytes(100));
             let tag_bytes = keys[1].tag_bytes();
-            let mut stream =
-                Stream::with_tag_bytes(keys[0].clone(), Direction::Seal, b"nonce", tag_bytes).unwrap();
+            let mut stream = SealStream::with_tag_bytes(&keys[0], b"nonce", tag_bytes).unwrap();
             assert_eq!(stream.tag_bytes(), tag_bytes);
             let mut data = expected.message.clone();
             stream.aad(b"header").unwrap();
             stream.update(&mut data).unwrap();
             assert_eq!(data, expected.sealed);
+            assert_eq!(tag_of(stream), expected.tag);
+            let mut stream = OpenStream::with_tag_bytes(&keys[0], b"nonce", tag_bytes).unwrap();
+            stream.aad(b"header").unwrap();
+            stream.update_unverified(&mut data).unwrap();
+            assert_eq!(data, expected.message);
             assert_eq!(stream.verify(&expected.tag), Ok(()));
         }
     }
@@ -235,7 +264,7 @@ fn gcms_counter_overflows_in_any_piece() {
 #[test]
 fn a_stream_refuses_misuse_and_stays_unchanged() {
     let aead = |id: &str| key(study::by_id(id).unwrap(), Backend::best());
-    let new = |id: &str, nonce: &[u8]| Stream::new(aead(id), Direction::Seal, nonce);
+    let new = |id: &str, nonce: &[u8]| SealStream::new(aead(id), nonce);
     for &algorithm in ALGORITHMS {
         let refused = new(algorithm.id(), &bytes(algorithm.nonce_bytes())).err();
         let expected = if algorithms().any(|other| other.id() == algorithm.id()) {
@@ -249,23 +278,27 @@ fn a_stream_refuses_misuse_and_stays_unchanged() {
     assert_eq!(new(gcm.id(), &[]).err(), Some(misuse::nonce_length(gcm, 0)));
     assert_eq!(new(ocb3.id(), &[0; 16]).err(), Some(misuse::nonce_length(ocb3, 16)));
     for got in [0, 17] {
-        let refused = Stream::with_tag_bytes(aead("aes128-gcm"), Direction::Seal, &[0; 12], got);
+        let refused = OpenStream::with_tag_bytes(aead("aes128-gcm"), &[0; 12], got);
         let expected = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
         assert_eq!(refused.err(), Some(Error::TagLength { algorithm: gcm.id(), expected, got }));
     }
 
     let mut ended = new("aes128-gcm", &[0; 12]).unwrap();
     ended.finish(&mut [0; 16]).unwrap();
-    assert_eq!(ended.begin(Direction::Seal, &[]), Err(misuse::nonce_length(gcm, 0)));
+    assert_eq!(ended.begin(&[]), Err(misuse::nonce_length(gcm, 0)));
     assert_eq!(ended.aad(b""), Err(Error::MessageEnded));
     assert_eq!(ended.update(&mut [0; 1]), Err(Error::MessageEnded));
     assert_eq!(ended.finish(&mut [0; 16]), Err(Error::MessageEnded));
+    let mut ended = OpenStream::new(aead("aes128-gcm"), &[0; 12]).unwrap();
+    assert_eq!(ended.verify(&[0; 16]), Err(Forged.into()));
     assert_eq!(ended.verify(&[0; 16]), Err(Error::MessageEnded.into()));
+    assert_eq!(ended.finish_unverified(&mut [0; 16]), Err(Error::MessageEnded));
+    assert_eq!(ended.update_unverified(&mut [0; 1]), Err(Error::MessageEnded));
 
     let key = aead("aes128-gcm");
     let whole = whole(&key, &[0; 12], b"header", &bytes(50));
     let (mut data, mut short) = (bytes(50), [0; 9]);
-    let mut stream = Stream::new(key, Direction::Seal, &[0; 12]).unwrap();
+    let mut stream = SealStream::new(&key, &[0; 12]).unwrap();
     stream.aad(b"header").unwrap();
     let too_short = Error::OutputTooShort { needed: 50, got: 9 };
     assert_eq!(stream.update_to(&data, &mut short), Err(too_short));
@@ -273,9 +306,17 @@ fn a_stream_refuses_misuse_and_stays_unchanged() {
     stream.update(&mut data).unwrap();
     assert_eq!(stream.aad(b"late"), Err(Error::AadAfterMessage));
     assert_eq!(stream.aad(b""), Err(Error::AadAfterMessage));
-    assert_eq!(stream.clone().finish(&mut short), Err(misuse::tag_length(gcm, 9)));
-    assert_eq!(stream.clone().verify(&[0; 15]), Err(misuse::tag_length(gcm, 15).into()));
-    assert_eq!(stream.clone().verify(&[0; 16]), Err(Forged.into()));
+    assert_eq!(stream.finish(&mut short), Err(misuse::tag_length(gcm, 9)));
+    assert_eq!(tag_of(stream), whole.tag);
+
+    let mut stream = OpenStream::new(&key, &[0; 12]).unwrap();
+    stream.aad(b"header").unwrap();
+    assert_eq!(stream.update_unverified_to(&data, &mut short), Err(too_short));
+    stream.update_unverified(&mut data).unwrap();
+    assert_eq!(stream.aad(b""), Err(Error::AadAfterMessage));
+    assert_eq!(stream.verify(&[0; 15]), Err(misuse::tag_length(gcm, 15).into()));
+    assert_eq!(stream.finish_unverified(&mut short), Err(misuse::tag_length(gcm, 9)));
+    assert_eq!(stream.fork().verify(&[0; 16]), Err(Forged.into()));
     assert_eq!(stream.verify(&whole.tag), Ok(()));
 
     let mut stream = new("aes128-ocb3-t128", &[0; 12]).unwrap();
@@ -306,8 +347,8 @@ fn an_empty_piece_of_the_message_changes_nothing() {
         for len in [0, 1, 16, 40] {
             let message = if algorithm.kind() == Kind::Mac { vec![] } else { bytes(len) };
             let whole = whole(&key, &nonce, &bytes(len), &message);
-            let mut stream = Stream::new(key.clone(), Direction::Seal, &nonce).unwrap();
-            let empty = |stream: &mut Stream| {
+            let mut stream = SealStream::new(&key, &nonce).unwrap();
+            let empty = |stream: &mut SealStream<&Key>| {
                 stream.update(&mut []).unwrap();
                 stream.update_to(b"", &mut [7]).unwrap();
             };
@@ -320,26 +361,28 @@ fn an_empty_piece_of_the_message_changes_nothing() {
             }
             empty(&mut stream);
             assert_eq!(data, whole.sealed, "{algorithm:?} {len}");
-            assert_eq!(stream.verify(&whole.tag), Ok(()), "{algorithm:?} {len}");
+            let mut tag = vec![0; key.tag_bytes()];
+            stream.finish(&mut tag).unwrap();
+            assert_eq!(tag, whole.tag, "{algorithm:?} {len}");
             assert_eq!(stream.update(&mut []), Err(Error::MessageEnded));
             assert_eq!(stream.update_to(b"", &mut []), Err(Error::MessageEnded));
         }
     }
 }
 
-/// A clone shares only the key with its original.
+/// A fork shares only the key with its original.
 #[test]
-fn a_clone_is_independent() {
+fn a_fork_is_independent() {
     for algorithm in algorithms() {
         let key = key(algorithm, Backend::best());
         let nonce = bytes(algorithm.nonce_bytes());
-        let mut stream = Stream::new(key.clone(), Direction::Seal, &nonce).unwrap();
+        let mut stream = SealStream::new(&key, &nonce).unwrap();
         stream.aad(b"one").unwrap();
-        let mut other = stream.clone();
+        let mut other = stream.fork();
         stream.aad(b"two").unwrap();
         other.aad(b"three").unwrap();
-        for (mut stream, aad) in [(stream, &b"onetwo"[..]), (other, b"onethree")] {
-            assert_eq!(stream.verify(&whole(&key, &nonce, aad, b"").tag), Ok(()), "{algorithm:?}");
+        for (stream, aad) in [(stream, &b"onetwo"[..]), (other, b"onethree")] {
+            assert_eq!(tag_of(stream), whole(&key, &nonce, aad, b"").tag, "{algorithm:?}");
         }
     }
 }
@@ -351,24 +394,24 @@ fn a_reused_stream_equals_a_new_one() {
         for algorithm in algorithms() {
             let key = key(algorithm, backend);
             let nonce = bytes(algorithm.nonce_bytes());
-            let mut stream = Stream::new(key.clone(), Direction::Seal, &nonce).unwrap();
+            let mut stream = OpenStream::new(&key, &nonce).unwrap();
             for (i, len) in [0, 33, 16, 100, 5, 64].into_iter().enumerate() {
                 let message = if algorithm.kind() == Kind::Mac { vec![] } else { bytes(len) };
                 let whole = whole(&key, &nonce, &bytes(7 * i), &message);
                 for pieces in 0..4 {
-                    stream.begin(Direction::Open, &nonce).unwrap();
+                    stream.begin(&nonce).unwrap();
                     stream.aad(&whole.aad[..i]).unwrap();
                     stream.aad(&whole.aad[i..]).unwrap();
                     let mut data = whole.sealed.clone();
                     let cut = (len * pieces / 3).min(data.len()) / 16 * 16;
                     let (one, two) = data.split_at_mut(cut);
                     if pieces > 0 && !one.is_empty() {
-                        stream.update(one).unwrap();
+                        stream.update_unverified(one).unwrap();
                     }
                     // The first message is abandoned.
                     if pieces > 0 {
                         if !two.is_empty() {
-                            stream.update(two).unwrap();
+                            stream.update_unverified(two).unwrap();
                         }
                         assert_eq!(stream.verify(&whole.tag), Ok(()), "{key:?} {len} {pieces}");
                         assert_eq!(data, whole.message);
@@ -382,6 +425,7 @@ fn a_reused_stream_equals_a_new_one() {
 #[test]
 fn debug_output_shows_nothing_of_the_message() {
     let key = key(Algorithm::by_id("aes128-gcm").unwrap(), Backend::named("portable").unwrap());
-    let stream = Stream::new(key, Direction::Open, &[7; 12]).unwrap();
-    assert_eq!(format!("{stream:?}"), "Stream(Key(aes128-gcm, portable), Open)");
+    let (seals, opens) = (SealStream::new(&key, &[7; 12]).unwrap(), OpenStream::new(&key, &[7; 12]).unwrap());
+    assert_eq!(format!("{seals:?}"), "SealStream(Key(aes128-gcm, portable))");
+    assert_eq!(format!("{opens:?}"), "OpenStream(Key(aes128-gcm, portable))");
 }

@@ -2,9 +2,9 @@
 
 use super::Choices;
 use sealcomb::hazmat;
-use sealcomb::hazmat::{Direction, Stream};
+use sealcomb::hazmat::{OpenStream, SealStream};
 use sealcomb::study::ALGORITHMS;
-use sealcomb::{Algorithm, Backend, Cipher, Error, KeyOptions, Kind, OpenError, reference};
+use sealcomb::{Algorithm, Backend, Cipher, Error, Key, KeyOptions, Kind, OpenError, reference};
 use std::sync::Arc;
 
 /// The identifiers of the modes that have streams.
@@ -21,8 +21,9 @@ const MAX_CALLS: usize = 24;
 struct Run {
     algorithm: Algorithm,
     key: Vec<u8>,
+    expanded: Arc<Key>,
+    tag_bytes: usize,
     stream: Stream,
-    direction: Direction,
     nonce: Vec<u8>,
     aad: Vec<u8>,
     input: Vec<u8>,
@@ -30,6 +31,48 @@ struct Run {
     /// Size in bytes of the last piece of the message that was not empty.
     last_piece: usize,
     ended: bool,
+}
+
+/// A stream of either type.
+#[derive(Debug)]
+enum Stream {
+    Seal(SealStream<Arc<Key>>),
+    Open(OpenStream<Arc<Key>>),
+}
+
+/// Calls the function of the stream's type. The second name is that of an opening stream's.
+macro_rules! on {
+    ($stream:expr, $name:ident($($argument:expr),*)) => { on!($stream, $name | $name($($argument),*)) };
+    ($stream:expr, $seal:ident | $open:ident($($argument:expr),*)) => {
+        match $stream {
+            Stream::Seal(stream) => stream.$seal($($argument),*),
+            Stream::Open(stream) => stream.$open($($argument),*),
+        }
+    };
+}
+
+impl Stream {
+    fn new(key: &Arc<Key>, seals: bool, nonce: &[u8], tag_bytes: usize) -> Self {
+        let key = Arc::clone(key);
+        if seals {
+            let stream = SealStream::with_tag_bytes(key, nonce, tag_bytes);
+            Self::Seal(stream.expect("sizes that the algorithm takes"))
+        } else {
+            let stream = OpenStream::with_tag_bytes(key, nonce, tag_bytes);
+            Self::Open(stream.expect("sizes that the algorithm takes"))
+        }
+    }
+
+    fn seals(&self) -> bool {
+        matches!(self, Self::Seal(_))
+    }
+
+    fn fork(&self) -> Self {
+        match self {
+            Self::Seal(stream) => Self::Seal(stream.fork()),
+            Self::Open(stream) => Self::Open(stream.fork()),
+        }
+    }
 }
 
 /// Calls the functions of a stream in an order derived from `bytes`.
@@ -62,19 +105,21 @@ impl Run {
         } else {
             choices.pick(hazmat::tag_sizes(algorithm))
         };
-        let (direction, nonce) = beginning(algorithm, choices);
+        let (seals, nonce) = beginning(algorithm, choices);
         let key = choices.fill(algorithm.key_bytes());
         let expanded = KeyOptions::new()
             .backend(backend)
             .any_nonce_bytes()
             .expand(algorithm, &key)
             .expect("a key of the right length");
-        let stream = Stream::with_tag_bytes(Arc::new(expanded), direction, &nonce, tag_bytes);
+        let expanded = Arc::new(expanded);
+        let stream = Stream::new(&expanded, seals, &nonce, tag_bytes);
         Self {
             algorithm,
             key,
-            stream: stream.expect("sizes that the algorithm takes"),
-            direction,
+            expanded,
+            tag_bytes,
+            stream,
             nonce,
             aad: Vec::new(),
             input: Vec::new(),
@@ -91,15 +136,19 @@ impl Run {
             2..=4 => self.update(choices),
             5 => self.end(choices),
             6 => self.begin(choices),
-            _ => self.stream = self.stream.clone(),
+            _ => self.stream = self.stream.fork(),
         }
     }
 
     fn begin(&mut self, choices: &mut Choices<'_>) {
         self.tag();
-        let (direction, nonce) = beginning(self.algorithm, choices);
-        self.stream.begin(direction, &nonce).expect("a nonce that the algorithm takes");
-        (self.direction, self.nonce) = (direction, nonce);
+        let (seals, nonce) = beginning(self.algorithm, choices);
+        if seals == self.stream.seals() {
+            on!(&mut self.stream, begin(&nonce)).expect("a nonce that the algorithm takes");
+        } else {
+            self.stream = Stream::new(&self.expanded, seals, &nonce, self.tag_bytes);
+        }
+        self.nonce = nonce;
         self.aad.clear();
         self.input.clear();
         self.output.clear();
@@ -116,7 +165,7 @@ impl Run {
         } else {
             Ok(())
         };
-        assert_eq!(self.stream.aad(&piece), expected, "{}", self.state());
+        assert_eq!(on!(&mut self.stream, aad(&piece)), expected, "{}", self.state());
         if expected.is_ok() {
             self.aad.extend(piece);
         }
@@ -145,9 +194,9 @@ impl Run {
         let before = if in_place { input.clone() } else { vec![0x5a; bytes + 3] };
         let mut output = before.clone();
         let result = if in_place {
-            self.stream.update(&mut output)
+            on!(&mut self.stream, update | update_unverified(&mut output))
         } else {
-            self.stream.update_to(&input, &mut output)
+            on!(&mut self.stream, update_to | update_unverified_to(&input, &mut output))
         };
         assert_eq!(result, expected, "{}", self.state());
         let written = if expected.is_ok() { bytes } else { 0 };
@@ -164,14 +213,15 @@ impl Run {
         let tag = self.tag();
         let bytes = choices.pick(&[tag.len(), tag.len(), tag.len(), tag.len() - 1, tag.len() + 1]);
         let (verifies, flips) = (choices.below(2) == 0, choices.below(2) == 0);
-        let result = if verifies {
+        let verifies = verifies && !self.stream.seals();
+        let result = if let (Stream::Open(stream), true) = (&mut self.stream, verifies) {
             let mut received = tag.clone();
             received[0] ^= u8::from(flips);
             received.resize(bytes, 0);
-            self.stream.verify(&received)
+            stream.verify(&received)
         } else {
             let mut made = vec![0x5a; bytes];
-            let result = self.stream.finish(&mut made);
+            let result = on!(&mut self.stream, finish | finish_unverified(&mut made));
             let expected = if result.is_ok() { tag.clone() } else { vec![0x5a; bytes] };
             assert_eq!(made, expected, "{}", self.state());
             result.map_err(OpenError::Misuse)
@@ -191,11 +241,9 @@ impl Run {
 
     /// Returns the model's tag of what the stream was given, and checks its output.
     fn tag(&self) -> Vec<u8> {
-        let (message, ciphertext) = match self.direction {
-            Direction::Seal => (&self.input, &self.output),
-            Direction::Open => (&self.output, &self.input),
-        };
-        let (id, tag_bytes) = (self.algorithm.id(), self.stream.tag_bytes());
+        let (message, ciphertext) =
+            if self.stream.seals() { (&self.input, &self.output) } else { (&self.output, &self.input) };
+        let (id, tag_bytes) = (self.algorithm.id(), on!(&self.stream, tag_bytes()));
         let sealed = reference::seal(id, &self.key, &self.nonce, &self.aad, message, tag_bytes);
         let (expected, tag) = sealed.expect("the model takes what the catalog allows");
         assert!(*ciphertext == expected, "the output differs from the model's: {}", self.state());
@@ -207,7 +255,7 @@ impl Run {
         format!(
             "{:?}, tags of {} bytes, nonce {:02x?}, {} bytes of additional data, {} of the message, ended: {}",
             self.stream,
-            self.stream.tag_bytes(),
+            self.tag_bytes,
             self.nonce,
             self.aad.len(),
             self.input.len(),
@@ -216,15 +264,15 @@ impl Run {
     }
 }
 
-/// Draws the direction and the nonce of a message.
-fn beginning(algorithm: Algorithm, choices: &mut Choices<'_>) -> (Direction, Vec<u8>) {
-    let direction = choices.pick(&[Direction::Seal, Direction::Open]);
+/// Draws whether a message is sealed, and its nonce.
+fn beginning(algorithm: Algorithm, choices: &mut Choices<'_>) -> (bool, Vec<u8>) {
+    let seals = choices.below(2) == 0;
     let bytes = match choices.below(4) {
         0 => algorithm.min_nonce_bytes(),
         1 => algorithm.max_nonce_bytes().min(40),
         _ => algorithm.nonce_bytes(),
     };
-    (direction, choices.fill(bytes))
+    (seals, choices.fill(bytes))
 }
 
 /// Draws the size of a piece in bytes.

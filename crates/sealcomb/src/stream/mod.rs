@@ -12,7 +12,7 @@ mod gcm;
 mod ocb3;
 
 #[cfg(feature = "hazmat")]
-pub use any::{Direction, Stream};
+pub use any::{OpenStream, SealStream};
 
 /// Encrypts a whole message, or decrypts it without verifying, and returns its correct tag.
 #[cfg(feature = "hazmat")]
