@@ -18,10 +18,12 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use sealcomb::study::{Schedule, open_jobs_with, seal_jobs_with};
 use sealcomb::{
-    Algorithm, Backend, Burst, Key, KeyOptions, Kind, OpenError, OpenJob, SealJob, TagPosition, Verdict,
-    open_jobs, seal_jobs,
+    Algorithm, Backend, Burst, Key, KeyOptions, Kind, OpenError, OpenJob, PacketLayout, SealJob, TagPosition,
+    Verdict, open_jobs, seal_jobs,
 };
 
+/// Size in bytes of what precedes the message in a packet.
+const GAP: usize = 5;
 /// Lengths in bytes around multiples of the block size, and of the register groups that backends process at once.
 pub const BORDERS: [usize; 24] = [
     0, 1, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023,
@@ -198,6 +200,8 @@ impl Case {
         if self.has_columns() {
             self.seal_burst(memory, each[0], &jobs);
             self.open_burst(memory, each[0], &jobs);
+            self.seal_packets(memory, each[0], &jobs);
+            self.open_packets(memory, each[0], &jobs);
             self.in_sectors(memory, each[0], &jobs[0]);
         }
         if self.algorithm.kind() != Kind::Cipher {
@@ -205,6 +209,7 @@ impl Case {
             self.open(memory, &each, &jobs);
             if self.has_columns() {
                 self.open_burst(memory, each[0], &jobs);
+                self.open_packets(memory, each[0], &jobs);
             }
             if let [job] = &jobs[..] {
                 self.alone_and_forged(memory, each[0], job);
@@ -425,6 +430,56 @@ impl Case {
             let zeros = vec![0; job.message.len()];
             let expected = if job.forged { &zeros } else { &job.message };
             assert_eq!(memory.publish(data), *expected, "{:?} of {self:?}", job.sizes);
+        }
+    }
+
+    /// Returns a packet with a gap, and with the additional data elsewhere.
+    fn packet(&self, text: &[u8], tag: &[u8]) -> Vec<u8> {
+        match self.algorithm.tag_position() {
+            TagPosition::First => [&[0; GAP], tag, text].concat(),
+            TagPosition::Last => [&[0; GAP], text, tag].concat(),
+        }
+    }
+
+    fn seal_packets<M: Memory>(&self, memory: &mut M, key: &Key, jobs: &[Job<M>]) {
+        let room = vec![0; self.tag];
+        let mut packets: Vec<_> =
+            jobs.iter().map(|job| memory.hold(Role::Message, &self.packet(&job.message, &room))).collect();
+        let (nonces, aads) = (nonces(jobs), aads(jobs));
+        let burst = Burst::new(key, &nonces).aads(&aads);
+        let mut column = column(&mut packets);
+        memory
+            .call(Call::SealBurst, || {
+                call!(Burst::seal_packets(&burst, PacketLayout::new().gap(GAP), &mut column))
+            })
+            .expect("sizes that the algorithm takes");
+        for (job, packet) in jobs.iter().zip(&mut packets) {
+            let expected = self.packet(&job.ciphertext, &job.tag);
+            assert_eq!(memory.publish(packet), expected, "{:?} of {self:?}", job.sizes);
+        }
+    }
+
+    fn open_packets<M: Memory>(&self, memory: &mut M, key: &Key, jobs: &[Job<M>]) {
+        let mut packets: Vec<_> = jobs
+            .iter()
+            .map(|job| memory.hold(Role::Ciphertext, &self.packet(&job.ciphertext, &job.tag)))
+            .collect();
+        let (nonces, aads) = (nonces(jobs), aads(jobs));
+        let burst = Burst::new(key, &nonces).aads(&aads);
+        let mut column = column(&mut packets);
+        let mut verdicts = vec![Verdict::Pending; jobs.len()];
+        let opened = memory
+            .call(Call::OpenBurst, || {
+                call!(Burst::open_packets(&burst, PacketLayout::new().gap(GAP), &mut column, &mut verdicts))
+            })
+            .expect("sizes that the algorithm takes");
+        assert_eq!(opened.forged(), jobs.iter().filter(|job| job.forged).count(), "{self:?}");
+        for ((job, packet), verdict) in jobs.iter().zip(&mut packets).zip(verdicts) {
+            assert_eq!(memory.public(verdict), self.expected(job), "{:?} of {self:?}", job.sizes);
+            let zeros = vec![0; job.message.len()];
+            let text = if job.forged { &zeros } else { &job.message };
+            let expected = self.packet(text, &job.tag);
+            assert_eq!(memory.publish(packet), expected, "{:?} of {self:?}", job.sizes);
         }
     }
 

@@ -12,7 +12,7 @@ use std::fmt;
 
 use arrayvec::ArrayVec;
 use hmac::{Hmac, Mac};
-use sealcomb::{BatchError, OpenJob, SealJob, open_jobs, seal_jobs};
+use sealcomb::{BatchError, OpenJob, PacketLayout, SealJob, open_jobs, seal_jobs};
 use sha2::Sha256;
 
 use crate::packet::{HALF_BYTES, HEADER_BYTES, Sequence};
@@ -154,15 +154,17 @@ fn encrypt(packets: &mut [Outgoing<'_>]) -> Result<(), SealError> {
         packets.iter_mut().zip(&inputs)
     {
         let layout = suite.layout();
-        let icv_at = esp.len() - layout.icv;
-        let (covered, icv) = esp.split_at_mut(icv_at);
-        let body = &mut covered[layout.inner_at()..];
-        jobs.push(match suite {
-            Suite::Aead { key, .. } => SealJob::in_place(key, nonce, &additional_data[..], body, icv),
-            Suite::Cbc { key, .. } | Suite::Ctr { key, .. } => {
-                SealJob::in_place(key, nonce, b"", body, &mut [])
+        let at = PacketLayout::new().gap(layout.inner_at());
+        let job = match suite {
+            Suite::Aead { key, .. } => {
+                SealJob::packet(key, nonce, at, esp).map(|job| job.aad(&additional_data[..]))
             }
-        });
+            Suite::Cbc { key, .. } | Suite::Ctr { key, .. } => {
+                let icv_at = esp.len() - layout.icv;
+                SealJob::packet(key, nonce, at, &mut esp[..icv_at])
+            }
+        };
+        jobs.push(job.map_err(|error| BatchError::new(jobs.len(), error))?);
     }
     Ok(seal_jobs(&mut jobs)?)
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use arrayvec::ArrayVec;
-use sealcomb::{BatchError, OpenJob, SealJob, open_jobs, seal_jobs};
+use sealcomb::{BatchError, OpenJob, PacketLayout, SealJob, open_jobs, seal_jobs};
 
 use crate::sak::{ConfidentialityOffset, Sak};
 use crate::sectag::{Header, ICV_BYTES, SecTag};
@@ -53,17 +53,10 @@ impl From<BatchError> for SealError {
     }
 }
 
-/// Splits a frame into additional data, encrypted part and ICV. The encrypted part begins after `offset` bytes of user
-/// data, if there are more than these; `None`: nothing is encrypted.
-fn parts(
-    frame: &mut [u8],
-    data: Range<usize>,
-    offset: Option<ConfidentialityOffset>,
-) -> (&[u8], &mut [u8], &mut [u8]) {
-    let (covered, rest) = frame.split_at_mut(data.end);
-    let encrypted_at = offset.map_or(data.end, |offset| data.end.min(data.start + offset.bytes()));
-    let (aad, encrypted) = covered.split_at_mut(encrypted_at);
-    (aad, encrypted, &mut rest[..ICV_BYTES])
+/// Returns the layout of a frame. The encrypted part begins after `offset` bytes of user data, if there are more than these;
+/// `None`: nothing is encrypted.
+fn layout(data: Range<usize>, offset: Option<ConfidentialityOffset>) -> PacketLayout {
+    PacketLayout::header(offset.map_or(data.end, |offset| data.end.min(data.start + offset.bytes())))
 }
 
 /// Seals frames in place.
@@ -83,8 +76,9 @@ pub fn seal(frames: &mut [Outgoing<'_>]) -> Result<(), SealError> {
         for (Outgoing { sak, header, pn, frame }, nonce) in group.iter_mut().zip(&nonces) {
             header.write(frame, *pn);
             let data = header.data_at()..frame.len() - ICV_BYTES;
-            let (aad, encrypted, icv) = parts(frame, data, header.encrypt.then_some(sak.offset));
-            jobs.push(SealJob::in_place(&sak.key, nonce, aad, encrypted, icv));
+            let layout = layout(data, header.encrypt.then_some(sak.offset));
+            let job = SealJob::packet(&sak.key, nonce, layout, frame);
+            jobs.push(job.map_err(|error| BatchError::new(jobs.len(), error))?);
         }
         seal_jobs(&mut jobs)?;
     }
@@ -127,8 +121,11 @@ pub fn open(frames: &mut [Incoming<'_>]) -> Result<(), BatchError> {
         let mut jobs: ArrayVec<OpenJob<'_>, AT_ONCE> = ArrayVec::new();
         let mut outcomes: ArrayVec<&mut bool, AT_ONCE> = ArrayVec::new(); // one per job
         for (Incoming { sak, tag, frame, verified, .. }, nonce) in group.iter_mut().zip(&nonces) {
-            let (aad, encrypted, icv) = parts(frame, tag.data(), tag.is_encrypted.then_some(sak.offset));
-            jobs.push(OpenJob::in_place(&sak.key, nonce, aad, encrypted, icv));
+            let data = tag.data();
+            let frame = &mut frame[..data.end + ICV_BYTES];
+            let layout = layout(data, tag.is_encrypted.then_some(sak.offset));
+            let job = OpenJob::packet(&sak.key, nonce, layout, frame);
+            jobs.push(job.map_err(|error| BatchError::new(jobs.len(), error))?);
             outcomes.push(verified);
         }
         let _ = open_jobs(&mut jobs)?; // each job has its verdict

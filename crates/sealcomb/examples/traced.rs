@@ -28,8 +28,8 @@ mod traced {
     use sealcomb::rustcrypto::mac::{Aes128Cmac, Mac};
     use sealcomb::study::{self, ALGORITHMS, Schedule, open_jobs_with, seal_jobs_with};
     use sealcomb::{
-        Algorithm, Backend, Burst, Cipher, Error, Key, KeyOptions, Kind, OpenError, OpenJob, SealJob,
-        Verdict, open_jobs, seal_jobs,
+        Algorithm, Backend, Burst, Cipher, Error, Key, KeyOptions, Kind, OpenError, OpenJob, PacketLayout,
+        SealJob, Verdict, open_jobs, seal_jobs,
     };
     use std::collections::BTreeSet;
     use std::env;
@@ -413,6 +413,25 @@ mod traced {
                 }
             });
             sealed.expect("sizes that the algorithm takes");
+            let mut packets: Vec<Vec<u8>> =
+                data.iter().zip(&tags).map(|(data, tag)| [&data[..], tag].concat()).collect();
+            let sealed = traced(&format!("{name}: seal packets"), || {
+                call!(Burst::seal_packets(&burst, PacketLayout::new(), &mut packets))
+            });
+            sealed.expect("sizes that the algorithm takes");
+            for forged in 0..2 {
+                if let (1, Some(byte)) = (forged, packets[0].first_mut()) {
+                    *byte ^= 1;
+                }
+                let opened = traced(&format!("{name}: open packets"), || {
+                    call!(Burst::open_packets(&burst, PacketLayout::new(), &mut packets, &mut verdicts))
+                });
+                let _ = opened.expect("sizes that the algorithm takes");
+                if forged == 0 {
+                    let again = burst.seal_packets(PacketLayout::new(), &mut packets);
+                    again.expect("sizes that the algorithm takes");
+                }
+            }
             for forged in 0..2 {
                 if let (1, Some(byte)) = (forged, tags[0].first_mut()) {
                     *byte ^= 1;

@@ -12,7 +12,7 @@ use crate::catalog::{Kind, Ordinary};
 use crate::engine::{AssociatedData, Batch, FLIGHT, Message, Schedule};
 use crate::modes::Mode;
 use crate::primitives::block::head;
-use crate::{BatchError, Error, Forged, Key};
+use crate::{BatchError, Error, Forged, Key, PacketLayout};
 
 /// The additional data of a message: one byte string, or the associated strings of AES-SIV.
 ///
@@ -238,6 +238,28 @@ impl<'a> SealJob<'a> {
         Ok(Self { key, message: message(key, nonce, aad.into(), Span::new(input, output)), tag })
     }
 
+    /// Describes a packet to seal in place, with its header as additional data, see
+    /// [`Burst::seal_packets`](crate::Burst::seal_packets).
+    ///
+    /// # Errors
+    /// [`Error::PacketTooShort`] if the packet is shorter than the parts of its layout and the tag.
+    pub fn packet(
+        key: &'a Key,
+        nonce: &'a [u8],
+        layout: PacketLayout,
+        packet: &'a mut [u8],
+    ) -> Result<Self, Error> {
+        let (header, data, tag) = layout.with_tag(key).parts(packet)?;
+        Ok(Self::in_place(key, nonce, header.unwrap_or_default(), data, tag))
+    }
+
+    /// Replaces the additional data.
+    #[must_use]
+    pub fn aad(mut self, aad: impl Into<Aad<'a>>) -> Self {
+        self.message.aad = aad.into().0;
+        self
+    }
+
     /// Checks the sizes of this job, as [`seal_jobs`] does.
     ///
     /// # Errors
@@ -275,6 +297,28 @@ impl<'a> OpenJob<'a> {
             tag,
             verdict: Verdict::Pending,
         }
+    }
+
+    /// Describes a packet to open in place, with its header as additional data, see
+    /// [`Burst::open_packets`](crate::Burst::open_packets).
+    ///
+    /// # Errors
+    /// [`Error::PacketTooShort`] if the packet is shorter than the parts of its layout and the tag.
+    pub fn packet(
+        key: &'a Key,
+        nonce: &'a [u8],
+        layout: PacketLayout,
+        packet: &'a mut [u8],
+    ) -> Result<Self, Error> {
+        let (header, data, tag) = layout.with_tag(key).parts(packet)?;
+        Ok(Self::in_place(key, nonce, header.unwrap_or_default(), data, tag))
+    }
+
+    /// Replaces the additional data.
+    #[must_use]
+    pub fn aad(mut self, aad: impl Into<Aad<'a>>) -> Self {
+        self.message.aad = aad.into().0;
+        self
     }
 
     /// Describes the ciphertext of a message of `message_bytes` bytes to open in place, in the first

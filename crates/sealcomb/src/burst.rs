@@ -11,7 +11,8 @@ use crate::backend::{BLOCK, Block, Columns, FLIGHT, Tags, read_part, write_part}
 use crate::batch::{Sizes, verdict};
 use crate::engine::flights::{Flights, Results};
 use crate::engine::{AssociatedData, Batch, Message, Schedule};
-use crate::{BatchError, Error, Key, Kind, Opened, Verdict};
+use crate::packet::Whole;
+use crate::{BatchError, Error, Key, Kind, Opened, PacketLayout, Verdict};
 
 /// Messages under one key, in columns: one slice each of nonces, additional data, buffers and tags, with one entry
 /// per message, as in a ring of packets or a table.
@@ -117,75 +118,98 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         tags: &mut [T],
     ) -> Result<(), BatchError> {
         self.check_columns(data.len(), &[tags.len()])?;
-        if data.len() > FLIGHT {
-            let sizes = data.iter_mut().zip(&mut *tags);
-            self.check_all(sizes.map(|(data, tag)| (data.as_mut().len(), tag.as_mut().len())))?;
+        self.seal_all(Detached { data, tags })
+    }
+
+    /// Seals packets in place. Each packet contains its header, its message, and room for the tag where the combined form
+    /// of the algorithm has it ([`Algorithm::tag_position`](crate::Algorithm::tag_position)): at the end, or for AES-SIV
+    /// before the message. A header of `layout` replaces the additional data of the burst.
+    ///
+    /// ```
+    /// use sealcomb::{Algorithm, Burst, Key, PacketLayout, Verdict};
+    ///
+    /// let key = Key::new(Algorithm::AES_128_GCM, &[7; 16])?;
+    /// // Headers of 3 bytes, messages, and 16 bytes for the tag.
+    /// let mut packets = [b"one: message".to_vec(), b"two: another message".to_vec()];
+    /// packets.iter_mut().for_each(|packet| packet.extend([0; 16]));
+    ///
+    /// let burst = Burst::new(&key, &[[1; 12], [2; 12]]);
+    /// burst.seal_packets(PacketLayout::header(3), &mut packets).unwrap();
+    /// assert_eq!(&packets[0][..3], b"one");
+    /// assert_ne!(&packets[0][3..12], b": message");
+    ///
+    /// let mut verdicts = [Verdict::Pending; 2];
+    /// burst.open_packets(PacketLayout::header(3), &mut packets, &mut verdicts).unwrap().all_verified().unwrap();
+    /// assert_eq!(&packets[0][..12], b"one: message");
+    /// # Ok::<(), sealcomb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`Burst::seal`], in the same cases, and [`Error::PacketTooShort`] for a packet that is shorter than its
+    /// header, what follows it, and a tag.
+    pub fn seal_packets<P: AsMut<[u8]>>(
+        &self,
+        layout: PacketLayout,
+        packets: &mut [P],
+    ) -> Result<(), BatchError> {
+        self.check_columns(packets.len(), &[])?;
+        self.seal_all(Packets { packets, whole: layout.with_tag(self.key) })
+    }
+
+    /// Seals messages whose columns have been checked.
+    #[inline(always)]
+    fn seal_all<B: Sealing>(&self, mut buffers: B) -> Result<(), BatchError> {
+        if buffers.len() > FLIGHT {
+            self.check_all(buffers.entries())?;
         }
-        let (mut first, mut data, mut tags) = (0, data, tags);
-        while !data.is_empty() {
-            let messages = FLIGHT.min(data.len());
-            let (flight, later) = data.split_at_mut(messages);
-            let (places, later_tags) = tags.split_at_mut(messages);
-            self.seal_flight(first, flight, places)?;
-            (first, data, tags) = (first + FLIGHT, later, later_tags);
+        let mut first = 0;
+        while buffers.len() > 0 {
+            let together = FLIGHT.min(buffers.len());
+            let (mut flight, later) = buffers.split(together);
+            self.seal_flight(first, &mut flight)?;
+            (first, buffers) = (first + FLIGHT, later);
         }
         Ok(())
     }
 
     /// Seals up to a flight of messages, the first of which has this index.
     #[inline(always)]
-    fn seal_flight<D: AsMut<[u8]>, T: AsMut<[u8]>>(
-        &self,
-        first: usize,
-        data: &mut [D],
-        tags: &mut [T],
-    ) -> Result<(), BatchError> {
+    fn seal_flight<B: Sealing>(&self, first: usize, buffers: &mut B) -> Result<(), BatchError> {
         if let Some(flights) = self.key.algorithm().code().flights(false)
-            && self.seal_columns(flights, first, data, tags)?
+            && self.seal_columns(flights, first, buffers)?
         {
             return Ok(());
         }
-        self.seal_messages(first, data, tags)
+        self.seal_messages(first, buffers)
     }
 
     /// Seals a flight in columns. Returns whether it did: the mode does not if the lengths of the nonces differ. A
     /// separate function, so that the columns and the messages are not on the stack together.
     #[inline(never)]
-    fn seal_columns<D: AsMut<[u8]>, T: AsMut<[u8]>>(
+    fn seal_columns<B: Sealing>(
         &self,
         flights: Flights,
         first: usize,
-        data: &mut [D],
-        tags: &mut [T],
+        buffers: &mut B,
     ) -> Result<bool, BatchError> {
         let (mut columns, mut computed) = (Columns::new(), Tags::new());
-        let entries = data.iter_mut().zip(&mut *tags);
-        let entries = entries.map(|(data, tag)| (data.as_mut(), tag.as_mut().len()));
-        self.fill_columns(first, &mut columns, entries)?;
+        self.fill_columns(first, &mut columns, B::HAS_AADS, buffers.entries())?;
         let (backend, key) = (self.key.backend(), self.key.material());
         let sealed = (flights.run)(backend, key, &mut columns, &mut Results::Write(&mut computed));
-        for (computed, tag) in computed.get().iter().zip(tags) {
-            write_part(computed, tag.as_mut());
-        }
+        buffers.write(computed.get());
         Ok(sealed)
     }
 
     /// Does the same for modes that do not take columns.
     #[inline(never)]
-    fn seal_messages<D: AsMut<[u8]>, T: AsMut<[u8]>>(
-        &self,
-        first: usize,
-        data: &mut [D],
-        tags: &mut [T],
-    ) -> Result<(), BatchError> {
+    fn seal_messages<B: Sealing>(&self, first: usize, buffers: &mut B) -> Result<(), BatchError> {
+        let mut computed = ArrayVec::<Block, FLIGHT>::new();
         let (mut places, mut messages) = (PLACES, Messages::new());
-        let entries = data.iter_mut().zip(&mut *tags);
-        let entries = entries.map(|(data, tag)| (data.as_mut(), tag.as_mut().len(), [0; BLOCK]));
-        self.fill(first, &mut places, &mut messages, entries)?;
+        self.fill(first, &mut places, &mut messages, buffers.entries(), |_| [0; BLOCK])?;
         self.key.algorithm().code().seal(&mut self.batch(&mut messages));
-        for (message, tag) in messages.iter().zip(tags) {
-            write_part(&message.tag, tag.as_mut());
-        }
+        computed.extend(messages.iter().map(|message| message.tag));
+        drop(messages);
+        buffers.write(&computed);
         Ok(())
     }
 
@@ -203,60 +227,77 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         verdicts: &mut [Verdict],
     ) -> Result<Opened, BatchError> {
         self.check_columns(data.len(), &[tags.len(), verdicts.len()])?;
-        let messages = data.len();
-        if data.len() > FLIGHT {
-            let sizes = data.iter_mut().zip(tags);
-            self.check_all(sizes.map(|(data, tag)| (data.as_mut().len(), tag.as_ref().len())))?;
+        self.open_all(Received { data, tags }, verdicts)
+    }
+
+    /// Opens packets in place, see [`Burst::seal_packets`]. The messages of forged packets are zeroed; headers and tags are
+    /// never changed.
+    ///
+    /// # Errors
+    /// The errors of [`Burst::seal_packets`]. Nothing was written to any packet or verdict in these cases. Check the
+    /// lengths of received packets first.
+    pub fn open_packets<P: AsMut<[u8]>>(
+        &self,
+        layout: PacketLayout,
+        packets: &mut [P],
+        verdicts: &mut [Verdict],
+    ) -> Result<Opened, BatchError> {
+        self.check_columns(packets.len(), &[verdicts.len()])?;
+        self.open_all(Packets { packets, whole: layout.with_tag(self.key) }, verdicts)
+    }
+
+    /// Opens messages whose columns have been checked.
+    #[inline(always)]
+    fn open_all<B: Buffers>(&self, mut buffers: B, verdicts: &mut [Verdict]) -> Result<Opened, BatchError> {
+        let messages = buffers.len();
+        if messages > FLIGHT {
+            self.check_all(buffers.entries())?;
         }
-        let (mut first, mut data, mut tags, mut verdicts) = (0, data, tags, verdicts);
-        let mut forged = 0;
-        while !data.is_empty() {
-            let together = FLIGHT.min(data.len());
-            let (flight, later) = data.split_at_mut(together);
-            let (received, later_tags) = tags.split_at(together);
+        let (mut first, mut forged, mut verdicts) = (0, 0, verdicts);
+        while buffers.len() > 0 {
+            let together = FLIGHT.min(buffers.len());
+            let (mut flight, later) = buffers.split(together);
             let (places, later_verdicts) = verdicts.split_at_mut(together);
-            forged += self.open_flight(first, flight, received, places)?;
-            (first, data, tags, verdicts) = (first + FLIGHT, later, later_tags, later_verdicts);
+            forged += self.open_flight(first, &mut flight, places)?;
+            (first, buffers, verdicts) = (first + FLIGHT, later, later_verdicts);
         }
         Ok(Opened::under(self.key, messages, forged))
     }
 
     /// Opens up to a flight of messages, the first of which has this index. Returns the number of forged messages.
     #[inline(always)]
-    fn open_flight<D: AsMut<[u8]>, T: AsRef<[u8]>>(
+    fn open_flight<B: Buffers>(
         &self,
         first: usize,
-        data: &mut [D],
-        tags: &[T],
+        buffers: &mut B,
         verdicts: &mut [Verdict],
     ) -> Result<usize, BatchError> {
         if let Some(flights) = self.key.algorithm().code().flights(true)
-            && let Some(forged) = self.open_columns(flights, first, data, tags, verdicts)?
+            && let Some(forged) = self.open_columns(flights, first, buffers, verdicts)?
         {
             return Ok(forged);
         }
-        self.open_messages(first, data, tags, verdicts)
+        self.open_messages(first, buffers, verdicts)
     }
 
     /// Opens a flight in columns. Returns the number of forged messages, or `None` if it did nothing, like
     /// [`Burst::seal_columns`].
     #[inline(never)]
-    fn open_columns<D: AsMut<[u8]>, T: AsRef<[u8]>>(
+    fn open_columns<B: Buffers>(
         &self,
         flights: Flights,
         first: usize,
-        data: &mut [D],
-        tags: &[T],
+        buffers: &mut B,
         verdicts: &mut [Verdict],
     ) -> Result<Option<usize>, BatchError> {
         let (mut columns, mut received) = (Columns::new(), ArrayVec::<Block, FLIGHT>::new());
         // Each tag is read once: a second `as_ref` could return fewer bytes to compare.
-        let entries = data.iter_mut().zip(tags).map(|(data, tag)| {
-            let tag = tag.as_ref();
-            received.push(read_part(tag));
-            (data.as_mut(), tag.len())
+        let entries = buffers.entries().inspect(|entry| {
+            if let Ok(Entry { tag, .. }) = entry {
+                received.push(read_part(tag));
+            }
         });
-        self.fill_columns(first, &mut columns, entries)?;
+        self.fill_columns(first, &mut columns, B::HAS_AADS, entries)?;
         let (backend, key) = (self.key.backend(), self.key.material());
         let mut results = Results::Compare { received: &received, bytes: key.tag_bytes, forged: 0 };
         if !(flights.run)(backend, key, &mut columns, &mut results) {
@@ -281,25 +322,25 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
 
     /// Does the same for modes that do not take columns.
     #[inline(never)]
-    fn open_messages<D: AsMut<[u8]>, T: AsRef<[u8]>>(
+    fn open_messages<B: Buffers>(
         &self,
         first: usize,
-        data: &mut [D],
-        tags: &[T],
+        buffers: &mut B,
         verdicts: &mut [Verdict],
     ) -> Result<usize, BatchError> {
-        let algorithm = self.key.algorithm();
+        let (algorithm, tag_bytes) = (self.key.algorithm(), self.key.tag_bytes());
         let (mut places, mut messages) = (PLACES, Messages::new());
         // Each tag is read once: a second `as_ref` could return fewer bytes to compare.
-        let mut received = ArrayVec::<&[u8], FLIGHT>::new();
-        received.extend(tags.iter().map(AsRef::as_ref));
-        let entries = data.iter_mut().zip(&received);
-        let entries = entries.map(|(data, tag)| (data.as_mut(), tag.len(), read_part(tag)));
-        self.fill(first, &mut places, &mut messages, entries)?;
+        let mut received = ArrayVec::<Block, FLIGHT>::new();
+        self.fill(first, &mut places, &mut messages, buffers.entries(), |tag| {
+            let tag = read_part(tag);
+            received.push(tag);
+            tag
+        })?;
         algorithm.code().open(&mut self.batch(&mut messages));
         let mut forged = 0;
         for ((message, tag), place) in messages.iter_mut().zip(received).zip(verdicts) {
-            *place = verdict(algorithm.kind(), message, tag);
+            *place = verdict(algorithm.kind(), message, &tag[..tag_bytes]);
             forged += usize::from(*place == Verdict::Forged);
         }
         Ok(forged)
@@ -339,39 +380,63 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         }
     }
 
-    /// Checks the sizes of all messages, given those of their data and tags. A burst of one flight does not need
-    /// this: nothing is written before all of its messages are filled in.
+    /// Checks the sizes of all messages. A burst of one flight does not need this: nothing is written before all of its
+    /// messages are filled in.
     #[inline(always)]
-    fn check_all(&self, entries: impl Iterator<Item = (usize, usize)>) -> Result<(), BatchError> {
+    fn check_all<'m>(
+        &'m self,
+        entries: impl Iterator<Item = Result<Entry<'m>, Error>>,
+    ) -> Result<(), BatchError> {
         let sizes = Sizes::of(self.key);
-        let nonces = self.nonces.iter().enumerate();
-        nonces.zip(entries).try_for_each(|((index, nonce), (bytes, tag_bytes))| {
-            sizes
-                .check(nonce.as_ref().len(), tag_bytes, self.aads.at(index).len(), bytes)
-                .map_err(|error| BatchError { index, error })
-        })
+        self.nonces
+            .iter()
+            .zip(entries)
+            .enumerate()
+            .try_for_each(|(index, (nonce, entry))| self.checked(sizes, index, nonce, entry).map(|_| ()))
     }
 
-    /// Checks and fills in the messages of a flight that starts with the message of index `first`, given their data,
-    /// the lengths of their tags, and what the messages have as tags.
+    /// Checks the sizes of a message. Returns its nonce, and its entry with its additional data.
+    #[inline(always)]
+    fn checked<'m>(
+        &'m self,
+        sizes: Sizes<'_>,
+        index: usize,
+        nonce: &'m N,
+        entry: Result<Entry<'m>, Error>,
+    ) -> Result<(&'m [u8], &'m [u8], Entry<'m>), BatchError> {
+        let nonce = nonce.as_ref();
+        let checked = entry.and_then(|entry| {
+            let aad = entry.aad.unwrap_or_else(|| self.aads.at(index));
+            sizes.check(nonce.len(), entry.tag.len(), aad.len(), entry.data.len())?;
+            Ok((nonce, aad, entry))
+        });
+        checked.map_err(|error| BatchError { index, error })
+    }
+
+    /// Checks and fills in the messages of a flight that starts with the message of index `first`, given their buffers
+    /// and, for each tag, what the message has as its tag.
     #[inline(always)]
     fn fill<'m>(
         &'m self,
         first: usize,
         places: &'m mut Places<'m>,
         messages: &mut Messages<'m>,
-        entries: impl Iterator<Item = (&'m mut [u8], usize, Block)>,
+        entries: impl Iterator<Item = Result<Entry<'m>, Error>>,
+        mut tag_of: impl FnMut(&[u8]) -> Block,
     ) -> Result<(), BatchError> {
-        let (sizes, key, aads) = (Sizes::of(self.key), self.key.material(), self.aads);
+        let (sizes, key) = (Sizes::of(self.key), self.key.material());
         let nonces = self.nonces[first..].iter().enumerate();
-        for ((place, (i, nonce)), (data, tag_bytes, tag)) in places.iter_mut().zip(nonces).zip(entries) {
-            let (index, nonce, bytes) = (first + i, nonce.as_ref(), data.len());
-            let aad = aads.at(index);
-            if let Err(error) = sizes.check(nonce.len(), tag_bytes, aad.len(), bytes) {
-                return Err(BatchError { index, error });
-            }
-            let aad = AssociatedData::One(Cow::Borrowed(aad));
-            messages.push(place.write(Message { key, nonce, aad, data: data.into(), bytes, tag }));
+        for ((place, (i, nonce)), entry) in places.iter_mut().zip(nonces).zip(entries) {
+            let (nonce, aad, Entry { data, tag, .. }) = self.checked(sizes, first + i, nonce, entry)?;
+            let (aad, bytes) = (AssociatedData::One(Cow::Borrowed(aad)), data.len());
+            messages.push(place.write(Message {
+                key,
+                nonce,
+                aad,
+                data: data.into(),
+                bytes,
+                tag: tag_of(tag),
+            }));
         }
         Ok(())
     }
@@ -382,20 +447,17 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         &'m self,
         first: usize,
         columns: &mut Columns<'m>,
-        entries: impl Iterator<Item = (&'m mut [u8], usize)>,
+        have_aads: bool,
+        entries: impl Iterator<Item = Result<Entry<'m>, Error>>,
     ) -> Result<(), BatchError> {
-        let (sizes, aads) = (Sizes::of(self.key), self.aads);
+        let sizes = Sizes::of(self.key);
         let nonces = self.nonces[first..].iter().enumerate();
-        let shared = if aads.each.is_none() { Some(aads.all) } else { None };
+        let shared = if have_aads || self.aads.each.is_some() { None } else { Some(self.aads.all) };
         columns.fill(
             shared,
-            nonces.zip(entries).map(|((i, nonce), (data, tag_bytes))| {
-                let (index, nonce) = (first + i, nonce.as_ref());
-                let aad = aads.at(index);
-                match sizes.check(nonce.len(), tag_bytes, aad.len(), data.len()) {
-                    Ok(()) => Ok((nonce, aad, data.into())),
-                    Err(error) => Err(BatchError { index, error }),
-                }
+            nonces.zip(entries).map(|((i, nonce), entry)| {
+                let (nonce, aad, entry) = self.checked(sizes, first + i, nonce, entry)?;
+                Ok((nonce, aad, entry.data.into()))
             }),
         )
     }
@@ -417,6 +479,137 @@ const _: fn() = || {
     fn shareable<T: Send + Sync>() {}
     shareable::<Burst<'_, [u8; 12], [u8; 8]>>();
 };
+
+/// A message of a burst.
+struct Entry<'m> {
+    /// Its additional data, if it is in the packet.
+    aad: Option<&'m [u8]>,
+    data: &'m mut [u8],
+    /// Its tag, or the room for it.
+    tag: &'m [u8],
+}
+
+/// The buffers of messages.
+trait Buffers: Sized {
+    /// Whether the additional data can be in the buffers.
+    const HAS_AADS: bool;
+
+    fn len(&self) -> usize;
+
+    /// Returns the first `count` messages, and the others.
+    fn split(self, count: usize) -> (Self, Self);
+
+    fn entries(&mut self) -> impl Iterator<Item = Result<Entry<'_>, Error>>;
+}
+
+/// Buffers to which tags are written.
+trait Sealing: Buffers {
+    fn write(&mut self, tags: &[Block]);
+}
+
+/// Messages to seal, whose tags are apart.
+struct Detached<'m, D, T> {
+    data: &'m mut [D],
+    tags: &'m mut [T],
+}
+
+impl<D: AsMut<[u8]>, T: AsMut<[u8]>> Buffers for Detached<'_, D, T> {
+    const HAS_AADS: bool = false;
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    #[inline(always)]
+    fn split(self, count: usize) -> (Self, Self) {
+        let (data, tags) = (self.data.split_at_mut(count), self.tags.split_at_mut(count));
+        (Self { data: data.0, tags: tags.0 }, Self { data: data.1, tags: tags.1 })
+    }
+
+    #[inline(always)]
+    fn entries(&mut self) -> impl Iterator<Item = Result<Entry<'_>, Error>> {
+        let entries = self.data.iter_mut().zip(&mut *self.tags);
+        entries.map(|(data, tag)| Ok(Entry { aad: None, data: data.as_mut(), tag: tag.as_mut() }))
+    }
+}
+
+impl<D: AsMut<[u8]>, T: AsMut<[u8]>> Sealing for Detached<'_, D, T> {
+    #[inline(always)]
+    fn write(&mut self, tags: &[Block]) {
+        for (computed, tag) in tags.iter().zip(&mut *self.tags) {
+            write_part(computed, tag.as_mut());
+        }
+    }
+}
+
+/// Messages to open, whose tags are apart.
+struct Received<'m, D, T> {
+    data: &'m mut [D],
+    tags: &'m [T],
+}
+
+impl<D: AsMut<[u8]>, T: AsRef<[u8]>> Buffers for Received<'_, D, T> {
+    const HAS_AADS: bool = false;
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    #[inline(always)]
+    fn split(self, count: usize) -> (Self, Self) {
+        let (data, tags) = (self.data.split_at_mut(count), self.tags.split_at(count));
+        (Self { data: data.0, tags: tags.0 }, Self { data: data.1, tags: tags.1 })
+    }
+
+    #[inline(always)]
+    fn entries(&mut self) -> impl Iterator<Item = Result<Entry<'_>, Error>> {
+        let entries = self.data.iter_mut().zip(self.tags);
+        entries.map(|(data, tag)| Ok(Entry { aad: None, data: data.as_mut(), tag: tag.as_ref() }))
+    }
+}
+
+/// Packets, which contain their tags.
+struct Packets<'m, P> {
+    packets: &'m mut [P],
+    whole: Whole,
+}
+
+impl<P: AsMut<[u8]>> Buffers for Packets<'_, P> {
+    const HAS_AADS: bool = true;
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    #[inline(always)]
+    fn split(self, count: usize) -> (Self, Self) {
+        let (first, others) = self.packets.split_at_mut(count);
+        (Self { packets: first, ..self }, Self { packets: others, whole: self.whole })
+    }
+
+    #[inline(always)]
+    fn entries(&mut self) -> impl Iterator<Item = Result<Entry<'_>, Error>> {
+        let whole = self.whole;
+        self.packets.iter_mut().map(move |packet| {
+            let (aad, data, tag) = whole.parts(packet.as_mut())?;
+            Ok(Entry { aad, data, tag })
+        })
+    }
+}
+
+impl<P: AsMut<[u8]>> Sealing for Packets<'_, P> {
+    #[inline(always)]
+    fn write(&mut self, tags: &[Block]) {
+        for (computed, packet) in tags.iter().zip(&mut *self.packets) {
+            if let Ok((_, _, tag)) = self.whole.parts(packet.as_mut()) {
+                write_part(computed, tag);
+            }
+        }
+    }
+}
 
 /// Memory for the messages of a flight. It drops none of them: what they borrow needs no drop.
 pub(crate) type Places<'a> = [MaybeUninit<Message<'a>>; FLIGHT];

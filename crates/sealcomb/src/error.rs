@@ -122,6 +122,13 @@ pub enum Error {
         /// The algorithm's id.
         algorithm: &'static str,
     },
+    /// The packet is shorter than its header, what follows it, and a tag.
+    PacketTooShort {
+        /// Size in bytes of a packet with an empty message.
+        min: usize,
+        /// Size of the packet in bytes.
+        got: usize,
+    },
     /// No algorithm has this id; [`crate::ALGORITHMS`] lists those of every build.
     UnknownAlgorithm,
     /// The algorithm is unauthenticated, or its status is research or broken: only `hazmat::by_id` or `research::by_id`
@@ -232,6 +239,9 @@ impl fmt::Display for Error {
             Self::NoSectors { algorithm } => {
                 write!(f, "{algorithm} does not encrypt sectors by their numbers; use XTS")
             }
+            Self::PacketTooShort { min, got } => {
+                write!(f, "packet of {got} bytes; header and tag take {min}")
+            }
             Self::UnknownAlgorithm => {
                 f.write_str("no algorithm has this id; `sealcomb list` and sealcomb::ALGORITHMS list the ids")
             }
@@ -244,13 +254,7 @@ impl fmt::Display for Error {
                 "`{id}` is unauthenticated and not a standard: use research::by_id, which requires the features \
                  `hazmat` and `research`"
             ),
-            Self::UnknownBackend => {
-                f.write_str("no backend has this name; use one of ")?;
-                for (i, name) in crate::Backend::names().enumerate() {
-                    write!(f, "{}{name}", if i == 0 { "" } else { ", " })?;
-                }
-                Ok(())
-            }
+            Self::UnknownBackend => list_backends(f),
             Self::BackendUnavailable { name } => {
                 write!(
                     f,
@@ -266,6 +270,15 @@ impl fmt::Display for Error {
             }
         }
     }
+}
+
+/// Writes the names that an unknown one could have been.
+fn list_backends(f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("no backend has this name; use one of ")?;
+    for (i, name) in crate::Backend::names().enumerate() {
+        write!(f, "{}{name}", if i == 0 { "" } else { ", " })?;
+    }
+    Ok(())
 }
 
 impl core::error::Error for Error {}

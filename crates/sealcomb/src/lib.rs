@@ -244,6 +244,7 @@ mod key;
 mod misuse;
 mod modes;
 mod names;
+mod packet;
 #[cfg_attr(not(all(feature = "hazmat", feature = "research", feature = "unstable-study")), allow(dead_code))]
 mod primitives;
 #[cfg(feature = "unstable-study")]
@@ -267,6 +268,7 @@ pub use burst::Burst;
 pub use catalog::{ALGORITHMS, Algorithm, Cipher, Kind, Status, TagPosition};
 pub use error::{BatchError, Error, Forged, OpenError};
 pub use key::{Key, KeyOptions};
+pub use packet::PacketLayout;
 
 /// Makes the README's Rust example a doctest.
 #[cfg(doctest)]

@@ -29,6 +29,7 @@ fn is_tested(error: Error) -> Error {
         | Error::MessageEnded
         | Error::NotInPieces
         | Error::NoSectors { .. }
+        | Error::PacketTooShort { .. }
         | Error::UnknownAlgorithm
         | Error::RestrictedAlgorithm { .. }
         | Error::UnknownBackend
@@ -135,6 +136,7 @@ fn messages_about_data_and_calls_say_what_was_found_and_expected() {
             Error::Unauthenticated { algorithm: "aes128-ctr" },
             "aes128-ctr does not authenticate messages; use an AEAD, or open_unverified_in_place_detached",
         ),
+        (Error::PacketTooShort { min: 29, got: 28 }, "packet of 28 bytes; header and tag take 29"),
         (
             Error::NoSectors { algorithm: "aes128-cbc" },
             "aes128-cbc does not encrypt sectors by their numbers; use XTS",

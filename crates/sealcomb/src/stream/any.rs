@@ -140,6 +140,7 @@ macro_rules! common {
 
             /// Returns a stream that continues the message on its own.
             #[doc = $update]
+            #[must_use]
             pub fn fork(&self) -> Self
             where
                 K: Clone,
