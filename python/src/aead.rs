@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use sealcomb::hazmat;
-use sealcomb::{Aad, Algorithm, Error, Key, KeyOptions, OpenJob, Opened, SealJob, open_jobs, seal_jobs};
+use sealcomb::{Aad, Error, Key, KeyOptions, OpenJob, Opened, SealJob, open_jobs, seal_jobs};
 use zeroize::Zeroizing;
 
 use crate::arguments::{Item, Output};

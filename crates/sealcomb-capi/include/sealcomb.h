@@ -510,6 +510,12 @@ typedef struct sealcomb_key_options {
      * NUL-terminated name of the backend; NULL for the default backend (`sealcomb_backend_selected`).
      */
     const char *backend;
+    /**
+     * Size of every tag in bytes instead of `tag_bytes`, unless 0. It can also be one that the algorithm's standard allows
+     * only under conditions, in builds with the feature `hazmat`: 4 or 8 for GCM and GMAC (SP 800-38D, appendix C), 4 or
+     * 6 for CCM (SP 800-38C, appendix B.2).
+     */
+    size_t short_tag_bytes;
 } sealcomb_key_options;
 
 #ifdef __cplusplus
@@ -529,7 +535,8 @@ const char *sealcomb_version(void);
 uint32_t sealcomb_version_number(void);
 
 /**
- * Returns the number of algorithms in this build.
+ * Returns the number of authenticated algorithms that are standards or in the final portfolio of a competition. It is the
+ * same in every build.
  */
 size_t sealcomb_algorithm_count(void);
 
@@ -542,12 +549,35 @@ size_t sealcomb_algorithm_count(void);
 const struct sealcomb_algorithm *sealcomb_algorithm_at(size_t number);
 
 /**
- * Returns the algorithm with the given id.
+ * Returns the authenticated algorithm with the given id. The result does not depend on the features of the build.
  *
  * @param id NUL-terminated id such as `"aes128-gcm"`, as printed by `sealcomb list`; may be NULL
- * @return the algorithm, never to be freed; NULL if `id` is NULL or this build has no such algorithm
+ * @return the algorithm, never to be freed; NULL if `id` is NULL or `sealcomb_algorithm_at` lists no such algorithm
  */
 const struct sealcomb_algorithm *sealcomb_algorithm_by_id(const char *id);
+
+/**
+ * Returns the number of algorithms that the features of this build add: with `hazmat`, ciphers that do not authenticate;
+ * with `research`, algorithms for study, some of them broken.
+ */
+size_t sealcomb_hazmat_algorithm_count(void);
+
+/**
+ * Returns an algorithm that the features of this build add by its index, for listing all of them.
+ *
+ * @param number index, from 0 to `sealcomb_hazmat_algorithm_count() - 1`
+ * @return the algorithm, never to be freed; NULL if `number` is too large
+ */
+const struct sealcomb_algorithm *sealcomb_hazmat_algorithm_at(size_t number);
+
+/**
+ * Returns the algorithm with the given id, also if it does not authenticate or is for study only:
+ * `sealcomb_algorithm_kind` and `sealcomb_algorithm_trust` tell.
+ *
+ * @param id NUL-terminated id such as `"aes128-ctr"`; may be NULL
+ * @return the algorithm, never to be freed; NULL if `id` is NULL or this build has no such algorithm
+ */
+const struct sealcomb_algorithm *sealcomb_hazmat_algorithm_by_id(const char *id);
 
 /**
  * Returns the id of an algorithm, as used in files and on command lines: `"aes128-gcm"`.
@@ -634,12 +664,20 @@ size_t sealcomb_algorithm_nonce_bytes_max(const struct sealcomb_algorithm *algor
 size_t sealcomb_algorithm_tag_bytes(const struct sealcomb_algorithm *algorithm);
 
 /**
- * Returns whether `sealcomb_key_new_with` accepts a tag size for an algorithm.
+ * Returns whether `tag_bytes` of `sealcomb_key_options` can have this value for an algorithm.
  *
  * @param algorithm the algorithm; may be NULL
  * @param tag_bytes tag size in bytes
  */
 bool sealcomb_algorithm_takes_tag_bytes(const struct sealcomb_algorithm *algorithm, size_t tag_bytes);
+
+/**
+ * Returns whether `short_tag_bytes` of `sealcomb_key_options` can have this value for an algorithm.
+ *
+ * @param algorithm the algorithm; may be NULL
+ * @param tag_bytes tag size in bytes
+ */
+bool sealcomb_hazmat_algorithm_takes_tag_bytes(const struct sealcomb_algorithm *algorithm, size_t tag_bytes);
 
 /**
  * Returns the ciphertext size for a message size: the output space that sealing needs, without the tag. It equals

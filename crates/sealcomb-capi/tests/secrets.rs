@@ -12,7 +12,6 @@ use std::ptr;
 
 use arena::{differences, in_arena};
 use guarded::Guarded;
-use sealcomb::hazmat;
 use sealcomb::study::ALGORITHMS;
 use sealcomb::{Algorithm, Kind};
 use sealcomb_capi::sealcomb_status;
@@ -154,10 +153,10 @@ fn mac(algorithm: Algorithm, number: u64, at_end: bool) {
     let key = new_key(
         algorithm,
         &secret(number, algorithm.key_bytes(), at_end),
-        hazmat::tag_sizes(algorithm).first().copied(),
+        algorithm.tag_sizes().first().copied(),
     );
     let (nonce, message) = (public(algorithm.nonce_bytes(), at_end), secret(number, 77, at_end));
-    let mut tag = public(hazmat::tag_sizes(algorithm)[0], at_end);
+    let mut tag = public(algorithm.tag_sizes()[0], at_end);
     // SAFETY: live buffers with their lengths.
     unsafe {
         let room = tag.len();

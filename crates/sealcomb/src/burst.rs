@@ -482,10 +482,10 @@ const _: fn() = || {
 
 /// A message of a burst.
 struct Entry<'m> {
-    /// Its additional data, if it is in the packet.
+    /// The additional data, if the packet contains it.
     aad: Option<&'m [u8]>,
     data: &'m mut [u8],
-    /// Its tag, or the room for it.
+    /// The tag, or the room for it.
     tag: &'m [u8],
 }
 

@@ -1,7 +1,7 @@
 //! What is only safe with a construction around it: ciphers that do not authenticate, tags that standards allow only under
 //! conditions, and plaintext before it is verified.
 //!
-//! * [`ALGORITHMS`] and [`by_id`]: unauthenticated ciphers, such as CTR for a protocol that has a MAC of its own.
+//! * [`ALGORITHMS`] and [`by_id`]: unauthenticated ciphers, such as CTR for a protocol with a separate MAC.
 //! * [`Sectors`]: runs of disk sectors under XTS.
 //! * [`tag_sizes`] and [`KeyOptions::short_tag_bytes`](crate::KeyOptions::short_tag_bytes): short tags.
 //! * [`SealStream`]: messages in pieces.

@@ -7,7 +7,7 @@
 //!
 //! * [`Key`] holds an expanded key, and seals and opens single messages.
 //! * [`Burst`] seals and opens many messages under one key, in place. Nonces, additional data, buffers and tags
-//!   are one slice each.
+//!   are one slice each. [`Burst::seal_packets`] takes packets that contain their headers and tags.
 //! * [`SealJob`] and [`OpenJob`] describe messages under any keys, in place or not, for [`seal_jobs`] and
 //!   [`open_jobs`].
 //! * [`Verdict`] is the result for each opened message, and [`Opened`] counts those that are forged.

@@ -372,7 +372,7 @@ static void check_keys(void) {
     sealcomb_key_options options = empty_options();
     options.tag_bytes = 17;
     EXPECT(SEALCOMB_ERROR_TAG_LENGTH, sealcomb_key_new_with(alg, bytes, 32, &options, &key));
-    /* Short tags have a field of their own, which requires the feature `hazmat`. */
+    /* Short tags have their own field, which requires the feature `hazmat`. */
     options.tag_bytes = 4;
     EXPECT(SEALCOMB_ERROR_TAG_LENGTH, sealcomb_key_new_with(alg, bytes, 32, &options, &key));
     options.tag_bytes = 12;

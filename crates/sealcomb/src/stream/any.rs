@@ -240,7 +240,7 @@ impl<K: Borrow<Key>> OpenStream<K> {
     }
 }
 
-/// Returns the buffers of a piece whose result has a place of its own.
+/// Returns the buffers of a piece that is not processed in place.
 fn apart<'i, 'o>(input: &'i [u8], output: &'o mut [u8]) -> Result<InOutBuf<'i, 'o, u8>, Error> {
     let short = Error::OutputTooShort { needed: input.len(), got: output.len() };
     let output = output.get_mut(..input.len()).ok_or(short)?;
