@@ -55,6 +55,7 @@ check_repository() {
     tools/check_dependencies.py
     tools/check_links.py
     tools/check_claims.py
+    tools/check_glossary.py
     tools/check_prose.py
     tools/check_commits.py
     tools/study_tables.py --check
