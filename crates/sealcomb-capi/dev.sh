@@ -230,7 +230,7 @@ compare_cmac() {
 test_provider() {
     gcc -O1 -g -Wall -Wextra -Werror crates/sealcomb-provider/tests/evp.c -lcrypto -o "$CAPI/evp"
     if fetch_evp_data; then
-        OPENSSL_MODULES=$CAPI/modules "$CAPI/evp" "$CAPI"/openssl/data/evp{ciph_aes_{common,ccm_cavs,ocb,siv},mac_common}.txt
+        OPENSSL_MODULES=$CAPI/modules "$CAPI/evp" 200 "$CAPI"/openssl/data/evp{ciph_aes_{common,ccm_cavs,ocb,siv},mac_common}.txt
     else
         echo "SKIPPED: OpenSSL's vectors: its source package cannot be downloaded"
     fi
@@ -274,7 +274,7 @@ test_pipelines() {
     OPENSSL_MODULES=$CAPI/modules "$CAPI/pipelines-newest" 200
     OPENSSL_MODULES=$CAPI/modules "$CAPI/pipelines-plain-newest" 200
     if fetch_evp_data; then
-        OPENSSL_MODULES=$CAPI/modules "$CAPI/evp-newest" "$CAPI"/openssl/data/evp{ciph_aes_{common,ccm_cavs,ocb,siv},mac_common}.txt
+        OPENSSL_MODULES=$CAPI/modules "$CAPI/evp-newest" 200 "$CAPI"/openssl/data/evp{ciph_aes_{common,ccm_cavs,ocb,siv},mac_common}.txt
     else
         echo "SKIPPED: OpenSSL's vectors: its source package cannot be downloaded"
     fi

@@ -4,7 +4,7 @@
  *
  * First compares long messages in pieces with OpenSSL's default provider.
  *
- * usage: evp [FILE...] (OPENSSL_MODULES names the folder with the provider)
+ * usage: evp [COUNT FILE...] (OPENSSL_MODULES names the folder with the provider; fails unless COUNT vectors pass)
  */
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
@@ -323,7 +323,7 @@ int main(int count, char **names) {
         return 1;
     }
     printf("%zu long messages in pieces agree with OpenSSL\n", check_pieces());
-    for (int i = 1; i < count; i++) {
+    for (int i = 2; i < count; i++) {
         FILE *file = fopen(names[i], "r");
         if (file == NULL) {
             perror(names[i]);
@@ -354,6 +354,6 @@ int main(int count, char **names) {
         check(names[i], -1);
         fclose(file);
     }
-    printf("%zu of OpenSSL's vectors passed, %zu skipped, %zu failed\n", passed, skipped, failed);
-    return failed > 0 || (count > 1 && passed < 200);
+    printf("%zu vectors passed, %zu skipped, %zu failed\n", passed, skipped, failed);
+    return failed > 0 || (count > 1 && passed < strtoul(names[1], NULL, 10));
 }

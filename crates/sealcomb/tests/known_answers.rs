@@ -13,8 +13,11 @@ use common::known_answer::{Keys, KnownAnswer, must_hold};
 use common::testvectors;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use sealcomb::study::ALGORITHMS;
-use sealcomb::{Kind, OpenJob, Opened, Verdict, open_jobs, reference};
+use sealcomb::study::{self, ALGORITHMS};
+use sealcomb::{
+    Algorithm, Burst, KeyOptions, Kind, OpenError, OpenJob, Opened, PacketLayout, Verdict, open_jobs,
+    reference,
+};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -153,8 +156,48 @@ fn every_file_holds_for_the_models() {
 #[test]
 fn every_algorithm_has_a_file() {
     let covered: BTreeSet<_> = files().concat().iter().map(|answer| answer.algorithm.id()).collect();
-    let listed: BTreeSet<_> = ALGORITHMS.iter().copied().map(sealcomb::Algorithm::id).collect();
+    let listed: BTreeSet<_> = ALGORITHMS.iter().copied().map(Algorithm::id).collect();
     assert_eq!(covered, listed);
+}
+
+/// Each message of `testvectors/sealed` with its tag in one buffer, in the order of the algorithm's specification.
+#[test]
+fn sealed_messages_hold_on_every_backend() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testvectors/sealed/messages.json");
+    let text = fs::read_to_string(path).expect("a readable file");
+    let file: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let mut covered = BTreeSet::new();
+    for row in file["tests"].as_array().expect("a file has tests") {
+        let bytes = |field: &str| hex::decode(row[field].as_str().expect("a string")).expect("hex");
+        let id = row["algorithm"].as_str().expect("an id");
+        let algorithm = study::by_id(id).expect(id);
+        let [key, nonce, aad, msg, sealed] = ["key", "nonce", "aad", "msg", "sealed"].map(bytes);
+        for backend in backends::available() {
+            let context = format!("{} #{} {id}", backend.name(), row["id"]);
+            let options = KeyOptions::new().backend(backend).nonce_bytes(nonce.len());
+            let key = options.expand(algorithm, &key).expect(&context);
+            let ours = key.seal(&nonce, &aad, &msg).expect(&context);
+            assert_eq!(hex::encode(ours), hex::encode(&sealed), "{context}");
+            assert_eq!(key.open(&nonce, &aad, &sealed).expect(&context), msg, "{context}");
+            if !algorithm.expands() {
+                let (nonces, layout) = ([&nonce], PacketLayout::header(aad.len()));
+                let (burst, expected) = (Burst::new(&key, &nonces), [aad.as_slice(), &sealed].concat());
+                let (mut packets, mut verdicts) = ([expected.clone()], [Verdict::Pending]);
+                let opened = burst.open_packets(layout, &mut packets, &mut verdicts);
+                assert_eq!(opened.map(Opened::all_verified), Ok(Ok(())), "{context}");
+                burst.seal_packets(layout, &mut packets).expect(&context);
+                assert_eq!(hex::encode(&packets[0]), hex::encode(&expected), "{context}");
+            }
+            if !msg.is_empty() {
+                let mut moved = sealed.clone();
+                moved.rotate_right(key.tag_bytes());
+                assert_eq!(key.open(&nonce, &aad, &moved), Err(OpenError::Forged), "{context}");
+            }
+        }
+        covered.insert(id);
+    }
+    let aeads = ALGORITHMS.iter().filter(|algorithm| algorithm.kind() == Kind::Aead);
+    assert_eq!(covered, aeads.map(|algorithm| algorithm.id()).collect());
 }
 
 #[test]
