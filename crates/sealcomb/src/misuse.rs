@@ -42,6 +42,25 @@
 //! }
 //! ```
 //!
+//! Nor in a burst of packets:
+//!
+//! ```
+//! #![deny(unused_must_use)]
+//! # use sealcomb::{BatchError, Burst, PacketLayout, Verdict};
+//! fn open(burst: &Burst<[u8; 12]>, packets: &mut [Vec<u8>], verdicts: &mut [Verdict]) -> Result<(), BatchError> {
+//!     let _ = burst.open_packets(PacketLayout::header(5), packets, verdicts)?;
+//!     Ok(())
+//! }
+//! ```
+//! ```compile_fail
+//! #![deny(unused_must_use)]
+//! # use sealcomb::{BatchError, Burst, PacketLayout, Verdict};
+//! fn open(burst: &Burst<[u8; 12]>, packets: &mut [Vec<u8>], verdicts: &mut [Verdict]) -> Result<(), BatchError> {
+//!     burst.open_packets(PacketLayout::header(5), packets, verdicts)?;
+//!     Ok(())
+//! }
+//! ```
+//!
 //! Nor in a burst of MACs:
 //!
 //! ```
@@ -315,3 +334,77 @@
 //!     one == other
 //! }
 //! ```
+
+/// Streams and unauthenticated ciphers.
+///
+/// A stream that seals cannot be cloned by accident, which would use its nonce twice; `fork` says so:
+///
+/// ```
+/// # use sealcomb::Key;
+/// # use sealcomb::hazmat::SealStream;
+/// fn copy<'k>(stream: &SealStream<&'k Key>) -> SealStream<&'k Key> {
+///     stream.fork()
+/// }
+/// ```
+/// ```compile_fail
+/// # use sealcomb::Key;
+/// # use sealcomb::hazmat::SealStream;
+/// fn copy<'k>(stream: &SealStream<&'k Key>) -> SealStream<&'k Key> {
+///     stream.clone()
+/// }
+/// ```
+///
+/// Plaintext of a stream is not released by a function that could be mistaken for that of a message:
+///
+/// ```
+/// # use sealcomb::{Error, Key};
+/// # use sealcomb::hazmat::OpenStream;
+/// fn open(stream: &mut OpenStream<Key>, piece: &mut [u8]) -> Result<(), Error> {
+///     stream.update_unverified(piece)
+/// }
+/// ```
+/// ```compile_fail
+/// # use sealcomb::{Error, Key};
+/// # use sealcomb::hazmat::OpenStream;
+/// fn open(stream: &mut OpenStream<Key>, piece: &mut [u8]) -> Result<(), Error> {
+///     stream.update(piece)
+/// }
+/// ```
+///
+/// A stream must be verified with a consequence:
+///
+/// ```
+/// #![deny(unused_must_use)]
+/// # use sealcomb::{Key, OpenError};
+/// # use sealcomb::hazmat::OpenStream;
+/// fn verify(stream: &mut OpenStream<Key>, tag: &[u8]) -> Result<(), OpenError> {
+///     stream.verify(tag)?;
+///     Ok(())
+/// }
+/// ```
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// # use sealcomb::{Key, OpenError};
+/// # use sealcomb::hazmat::OpenStream;
+/// fn verify(stream: &mut OpenStream<Key>, tag: &[u8]) -> Result<(), OpenError> {
+///     stream.verify(tag);
+///     Ok(())
+/// }
+/// ```
+///
+/// The algorithms of this module have no constants among those that authenticate:
+///
+/// ```
+/// # use sealcomb::{Error, Key, hazmat};
+/// fn new_key(secret: &[u8; 64]) -> Result<Key, Error> {
+///     Key::new(hazmat::by_id("aes256-xts")?, secret)
+/// }
+/// ```
+/// ```compile_fail
+/// # use sealcomb::{Algorithm, Error, Key};
+/// fn new_key(secret: &[u8; 64]) -> Result<Key, Error> {
+///     Key::new(Algorithm::AES_256_XTS, secret)
+/// }
+/// ```
+#[cfg(feature = "hazmat")]
+mod hazmat {}
