@@ -123,6 +123,7 @@ fn measure(clock: &mut Clock, id: &str, bytes: usize, place: usize) -> Vec<[f64;
         tag_bytes: 16,
         tag_stride: 16,
         statuses: ptr::null_mut(),
+        header_bytes: 0,
         reserved: 0,
     };
     let call =

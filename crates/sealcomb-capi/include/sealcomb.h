@@ -481,6 +481,11 @@ typedef struct sealcomb_burst {
      */
     sealcomb_status *statuses;
     /**
+     * Size of the header at the start of each entry of `messages`, which counts in `message_bytes`. It is not
+     * encrypted: it is the additional data, so `aads` must be NULL. 0 if the messages have no headers.
+     */
+    size_t header_bytes;
+    /**
      * Reserved; must be 0.
      */
     size_t reserved;
@@ -822,7 +827,8 @@ sealcomb_status sealcomb_open_jobs(struct sealcomb_job *jobs,
  * @retval SEALCOMB_OK all messages were sealed, and each status is `SEALCOMB_OK`
  * @retval SEALCOMB_ERROR_STRUCT_SIZE `size` is not supported by this library, or `reserved` is not 0
  * @retval SEALCOMB_ERROR_POINTER `burst` or an array is NULL, misaligned or too large, or a stride too small; or
- * a message has no key, or an invalid pointer or length; or there are both `key` and `keys`
+ * a message has no key, or an invalid pointer or length, or is shorter than its header; or there are both `key` and
+ * `keys`, or both `header_bytes` and `aads`
  * @retval SEALCOMB_ERROR_OUTPUT_TOO_SHORT the algorithm's ciphertexts are longer than their messages; use jobs
  * @retval SEALCOMB_ERROR_INTERNAL a bug in the library; discard all messages and tags
  * @return any other error: that of the first invalid message. Nothing was sealed. The status of that message is the

@@ -76,6 +76,9 @@ pub struct sealcomb_burst {
     pub tag_stride: usize,
     /// Receives the result of each message. May be NULL when sealing, where it only reports which message is invalid.
     pub statuses: *mut sealcomb_status,
+    /// Size of the header at the start of each entry of `messages`, which counts in `message_bytes`. It is not
+    /// encrypted: it is the additional data, so `aads` must be NULL. 0 if the messages have no headers.
+    pub header_bytes: usize,
     /// Reserved; must be 0.
     pub reserved: usize,
 }
@@ -92,7 +95,8 @@ pub struct sealcomb_burst {
 /// @retval SEALCOMB_OK all messages were sealed, and each status is `SEALCOMB_OK`
 /// @retval SEALCOMB_ERROR_STRUCT_SIZE `size` is not supported by this library, or `reserved` is not 0
 /// @retval SEALCOMB_ERROR_POINTER `burst` or an array is NULL, misaligned or too large, or a stride too small; or
-/// a message has no key, or an invalid pointer or length; or there are both `key` and `keys`
+/// a message has no key, or an invalid pointer or length, or is shorter than its header; or there are both `key` and
+/// `keys`, or both `header_bytes` and `aads`
 /// @retval SEALCOMB_ERROR_OUTPUT_TOO_SHORT the algorithm's ciphertexts are longer than their messages; use jobs
 /// @retval SEALCOMB_ERROR_INTERNAL a bug in the library; discard all messages and tags
 /// @return any other error: that of the first invalid message. Nothing was sealed. The status of that message is the
@@ -397,6 +401,7 @@ impl sealcomb_burst {
             && array(!self.messages.is_null(), is_possible(self.messages, count))
             && array(!self.messages.is_null(), is_possible(self.message_bytes, count))
             && self.aads.is_null() == self.aad_bytes.is_null()
+            && array(self.header_bytes > 0, self.aads.is_null() && !self.messages.is_null())
             && array(!self.aads.is_null(), is_possible(self.aads, count))
             && array(!self.aads.is_null(), is_possible(self.aad_bytes, count))
             && column(self.nonces, self.nonce_bytes, self.nonce_stride)
@@ -443,7 +448,8 @@ impl sealcomb_burst {
     /// See [`run`]; the flight is within the arrays, which were checked.
     #[inline(always)]
     unsafe fn are_simple<D: Direction>(&self, flight: Range<usize>) -> bool {
-        if self.messages.is_null() || self.aads.is_null() || self.nonces.is_null() {
+        let has_aads = !self.aads.is_null() || self.header_bytes > 0;
+        if self.messages.is_null() || !has_aads || self.nonces.is_null() {
             return false;
         }
         let after = if self.tags.is_null() { self.tag_bytes } else { 0 };
@@ -516,12 +522,18 @@ impl sealcomb_burst {
     unsafe fn simple(&self, index: usize, tag_follows: bool) -> Place {
         // SAFETY: guaranteed by the caller.
         unsafe {
-            let (data, bytes) = (*self.messages.add(index), *self.message_bytes.add(index));
+            let (entry, entry_bytes) = (*self.messages.add(index), *self.message_bytes.add(index));
+            let (aad, aad_bytes) = if self.header_bytes > 0 {
+                (entry.cast_const(), self.header_bytes)
+            } else {
+                (*self.aads.add(index), *self.aad_bytes.add(index))
+            };
+            let (data, bytes) = self.after_header(entry, entry_bytes);
             Place {
                 data,
                 bytes,
-                aad: *self.aads.add(index),
-                aad_bytes: *self.aad_bytes.add(index),
+                aad,
+                aad_bytes,
                 nonce: self.nonces.wrapping_add(index * self.nonce_stride),
                 nonce_bytes: self.nonce_bytes,
                 tag: if tag_follows {
@@ -535,6 +547,13 @@ impl sealcomb_burst {
         }
     }
 
+    /// Returns where the message of an entry is. If the entry is shorter than its header, the size is one that no buffer
+    /// has.
+    #[inline(always)]
+    fn after_header(&self, entry: *mut u8, bytes: usize) -> (*mut u8, usize) {
+        (entry.wrapping_add(self.header_bytes), bytes.checked_sub(self.header_bytes).unwrap_or(usize::MAX))
+    }
+
     /// Returns where a message is.
     ///
     /// # Safety
@@ -543,12 +562,15 @@ impl sealcomb_burst {
     unsafe fn place(&self, index: usize) -> Place {
         // SAFETY: guaranteed by the caller.
         unsafe {
-            let (data, bytes) = if self.messages.is_null() {
+            let (entry, entry_bytes) = if self.messages.is_null() {
                 (ptr::dangling_mut(), 0)
             } else {
                 (*self.messages.add(index), *self.message_bytes.add(index))
             };
-            let (aad, aad_bytes) = if self.aads.is_null() {
+            let (data, bytes) = self.after_header(entry, entry_bytes);
+            let (aad, aad_bytes) = if self.header_bytes > 0 {
+                (entry.cast_const(), self.header_bytes)
+            } else if self.aads.is_null() {
                 (ptr::dangling(), 0)
             } else {
                 (*self.aads.add(index), *self.aad_bytes.add(index))

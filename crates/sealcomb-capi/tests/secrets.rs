@@ -304,6 +304,7 @@ fn burst(algorithm: Algorithm, number: u64, count: usize, several_keys: bool) {
         tag_bytes: algorithm.tag_bytes(),
         tag_stride: algorithm.tag_bytes(),
         statuses: statuses.as_mut_ptr(),
+        header_bytes: 0,
         reserved: 0,
     };
     // SAFETY: the burst's columns are live.

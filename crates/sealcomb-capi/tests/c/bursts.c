@@ -54,8 +54,8 @@ static uint8_t *tag_of(size_t i, layout where) {
     return where == FOLLOWS ? data[i] + message_bytes[i] : where == PACKED ? packed_tags[i] : tags[i];
 }
 
-/* Draws messages and seals them as jobs. */
-static void draw(size_t count, const sealcomb_key *key, uint64_t *random) {
+/* Draws messages and seals them as jobs. With a header, its size is that of all additional data. */
+static void draw(size_t count, const sealcomb_key *key, size_t header, uint64_t *random) {
     for (size_t i = 0; i < count; i++) {
         const sealcomb_key *own = key != NULL ? key : keys[random_number(random) % KEYS];
         /* Keys of MACs take no messages, and CMAC takes no nonce. */
@@ -63,7 +63,7 @@ static void draw(size_t count, const sealcomb_key *key, uint64_t *random) {
         bool is_mac = own == keys[KEYS - 1];
         key_pointers[i] = own;
         message_bytes[i] = is_mac ? 0 : lengths[random_number(random) % (sizeof lengths / sizeof lengths[0])];
-        aad_bytes[i] = random_number(random) % 4 == 0 ? 0 : random_number(random) % AAD;
+        aad_bytes[i] = header > 0 ? header : random_number(random) % 4 == 0 ? 0 : random_number(random) % AAD;
         fill_randomly(random, plain[i], message_bytes[i]);
         fill_randomly(random, aads[i], AAD);
         fill_randomly(random, nonces[i], sizeof nonces[i]);
@@ -87,7 +87,7 @@ static void draw(size_t count, const sealcomb_key *key, uint64_t *random) {
 
 /* Seals and opens `count` messages; every `forge`th is modified; 0: none. */
 static void check(size_t count, const sealcomb_key *key, layout where, size_t forge, uint64_t *random) {
-    draw(count, key, random);
+    draw(count, key, 0, random);
     bool is_mac = key == keys[KEYS - 1];
     if (is_mac && where == FOLLOWS) where = GAPS;
     sealcomb_burst burst = make(count, key, where);
@@ -120,6 +120,37 @@ static void check(size_t count, const sealcomb_key *key, layout where, size_t fo
     }
 }
 
+/* Does the same with packets: each consists of a header, the message and the tag. */
+static void check_packets(size_t count, const sealcomb_key *key, size_t header, size_t forge, uint64_t *random) {
+    draw(count, key, header, random);
+    sealcomb_burst burst = make(count, key, FOLLOWS);
+    burst.aads = NULL;
+    burst.aad_bytes = NULL;
+    burst.header_bytes = header;
+    if (key == keys[KEYS - 1]) burst.nonces = NULL, burst.nonce_bytes = 0;
+    memset(data, 0xA5, sizeof data);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(data[i], aads[i], header);
+        memcpy(data[i] + header, plain[i], message_bytes[i]);
+        message_bytes[i] += header;
+    }
+    EXPECT(SEALCOMB_OK, sealcomb_seal_burst(&burst));
+    for (size_t i = 0; i < count; i++) {
+        uint8_t *tag = data[i] + message_bytes[i];
+        CHECK(equal(data[i], aads[i], header) && equal(data[i] + header, expected[i], message_bytes[i] - header));
+        CHECK(equal(tag, expected_tags[i], TAG) && is_filled_with(tag + TAG, 0xA5, (size_t)(data[i] + ROOM - tag - TAG)));
+        if (forge > 0 && i % forge == 0) data[i][random_number(random) % (message_bytes[i] + TAG)] ^= 0x10;
+    }
+    EXPECT(forge > 0 ? SEALCOMB_FORGED : SEALCOMB_OK, sealcomb_open_burst(&burst));
+    for (size_t i = 0; i < count; i++) {
+        bool forged = forge > 0 && i % forge == 0;
+        uint8_t *message = data[i] + header;
+        CHECK(statuses[i] == (forged ? SEALCOMB_FORGED : SEALCOMB_OK));
+        CHECK(forged ? is_filled_with(message, 0, message_bytes[i] - header) : equal(message, plain[i], message_bytes[i] - header));
+        CHECK(forged || equal(data[i], aads[i], header));
+    }
+}
+
 static void check_results(void) {
     static const size_t counts[] = {1, 2, 32, 63, 64, 65, 128, MAX};
     uint64_t random = 42;
@@ -130,6 +161,10 @@ static void check_results(void) {
                 check(counts[c], key, (layout)where, 0, &random);
                 check(counts[c], key, (layout)where, 3, &random);
                 check(counts[c], key, (layout)where, 1, &random);
+            }
+            for (size_t header = 1; header < AAD; header = 3 * header + 5) {
+                check_packets(counts[c], key, header, 0, &random);
+                check_packets(counts[c], key, header, 3, &random);
             }
         }
     }
@@ -167,6 +202,17 @@ static void misaligned(sealcomb_burst *b, size_t at) { (void)at; b->message_byte
 static void wrong_size(sealcomb_burst *b, size_t at) { (void)at; b->size -= sizeof(size_t); }
 static void is_reserved(sealcomb_burst *b, size_t at) { (void)at; b->reserved = 1; }
 static void short_tags(sealcomb_burst *b, size_t at) { (void)at; b->tag_bytes = TAG - 1; }
+static void two_aads(sealcomb_burst *b, size_t at) { (void)at; b->header_bytes = 8; }
+static void headers(sealcomb_burst *b) { b->header_bytes = 101; b->aads = NULL; b->aad_bytes = NULL; }
+static void shorter_than_header(sealcomb_burst *b, size_t at) {
+    headers(b);
+    for (size_t i = 0; i < b->count; i++) message_bytes[i] = i == at ? 100 : 101;
+}
+static void no_message_for_header(sealcomb_burst *b, size_t at) {
+    headers(b);
+    for (size_t i = 0; i < b->count; i++) message_bytes[i] = 101;
+    messages[at] = NULL;
+}
 static void no_nonce(sealcomb_burst *b, size_t at) { (void)at; b->nonce_bytes = 0; }
 
 /* The message that a mistake makes invalid: none, if the burst itself is invalid; the one at the mistake's place; or
@@ -227,6 +273,9 @@ static void check_mistakes(void) {
     check_mistake(SEALCOMB_ERROR_POINTER, far_nonces, NO_MESSAGE);
     check_mistake(SEALCOMB_ERROR_POINTER, huge_count, NO_MESSAGE);
     check_mistake(SEALCOMB_ERROR_POINTER, misaligned, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, two_aads, NO_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, shorter_than_header, ONE_MESSAGE);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_message_for_header, ONE_MESSAGE);
     check_mistake(SEALCOMB_ERROR_STRUCT_SIZE, wrong_size, NO_MESSAGE);
     check_mistake(SEALCOMB_ERROR_STRUCT_SIZE, is_reserved, NO_MESSAGE);
     check_mistake(SEALCOMB_ERROR_TAG_LENGTH, short_tags, ALL_MESSAGES);

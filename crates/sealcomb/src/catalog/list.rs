@@ -603,6 +603,22 @@ const _: () = {
     }
 };
 
+/// Fails the build if an algorithm is built without a feature that it requires.
+const _: () = {
+    let mut rest = BUILT;
+    while let [algorithm, others @ ..] = rest {
+        assert!(
+            cfg!(feature = "hazmat") || !matches!(algorithm.kind(), Kind::Cipher),
+            "it must require the feature `hazmat`"
+        );
+        assert!(
+            cfg!(feature = "research") || matches!(algorithm.status(), Status::Standard | Status::Portfolio),
+            "it must require the feature `research`"
+        );
+        rest = others;
+    }
+};
+
 /// The authenticated algorithms whose [`Status`] is standard or portfolio: the same in every build.
 pub static ALGORITHMS: &[Algorithm] = &listed::<{ count(Place::Library) }>(Place::Library);
 
