@@ -60,7 +60,7 @@ pub fn vectors(mode: &Mode) {
 pub fn longest(mode: &Mode) {
     let seed = seed();
     let mut random = StdRng::seed_from_u64(seed);
-    let key = bytes(&mut random, mode.algorithm.key_bytes);
+    let key = bytes(&mut random, mode.algorithm.key_bytes());
     let mut bench = Bench::new(mode.top, seed);
     bench.run(vec![Action::Load { slot: 0, key: (mode.key)(&key) }], Flow::FULL);
     let key = Key::new(mode.algorithm, &key).expect("a key of the algorithm");
@@ -174,7 +174,7 @@ impl<'a> Workload<'a> {
         let (mut keys, mut expanded) = (Vec::new(), Vec::new());
         let algorithms = [mode.algorithm, mode.other_size.unwrap_or(mode.algorithm)];
         for algorithm in algorithms.into_iter().cycle().take(usize::from(3 * mode.slots)) {
-            let key = bytes(&mut random, algorithm.key_bytes);
+            let key = bytes(&mut random, algorithm.key_bytes());
             expanded.push(Key::new(algorithm, &key).expect("a key of the algorithm"));
             keys.push(key);
         }
@@ -236,7 +236,7 @@ impl<'a> Workload<'a> {
         let nonce = bytes(random, mode.nonce_bytes);
         let ad = length(random, mode.max_random_ad_bytes);
         let ad = bytes(random, ad);
-        let min_bytes = mode.algorithm.min_message_bytes.max(usize::from(self.uncertain));
+        let min_bytes = mode.algorithm.min_message_bytes().max(usize::from(self.uncertain));
         let message = length(random, mode.max_random_message_bytes).max(min_bytes);
         let message = bytes(random, mode.algorithm.padded_bytes(message));
         let open = random.random_bool(0.5);

@@ -3,7 +3,7 @@
 use crate::packet::{Expected, Packet};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt};
-use sealcomb::research;
+use sealcomb::study;
 use sealcomb::{Algorithm, Key, Kind};
 
 /// A top, and the algorithm of the library that it implements.
@@ -55,12 +55,12 @@ impl Mode {
     /// # Panics
     /// If the library does not have the algorithm.
     pub fn new(top: &'static str, algorithm: &str) -> Self {
-        let algorithm = research::by_id(algorithm).unwrap_or_else(|error| panic!("{algorithm}: {error}"));
+        let algorithm = study::by_id(algorithm).unwrap_or_else(|error| panic!("{algorithm}: {error}"));
         Self {
             top,
             algorithm,
             other_size: None,
-            nonce_bytes: algorithm.nonce_bytes,
+            nonce_bytes: algorithm.nonce_bytes(),
             nonce: <[u8]>::to_vec,
             key: <[u8]>::to_vec,
             slots: 16,
@@ -78,7 +78,7 @@ impl Mode {
     }
 
     fn is_authenticated(&self) -> bool {
-        self.algorithm.kind == Kind::Aead
+        self.algorithm.kind() == Kind::Aead
     }
 
     /// Returns a packet to seal, with the library's output as the expected one.

@@ -41,7 +41,7 @@ fn of_file(path: &Path, mode: &Mode) -> Vec<KnownAnswer> {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let file: Value =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    if file["algorithm"] != mode.algorithm.id {
+    if file["algorithm"] != mode.algorithm.id() {
         return Vec::new();
     }
     let tests = file["tests"].as_array().expect("a file has tests");
@@ -53,10 +53,10 @@ fn answer(path: &Path, test: &Value, mode: &Mode) -> Option<KnownAnswer> {
         Value::Null => Vec::new(),
         hex => hex::decode(hex.as_str().expect("a string")).expect("hex"),
     };
-    let authenticated = mode.algorithm.kind == Kind::Aead;
-    let ad = if mode.algorithm.tweaked { bytes("tweak") } else { bytes("aad") };
+    let authenticated = mode.algorithm.kind() == Kind::Aead;
+    let ad = if mode.algorithm.tweaked() { bytes("tweak") } else { bytes("aad") };
     let (key, nonce, message, tag) = (bytes("key"), bytes("nonce"), bytes("msg"), bytes("tag"));
-    let fits = key.len() == mode.algorithm.key_bytes
+    let fits = key.len() == mode.algorithm.key_bytes()
         && nonce.len() == mode.nonce_bytes
         && tag.len() == if authenticated { 16 } else { 0 }
         && message.len() <= mode.max_bytes

@@ -107,7 +107,7 @@ fn one_way(mode: &Mode, open: bool) {
         let mut actions = Vec::new();
         let mut keys = Vec::new();
         for slot in 0..15 {
-            let key = bytes(random, mode.algorithm.key_bytes);
+            let key = bytes(random, mode.algorithm.key_bytes());
             keys.push(Key::new(mode.algorithm, &key).expect("a key"));
             actions.push(Action::Load { slot, key });
         }
@@ -259,7 +259,7 @@ fn gcm_serpent_keeps_the_key_of_a_slot_in_use() {
 /// From the clock of a packet's command until its tag is complete, keys for its slot are refused and counted, and the
 /// packet is sealed under its original key. Other slots accept keys meanwhile.
 fn keeps_the_key_of_a_slot_in_use(mode: &Mode) {
-    let [first, second, other] = [1_u8, 2, 3].map(|byte| vec![byte; mode.algorithm.key_bytes]);
+    let [first, second, other] = [1_u8, 2, 3].map(|byte| vec![byte; mode.algorithm.key_bytes()]);
     let seal = |key: &[u8], slot, nonce: u8| {
         let key = Key::new(mode.algorithm, key).expect("a key");
         mode.seal(&key, slot, &vec![nonce; mode.nonce_bytes], &[], &[7; 16])
