@@ -184,7 +184,7 @@ pub unsafe extern "C" fn sealcomb_algorithm_kind(algorithm: *const sealcomb_algo
     match unsafe { self::algorithm(algorithm) }.map(sealcomb::Algorithm::kind) {
         Some(Kind::Aead) => sealcomb_kind::SEALCOMB_KIND_AEAD,
         Some(Kind::Mac) => sealcomb_kind::SEALCOMB_KIND_MAC,
-        Some(Kind::Cipher) | None => sealcomb_kind::SEALCOMB_KIND_CIPHER,
+        _ => sealcomb_kind::SEALCOMB_KIND_CIPHER,
     }
 }
 
@@ -224,7 +224,7 @@ pub unsafe extern "C" fn sealcomb_algorithm_trust(algorithm: *const sealcomb_alg
         Some(Status::Standard) => sealcomb_trust::SEALCOMB_TRUST_STANDARD,
         Some(Status::Portfolio) => sealcomb_trust::SEALCOMB_TRUST_PORTFOLIO,
         Some(Status::Research) => sealcomb_trust::SEALCOMB_TRUST_RESEARCH,
-        Some(Status::Broken) | None => sealcomb_trust::SEALCOMB_TRUST_BROKEN,
+        _ => sealcomb_trust::SEALCOMB_TRUST_BROKEN,
     }
 }
 

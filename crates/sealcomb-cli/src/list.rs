@@ -135,7 +135,7 @@ fn listed_algorithm(algorithm: Algorithm) -> ListedAlgorithm {
         mode: algorithm.mode(),
         cipher: match algorithm.cipher() {
             Cipher::Aes => "AES",
-            Cipher::Serpent => "Serpent",
+            _ => "Serpent",
         },
         kind: kind(algorithm.kind()),
         key_bytes: algorithm.key_bytes(),
@@ -169,7 +169,7 @@ fn notes() -> Table {
         if seen.insert((mode, spec, reason, note)) {
             let name = match algorithm.cipher() {
                 Cipher::Aes => mode.to_owned(),
-                Cipher::Serpent => format!("{mode} with Serpent"),
+                _ => format!("{mode} with Serpent"),
             };
             table.add_row([name.as_str(), spec, status_name(algorithm.status()), reason, note]);
         }
@@ -284,7 +284,7 @@ fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Cipher => "cipher",
         Kind::Mac => "MAC",
-        Kind::Aead => "AEAD",
+        _ => "AEAD",
     }
 }
 
@@ -293,7 +293,7 @@ fn status_name(status: Status) -> &'static str {
         Status::Standard => "standard",
         Status::Portfolio => "portfolio",
         Status::Research => "research",
-        Status::Broken => "broken",
+        _ => "broken",
     }
 }
 

@@ -98,7 +98,7 @@ mod traced {
     fn names(word: &str, algorithm: Algorithm) -> bool {
         let cipher = match algorithm.cipher() {
             Cipher::Aes => "aes",
-            Cipher::Serpent => "serpent",
+            _ => "serpent",
         };
         word == algorithm.id() || word == format!("{cipher}{}-", 8 * algorithm.cipher_key_bytes())
     }

@@ -38,7 +38,7 @@ impl Row {
     fn ids(&self) -> String {
         let cipher = match self.first().cipher() {
             Cipher::Aes => "aes",
-            Cipher::Serpent => "serpent",
+            _ => "serpent",
         };
         let first = self.first();
         if !first.id().ends_with(&format!("-{}", first.mode_id())) || !first.id().starts_with(cipher) {
@@ -143,7 +143,7 @@ fn status_name(status: Status) -> (usize, &'static str) {
         Status::Standard => (0, "standard"),
         Status::Portfolio => (1, "portfolio"),
         Status::Research => (2, "research"),
-        Status::Broken => (3, "broken"),
+        _ => (3, "broken"),
     }
 }
 
@@ -152,7 +152,7 @@ fn kind_name(row: &Row) -> &'static str {
         Kind::Aead => "AEAD",
         Kind::Mac => "MAC",
         Kind::Cipher if row.first().tweaked() => "cipher with tweak",
-        Kind::Cipher => "cipher",
+        _ => "cipher",
     }
 }
 
@@ -160,7 +160,7 @@ fn kind_name(row: &Row) -> &'static str {
 fn row_name(row: &Row) -> String {
     match row.first().cipher() {
         Cipher::Aes => row.mode.clone(),
-        Cipher::Serpent => format!("{} with Serpent", row.mode),
+        _ => format!("{} with Serpent", row.mode),
     }
 }
 

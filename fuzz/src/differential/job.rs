@@ -64,12 +64,12 @@ impl Job {
         let short = if choices.below(3) == 0 { 0 } else { length(max_bytes.min(320), choices) };
         let message = match algorithm.kind() {
             Kind::Mac => 0,
-            Kind::Cipher | Kind::Aead => algorithm.padded_bytes(long).max(algorithm.min_message_bytes()),
+            _ => algorithm.padded_bytes(long).max(algorithm.min_message_bytes()),
         };
         let aad = match algorithm.kind() {
             Kind::Mac => long,
             Kind::Cipher if !algorithm.tweaked() => 0,
-            Kind::Cipher | Kind::Aead => short,
+            _ => short,
         };
         let tag_bytes = if choices.below(2) == 0 || hazmat::tag_sizes(algorithm).is_empty() {
             algorithm.tag_bytes()

@@ -104,7 +104,7 @@ impl RawTest {
         let (nonce, aad, message, ciphertext, tag) = match algorithm.kind() {
             Kind::Cipher => (or_empty(nonce), or_empty(tweak), need(msg, "msg")?, need(ct, "ct")?, vec![]),
             Kind::Mac => (or_empty(nonce), need(msg, "msg")?, vec![], vec![], need(tag, "tag")?),
-            Kind::Aead => {
+            _ => {
                 (need(nonce, "nonce")?, or_empty(aad), need(msg, "msg")?, need(ct, "ct")?, need(tag, "tag")?)
             }
         };

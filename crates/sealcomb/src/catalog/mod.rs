@@ -14,6 +14,7 @@ use crate::modes::Mode;
 use crate::{Error, Forged};
 
 /// The service that an algorithm provides.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Secrecy without authenticity: a building block that requires the feature `hazmat`. It has no tag, and takes
@@ -26,6 +27,7 @@ pub enum Kind {
 }
 
 /// The block cipher of an algorithm.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cipher {
     /// AES (FIPS 197).
@@ -44,6 +46,7 @@ pub enum TagPosition {
 }
 
 /// How far an algorithm can be trusted. [`Algorithm::reason`] gives the reason and its source.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Published by a standards body (NIST, IEEE, ISO/IEC, IETF/IRTF), or a composition of such standards, with no

@@ -26,7 +26,7 @@ pub(crate) fn messages(
                 let (aad, msg) = match algorithm.kind() {
                     Kind::Cipher => (0, long),
                     Kind::Mac => (long, 0),
-                    Kind::Aead => (short, long),
+                    _ => (short, long),
                 };
                 let msg = algorithm.padded_bytes(msg);
                 let mut random = |bytes| borders::bytes(&mut rng, bytes);
