@@ -325,7 +325,7 @@ def files_of(root: Path, name: str, kind_name: str, feature: str) -> tuple[dict[
         "BASE": kind.base.upper(),
         "nonce": kind.nonce,
         "nonce_bytes": str(kind.nonce_bytes),
-        "tags": f"&[{kind.tag_bytes}]" if kind.tag_bytes else "&[]",
+        "tags": f"tags(&[{kind.tag_bytes}])" if kind.tag_bytes else "tags(&[])",
         "tag_bytes": str(kind.tag_bytes),
         "calls": str(kind.calls),
         "structure": kind.structure,
