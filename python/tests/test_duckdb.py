@@ -19,6 +19,7 @@ import pyarrow as pa
 import pytest
 import records
 import tink
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from duckdb_sessions import EXTENSION, FOLDER, PLATFORM, POLICIES, column, connect, message
 from tink import aead, daead, secret_key_access
 
@@ -418,6 +419,74 @@ def test_try_unseal_only_forgives_values(db: duckdb.DuckDBPyConnection) -> None:
     )
     assert column(db, f"SELECT try_{opened}") == [{"span": None, "v": "a"}]
     assert "2^63 nanoseconds" in message(db, f"SELECT {opened}")
+
+
+# ---- Spark's aes_encrypt
+
+OLD_KEY = bytes(range(32))
+
+
+def encrypted(values: list[bytes | None], aad: bytes) -> list[bytes | None]:
+    """Encrypts values as Spark's ``aes_encrypt`` does in mode GCM."""
+    cipher = AESGCM(OLD_KEY)
+    nonces = [os.urandom(12) for _ in values]
+    pairs = zip(nonces, values, strict=True)
+    return [None if value is None else nonce + cipher.encrypt(nonce, value, aad) for nonce, value in pairs]
+
+
+@pytest.fixture
+def old(db: duckdb.DuckDBPyConnection, folder: Path) -> duckdb.DuckDBPyConnection:
+    """A connection that finds the key of ``aes_encrypt`` in the keyset ``old``."""
+    keyset = Keyset.from_keys({7: OLD_KEY}, primary=7, policy="gcm")
+    (folder / "old.json").write_text(keyset.secret_tink_json())
+    return db
+
+
+@pytest.mark.parametrize("aad", [b"", b"people"])
+def test_values_of_aes_encrypt_open(old: duckdb.DuckDBPyConnection, aad: bytes) -> None:
+    values = [b"", None, b"note", bytes(5000)] * VECTOR
+    old.register("theirs", pa.table({"v": pa.array(encrypted(values, aad), pa.binary())}))
+    argument = f", aad => '{aad.decode()}'" if aad else ""
+    assert column(old, f"SELECT unseal_aes_encrypt(v, 'old'{argument}) FROM theirs") == values
+    assert (
+        column(old, f"SELECT try_unseal_aes_encrypt(v, 'old', '{aad.decode()}'::BLOB) FROM theirs") == values
+    )
+    assert column(old, "SELECT unseal_aes_encrypt(NULL, 'old')") == [None]
+
+
+def test_values_of_aes_encrypt_that_do_not_open_are_errors_or_null(old: duckdb.DuckDBPyConnection) -> None:
+    values = [b"note", b"note", b"note", b"note"]
+    (good, changed, short, bare) = encrypted(values, b"")
+    assert good is not None and changed is not None and short is not None and bare is not None
+    damaged = [good, changed[:-1] + bytes([changed[-1] ^ 1]), short[:27], b""]
+    old.register("theirs", pa.table({"id": range(4), "v": pa.array(damaged, pa.binary())}))
+    assert column(old, "SELECT try_unseal_aes_encrypt(v, 'old') FROM theirs") == [b"note", None, None, None]
+    for number, text in [
+        (1, r"row \d of this batch: the value did not verify.*try_unseal_aes_encrypt"),
+        (2, r"27 bytes are no value of aes_encrypt in mode GCM"),
+        (3, r"0 bytes are no value of aes_encrypt in mode GCM"),
+    ]:
+        with pytest.raises(duckdb.Error, match=text):
+            old.execute(f"SELECT unseal_aes_encrypt(v, 'old') FROM theirs WHERE id = {number}").fetchall()
+    with pytest.raises(duckdb.Error, match="did not verify"):
+        old.execute("SELECT unseal_aes_encrypt(v, 'old', 'another') FROM theirs WHERE id = 0").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("unseal_aes_encrypt('a'::BLOB, 'random')", 'the policy "random"; expected "gcm"'),
+        ("unseal_aes_encrypt('a', 'old')", "the value has type VARCHAR; aes_encrypt returns BLOB"),
+        ("try_unseal_aes_encrypt(['a'::BLOB], 'old')", "the value has type BLOB[]; aes_encrypt returns BLOB"),
+        ("unseal_aes_encrypt('a'::BLOB, 'old', NULL)", "the aad is NULL"),
+        ("unseal_aes_encrypt('a'::BLOB, 'old', 7)", "the aad has type INTEGER; pass text or bytes"),
+    ],
+)
+def test_wrong_calls_for_values_of_aes_encrypt_say_what_to_do(
+    old: duckdb.DuckDBPyConnection, call: str, expected: str
+) -> None:
+    with pytest.raises(duckdb.Error, match=re.escape(expected)):
+        old.execute(f"SELECT {call}")
 
 
 def test_as_type_accepts_the_names_of_other_engines(db: duckdb.DuckDBPyConnection) -> None:

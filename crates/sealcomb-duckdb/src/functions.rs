@@ -15,7 +15,8 @@ use std::num::NonZero;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, LargeBinaryArray};
 use arrow_schema::{DataType, FieldRef};
 use libduckdb_sys::v2 as duckdb;
 use sealcomb_columns::{
@@ -38,6 +39,8 @@ pub(crate) enum Operation {
     Unseal,
     TryUnseal,
     Reseal,
+    UnsealAesEncrypt,
+    TryUnsealAesEncrypt,
 }
 
 /// A function of SQL.
@@ -50,7 +53,7 @@ pub(crate) struct Function {
 }
 
 /// All functions.
-pub(crate) static FUNCTIONS: [Function; 5] = [
+pub(crate) static FUNCTIONS: [Function; 7] = [
     Function {
         name: "seal",
         operation: Operation::Seal,
@@ -82,6 +85,18 @@ pub(crate) static FUNCTIONS: [Function; 5] = [
         description: "Opens a value with any key of a keyset, and seals it under the primary key.",
         example: "reseal(note, 'notes', 'people.note')",
     },
+    Function {
+        name: "unseal_aes_encrypt",
+        operation: Operation::UnsealAesEncrypt,
+        description: "Opens a value that Spark's aes_encrypt encrypted in mode GCM. A value that does not open is an error.",
+        example: "unseal_aes_encrypt(note, 'old', aad := 'people')",
+    },
+    Function {
+        name: "try_unseal_aes_encrypt",
+        operation: Operation::TryUnsealAesEncrypt,
+        description: "As unseal_aes_encrypt, but a value that does not open is NULL.",
+        example: "try_unseal_aes_encrypt(note, 'old')",
+    },
 ];
 
 /// The only text of the enum whose NULL is the default of `row_id`, which differs from every NULL of a caller.
@@ -89,9 +104,13 @@ pub(crate) const ABSENT: &str = "no row_id";
 
 const VALUE: u64 = 0;
 const KEYSET: u64 = 1;
+/// For values of `aes_encrypt`, the additional data.
 const CONTEXT: u64 = 2;
 const ROW_ID: u64 = 3;
 const AS_TYPE: u64 = 4;
+
+/// Size in bytes of what precedes the nonce in Tink's format.
+const PREFIX: usize = 5;
 
 impl Function {
     /// The parameters, in order.
@@ -99,6 +118,7 @@ impl Function {
         match self.operation {
             Operation::Seal | Operation::SealDeterministic => &["value", "keyset", "context", "row_id"],
             Operation::Reseal => &["value", "keyset", "context", "row_id", "plain"],
+            Operation::UnsealAesEncrypt | Operation::TryUnsealAesEncrypt => &["value", "keyset", "aad"],
             _ => &["value", "keyset", "context", "row_id", "as_type", "plain"],
         }
     }
@@ -112,9 +132,15 @@ impl Function {
         matches!(self.operation, Operation::Unseal | Operation::TryUnseal)
     }
 
+    /// Whether its values were encrypted by Spark's `aes_encrypt`.
+    fn is_of_aes_encrypt(&self) -> bool {
+        matches!(self.operation, Operation::UnsealAesEncrypt | Operation::TryUnsealAesEncrypt)
+    }
+
     /// What to do with values that do not open.
     fn forged(&self) -> Forged {
-        if self.operation == Operation::TryUnseal { Forged::Null } else { Forged::Raise }
+        let tries = matches!(self.operation, Operation::TryUnseal | Operation::TryUnsealAesEncrypt);
+        if tries { Forged::Null } else { Forged::Raise }
     }
 
     /// How often DuckDB may reuse a result. Functions whose results are the same within a query may be computed before
@@ -147,6 +173,9 @@ struct Signature {
 impl Signature {
     fn new(function: &Function, arguments: Arguments, context: Context) -> Result<Self> {
         let value = SqlType::of(&arguments.logical_type(VALUE)?)?;
+        if function.is_of_aes_encrypt() && !matches!(value, SqlType::Blob | SqlType::Null) {
+            return Err(format!("the value has type {}; aes_encrypt returns BLOB", value.sql()).into());
+        }
         let Some(plain) = function.parameter("plain") else {
             return Ok(Self { result: value.sealed(), value, plain: Vec::new() });
         };
@@ -206,33 +235,47 @@ impl Call {
             )
             .into());
         }
-        let field = if function.opens() {
+        if function.is_of_aes_encrypt() && keyset.policy() != "gcm" {
+            return Err(format!(
+                "keyset {:?} has the policy {:?}; expected \"gcm\", that of aes_encrypt",
+                name.text()?,
+                keyset.policy()
+            )
+            .into());
+        }
+        let field = if function.opens() || function.is_of_aes_encrypt() {
             sealed_field(&value, &result, &plain, &keyset)?
         } else {
             value.field("value")
         };
-        let row_ids = Self::row_ids(arguments)?;
+        let row_ids = match function.parameter("row_id") {
+            Some(_) => Self::row_ids(arguments)?,
+            None => None,
+        };
         if row_ids.is_some() && value.leaves().contains(&&SqlType::Tag) {
             return Err("row_id cannot be used with a UNION; seal its members with union_extract"
                 .to_owned()
                 .into());
         }
-        let context = Self::context(arguments)?;
+        let context = Self::context(function, arguments)?;
         Ok(Self { function, keyset, context, value, result, plain, row_ids, field })
     }
 
-    fn context(arguments: Arguments) -> Result<Vec<u8>> {
+    fn context(function: &Function, arguments: Arguments) -> Result<Vec<u8>> {
+        let (name, none) = if function.is_of_aes_encrypt() {
+            ("aad", "'' if there was none")
+        } else {
+            ("context", "'' to bind the value to no column")
+        };
         let sql = SqlType::of(&arguments.logical_type(CONTEXT)?)?;
         let value = arguments.constant(CONTEXT)?;
         if value.is_null()? {
-            return Err("the context is NULL; pass text or bytes, or '' to bind the value to no column"
-                .to_owned()
-                .into());
+            return Err(format!("the {name} is NULL; pass text or bytes, or {none}").into());
         }
         match sql {
             SqlType::Text => Ok(value.text()?.into_bytes()),
             SqlType::Blob => value.blob(),
-            other => Err(format!("the context has type {}; pass text or bytes", other.sql()).into()),
+            other => Err(format!("the {name} has type {}; pass text or bytes", other.sql()).into()),
         }
     }
 
@@ -270,7 +313,10 @@ impl Call {
             return batch.result()?.set_null(context.factory()?, rows);
         }
         let forged = self.function.forged();
-        let values = read::array(&self.value, batch.argument(VALUE)?, &Rows::First(rows), forged)?;
+        let mut values = read::array(&self.value, batch.argument(VALUE)?, &Rows::First(rows), forged)?;
+        if self.function.is_of_aes_encrypt() {
+            values = self.prefixed(&values);
+        }
         let ids = self.row_ids.as_ref();
         let ids = ids.map(|sql| read::array(sql, batch.argument(ROW_ID)?, &Rows::First(rows), forged));
         let ids = ids.transpose()?;
@@ -278,8 +324,16 @@ impl Call {
         if let (Some(row), Forged::Raise) = (without, forged) {
             return Err(format!("row {row} of this batch: row_id is NULL; every row needs an id").into());
         }
-        let result = self.run(values, ids.as_slice()).map_err(|error| Self::explain(error, ids.as_ref()))?;
+        let result = self.run(values, ids.as_slice()).map_err(|error| self.explain(error, ids.as_ref()))?;
         write::array(&self.result, &result, batch.result()?, forged, &|row| place(row, "", ids.as_ref()))
+    }
+
+    /// Puts Tink's version and the id of the primary key in front of every value of `aes_encrypt`.
+    fn prefixed(&self, values: &ArrayRef) -> ArrayRef {
+        let mut prefix = [1; PREFIX];
+        prefix[1..].copy_from_slice(&self.keyset.primary().to_be_bytes());
+        let values = values.as_binary::<i64>().iter();
+        Arc::new(values.map(|value| Some([&prefix, value?].concat())).collect::<LargeBinaryArray>())
     }
 
     fn run(&self, values: ArrayRef, ids: &[ArrayRef]) -> std::result::Result<ArrayRef, Error> {
@@ -299,7 +353,10 @@ impl Call {
                 let is_value = |path: &str| !path.ends_with(TAG);
                 sealcomb_columns::seal_leaves(&column, &self.keyset, binding, &is_value, threads)?
             }
-            Operation::Unseal | Operation::TryUnseal => unseal(self.function.forged())?,
+            Operation::Unseal
+            | Operation::TryUnseal
+            | Operation::UnsealAesEncrypt
+            | Operation::TryUnsealAesEncrypt => unseal(self.function.forged())?,
             Operation::Reseal => {
                 let bindings = [binding, binding];
                 let resealing = Resealing { forged: Forged::Raise, plain: self.plain.clone() };
@@ -309,10 +366,19 @@ impl Call {
         Ok(result.chunks.remove(0))
     }
 
-    fn explain(error: Error, ids: Option<&ArrayRef>) -> Failure {
+    fn explain(&self, error: Error, ids: Option<&ArrayRef>) -> Failure {
         let message = match error {
             Error::Unopened(UnopenedRow { row, path, reason, message, .. }) => {
                 let what = match reason {
+                    Reason::Forged(_) if self.function.is_of_aes_encrypt() => {
+                        "the value did not verify: it was changed, or encrypted under another key or with another aad; use \
+                         try_unseal_aes_encrypt for NULL in its place"
+                            .to_owned()
+                    }
+                    Reason::NotSealed(bytes) if self.function.is_of_aes_encrypt() => format!(
+                        "{} bytes are no value of aes_encrypt in mode GCM; use try_unseal_aes_encrypt to find such values",
+                        bytes - PREFIX
+                    ),
                     Reason::Forged(id) => format!(
                         "the value did not verify under key {id}: it was changed, or sealed with another context or \
                          row_id; pass those that it was sealed with, or use try_unseal for NULL in its place"

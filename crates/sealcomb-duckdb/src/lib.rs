@@ -158,12 +158,14 @@ fn fill_signature(
     let text = context.type_of_id(Id::DUCKDB_V2_LOGICAL_TYPE_ID_VARCHAR)?;
     // The type that SQL's literal has.
     let null = null_of(context, "\"NULL\"")?;
+    let empty = context.text("")?;
     let absent = null_of(context, &format!("ENUM('{}')", functions::ABSENT))?;
     for parameter in function.parameters() {
         let (logical, default) = match *parameter {
             "value" | "context" => (&any, null_mut()),
             "keyset" => (&text, null_mut()),
             "row_id" => (&any, absent.raw),
+            "aad" => (&any, empty.raw),
             _ => (&any, null.raw),
         };
         let name = duckdb::duckdb_v2_str::from(*parameter);
