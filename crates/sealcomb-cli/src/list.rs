@@ -26,9 +26,9 @@ Properties of the algorithms:
   online    sealing outputs ciphertext before the end of the message is known
 
 Examples:
-  sealcomb list              print all lists
-  sealcomb list --markdown   print the algorithms with their specifications, for a document
-  sealcomb list --json | jq -r '.algorithms[] | select(.status == \"standard\") | .id'";
+  sealcomb list                       print all lists
+  sealcomb list --markdown            print the algorithms with their specifications, for a document
+  sealcomb list --json > lists.json   write all lists for a script";
 
 pub(crate) fn after_help() -> String {
     let statuses = exit_statuses(&[

@@ -188,7 +188,7 @@ impl Sealed {
     fn set_tag_bytes<C: Mode>(&mut self, tag_bytes: usize) -> Outcome {
         if self.key.as_ref().is_none_or(|key| key.tag_bytes() != tag_bytes) {
             let id = C::id(tag_bytes).ok_or(Refused::INVALID_TAG_LENGTH)?;
-            let options = KeyOptions::new().tag_bytes(tag_bytes);
+            let options = KeyOptions::new().short_tag_bytes(tag_bytes);
             let key = cipher::key_with(options, id, &self.secret, self.secret.len());
             self.key = Some(key.map_err(|_| Refused::INVALID_TAG_LENGTH)?);
         }

@@ -6,11 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use syn::{ImplItem, Item, ItemImpl, ItemMacro, Type, UseTree, Visibility};
+use syn::{File, ImplItem, Item, ItemImpl, ItemMacro, Type, UseTree, Visibility};
 
 /// Rust functions that no harness needs to call: a prefix of their names, and the reason.
 const NO_SECRETS_IN_RUST: &[(&str, &str)] = &[
     ("Algorithm::", "an entry of the catalog"),
+    ("hazmat::", "entries of the catalog"),
+    ("research::", "entries of the catalog"),
+    ("study::", "entries of the catalog"),
     ("Backend::", "the name of a backend"),
     ("probe::", "measures instructions, on constants"),
     ("reference::", "models for tests, which branch on secrets; see SECURITY.md"),
@@ -76,6 +79,7 @@ const NOT_TRACED: &[(&str, &str)] = &[
 const NO_SECRETS_IN_C: &[(&str, &str)] = &[
     ("sealcomb_version", "takes no arguments"),
     ("sealcomb_algorithm_", "an entry of the catalog"),
+    ("sealcomb_hazmat_algorithm_", "an entry of the catalog"),
     ("sealcomb_backend_", "the name of a backend"),
     ("sealcomb_status_text", "a constant text"),
     ("sealcomb_key_algorithm", "returns no secret"),
@@ -173,6 +177,27 @@ fn functions_of_types(declared: &ItemMacro, found: &mut BTreeSet<String>) {
     }
 }
 
+/// Returns the first word of what a macro is used with.
+fn first_word(used: &ItemMacro) -> String {
+    let text = used.mac.tokens.to_string();
+    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}
+
+/// Returns the public methods that a macro of the same file implements for the type it is used with.
+fn methods_by(used: &ItemMacro, file: &File) -> impl Iterator<Item = String> {
+    let text = file.items.iter().find_map(|item| match item {
+        Item::Macro(declared) if used.mac.path.get_ident() == declared.ident.as_ref() => {
+            Some(declared.mac.tokens.to_string())
+        }
+        _ => None,
+    });
+    let words = text.unwrap_or_default();
+    let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+    let names = words.windows(3).filter(|words| words[0] == "pub" && words[1] == "fn");
+    let name = |word: &str| word.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    names.map(|words| name(&words[2])).collect::<Vec<String>>().into_iter()
+}
+
 /// Returns the public functions of the library, as `Type::name` or `Trait::name`.
 fn functions_in_rust() -> BTreeSet<String> {
     let mut files = BTreeMap::new();
@@ -186,6 +211,17 @@ fn functions_in_rust() -> BTreeSet<String> {
                 modules.insert(module.ident.to_string());
             }
             _ => {}
+        }
+    }
+    // The modules of features re-export types and functions.
+    for module in &modules {
+        let items = files.get(&format!("{module}.rs")).into_iter().flat_map(|file| &file.items);
+        for item in items {
+            if let Item::Use(import) = item
+                && is_public(&import.vis)
+            {
+                names_of(&import.tree, &mut names);
+            }
         }
     }
     let items = files.values().flat_map(|file| &file.items);
@@ -213,11 +249,17 @@ fn functions_in_rust() -> BTreeSet<String> {
                 Item::Macro(declared) if public && declared.mac.path.is_ident("macro_rules") => {
                     functions_of_types(declared, &mut here);
                 }
+                Item::Macro(used) => {
+                    let name = first_word(used);
+                    if names.contains(&name) {
+                        here.extend(methods_by(used, file).map(|method| format!("{name}::{method}")));
+                    }
+                }
                 _ => {}
             }
         }
-        let prefix =
-            if matches!(module, "probe" | "reference") { format!("{module}::") } else { String::new() };
+        let has_own_names = matches!(module, "probe" | "reference" | "hazmat" | "research" | "study");
+        let prefix = if has_own_names { format!("{module}::") } else { String::new() };
         functions.extend(here.into_iter().map(|name| format!("{prefix}{name}")));
     }
     functions
@@ -276,6 +318,9 @@ fn the_functions_of_the_library_are_found() {
         "Key::open_unverified_in_place_detached",
         "seal_jobs_with",
         "Burst::verify",
+        "OpenStream::fork",
+        "Sectors::encrypt",
+        "hazmat::by_id",
         "AeadInOut::decrypt_inout_detached",
         "FixedOutputReset::finalize_into_reset",
         "KeyInit::new",

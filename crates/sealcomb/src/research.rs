@@ -10,8 +10,8 @@ use crate::{Algorithm, Error};
 /// ```
 /// use sealcomb::{Algorithm, Status, research};
 ///
-/// assert_eq!(research::by_id("aes128-otr")?.status(), Status::Research);
-/// assert!(Algorithm::by_id("aes128-otr").is_err());
+/// assert_eq!(research::by_id("aes128-otr-p")?.status(), Status::Research);
+/// assert!(Algorithm::by_id("aes128-otr-p").is_err());
 /// # Ok::<(), sealcomb::Error>(())
 /// ```
 ///

@@ -150,8 +150,8 @@ fn messages_about_data_and_calls_say_what_was_found_and_expected() {
             "`aes128-ctr` is unauthenticated: use hazmat::by_id, which requires the feature `hazmat`",
         ),
         (
-            Error::RestrictedAlgorithm { id: "aes128-otr", features: &["research"] },
-            "`aes128-otr` is not a standard: use research::by_id, which requires the feature `research`",
+            Error::RestrictedAlgorithm { id: "aes128-otr-p", features: &["research"] },
+            "`aes128-otr-p` is not a standard: use research::by_id, which requires the feature `research`",
         ),
         (
             Error::RestrictedAlgorithm { id: "serpent128-ecb", features: &["hazmat", "research"] },

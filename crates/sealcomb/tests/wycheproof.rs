@@ -63,7 +63,8 @@ fn run(tests: Vec<Test>) -> Count {
 fn misuse_of(answer: &KnownAnswer) -> Option<Error> {
     let KnownAnswer { algorithm, nonce, tag, .. } = answer;
     if !hazmat::tag_sizes(*algorithm).contains(&tag.len()) {
-        Some(misuse::tag_length_never(*algorithm, tag.len()))
+        let expected = hazmat::tag_sizes(*algorithm);
+        Some(Error::TagLength { algorithm: algorithm.id(), expected, got: tag.len() })
     } else if !(algorithm.min_nonce_bytes()..=algorithm.max_nonce_bytes()).contains(&nonce.len()) {
         Some(misuse::nonce_length(*algorithm, nonce.len()))
     } else {

@@ -47,7 +47,7 @@ fn random_key(key: &Key) -> Result<Key> {
     let algorithm = key.algorithm();
     let mut bytes = vec![0; algorithm.key_bytes()];
     sealcomb_random::fill(&mut bytes)?;
-    let options = KeyOptions::new().tag_bytes(key.tag_bytes());
+    let options = KeyOptions::new().short_tag_bytes(key.tag_bytes());
     let options = key.nonce_bytes().map_or(options.any_nonce_bytes(), |bytes| options.nonce_bytes(bytes));
     Ok(options.expand(algorithm, &bytes)?)
 }
