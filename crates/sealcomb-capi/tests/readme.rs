@@ -12,21 +12,26 @@ const MANUAL: &str = include_str!("../../../docs/c.md");
 #[cfg(feature = "hazmat")]
 const CALLS: &str = r#"
 int main(void) {
-    static uint8_t secret[64], packets[2][8 + 16] = {"message", "another"}, sealed[2][8 + 16], message[8];
+    static const char texts[2][8] = {"message", "another"};
+    static uint8_t secret[64], packets[2][13 + 8 + 16] = {"first header", "other header"}, sealed[2][8 + 16], message[8];
     static const uint8_t nonces[2][12] = {{1}, {2}};
     static uint8_t sectors[3][4096];
     uint8_t *pointers[2] = {packets[0], packets[1]};
-    size_t sizes[2] = {8, 8};
+    size_t sizes[2] = {13 + 8, 13 + 8};
     sealcomb_key *key = NULL;
     for (int i = 0; i < 64; i++) secret[i] = (uint8_t)i;
     if (quick_start() != 0) return 1;
     if (sealcomb_key_new(sealcomb_algorithm_by_id("aes128-gcm"), secret, 16, &key) != SEALCOMB_OK) return 2;
     for (int i = 0; i < 2; i++) {
-        if (seal_message(key, nonces[i], packets[i], 8, sealed[i]) != 24) return 3;
-        if (!open_message(key, nonces[i], sealed[i], 24, message) || memcmp(message, packets[i], 8) != 0) return 4;
+        memcpy(packets[i] + 13, texts[i], 8);
+        if (seal_message(key, nonces[i], packets[i] + 13, 8, sealed[i]) != 24) return 3;
+        if (!open_message(key, nonces[i], sealed[i], 24, message) || memcmp(message, texts[i], 8) != 0) return 4;
     }
     if (seal_packets(key, 2, pointers, sizes, nonces) != SEALCOMB_OK) return 5;
-    if (memcmp(packets, sealed, sizeof sealed) != 0) return 6;
+    for (int i = 0; i < 2; i++) {
+        if (sealcomb_open(key, nonces[i], 12, packets[i], 13, packets[i] + 13, 24, message, 8, NULL) != SEALCOMB_OK) return 6;
+        if (memcmp(message, texts[i], 8) != 0 || memcmp(packets[i] + 13, sealed[i], 8) != 0) return 6;
+    }
     sealed[0][23] ^= 1;
     if (open_message(key, nonces[0], sealed[0], 24, message) || message[0] != 0) return 7;
     if (open_message(key, nonces[0], sealed[0], 15, message)) return 8;
