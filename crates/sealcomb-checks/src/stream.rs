@@ -39,11 +39,10 @@ impl Case {
         let mut tags = [0, 1].map(|_| memory.hold(Role::Output, &vec![0; self.tag]));
         let [tag, tag_apart] = &mut tags;
         let sealed = memory.call(Call::Seal, || {
-            let mut stream = if self.tag == key.tag_bytes() {
-                call!(SealStream::new(key.clone(), &job.nonce))?
-            } else {
-                call!(SealStream::with_tag_bytes(key.clone(), &job.nonce, self.tag))?
-            };
+            let mut stream = call!(SealStream::with_tag_bytes(key.clone(), &job.nonce, self.tag))?;
+            if self.tag == key.tag_bytes() {
+                stream = call!(SealStream::new(key.clone(), &job.nonce))?;
+            }
             job.aad.chunks(23).try_for_each(|piece| call!(SealStream::aad(&mut stream, piece)))?;
             data.chunks_mut(PIECE).try_for_each(|piece| call!(SealStream::update(&mut stream, piece)))?;
             call!(SealStream::finish(&mut stream, tag))?;
@@ -74,11 +73,10 @@ impl Case {
         let mut output = memory.hold(Role::Output, &vec![0; job.message.len()]);
         let mut computed = memory.hold(Role::Output, &vec![0; self.tag]);
         let opened = memory.call(Call::Open, || {
-            let mut stream = if self.tag == key.tag_bytes() {
-                call!(OpenStream::new(key.clone(), &job.nonce))?
-            } else {
-                call!(OpenStream::with_tag_bytes(key.clone(), &job.nonce, self.tag))?
-            };
+            let mut stream = call!(OpenStream::with_tag_bytes(key.clone(), &job.nonce, self.tag))?;
+            if self.tag == key.tag_bytes() {
+                stream = call!(OpenStream::new(key.clone(), &job.nonce))?;
+            }
             call!(OpenStream::aad(&mut stream, &job.aad))?;
             let mut pieces = data.chunks_mut(PIECE);
             pieces
