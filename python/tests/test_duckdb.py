@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -435,11 +436,13 @@ def encrypted(values: list[bytes | None], aad: bytes) -> list[bytes | None]:
 
 
 @pytest.fixture
-def old(db: duckdb.DuckDBPyConnection, folder: Path) -> duckdb.DuckDBPyConnection:
+def old(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection that finds the key of ``aes_encrypt`` in the keyset ``old``."""
     keyset = Keyset.from_keys({7: OLD_KEY}, primary=7, policy="gcm")
-    (folder / "old.json").write_text(keyset.secret_tink_json())
-    return db
+    (tmp_path / "old.json").write_text(keyset.secret_tink_json())
+    (tmp_path / "random.json").write_text(Keyset.generate("random").secret_tink_json())
+    with connect(tmp_path) as db:
+        yield db
 
 
 @pytest.mark.parametrize("aad", [b"", b"people"])
