@@ -86,6 +86,7 @@ impl<'a> From<&'a str> for Aad<'a> {
 
 /// A message to seal, with its key, its nonce, its additional data, and the buffers for ciphertext and tag. The
 /// buffer for the tag has [`Key::tag_bytes`] bytes. [`seal_jobs`] checks all sizes before it writes anything.
+#[must_use = "a job does nothing before it is passed to `seal_jobs`"]
 pub struct SealJob<'a> {
     key: &'a Key,
     message: Message<'a>,
@@ -94,6 +95,7 @@ pub struct SealJob<'a> {
 
 /// A message to open, with its key, its nonce, its additional data, its buffers, and after the call the verdict. The
 /// tag has [`Key::tag_bytes`] bytes. [`open_jobs`] checks all sizes before it writes anything.
+#[must_use = "a job does nothing before it is passed to `open_jobs`"]
 pub struct OpenJob<'a> {
     key: &'a Key,
     message: Message<'a>,
@@ -250,11 +252,10 @@ impl<'a> SealJob<'a> {
         packet: &'a mut [u8],
     ) -> Result<Self, Error> {
         let (header, data, tag) = layout.with_tag(key).parts(packet)?;
-        Ok(Self::in_place(key, nonce, header.unwrap_or_default(), data, tag))
+        Ok(Self::in_place(key, nonce, header, data, tag))
     }
 
     /// Replaces the additional data.
-    #[must_use]
     pub fn aad(mut self, aad: impl Into<Aad<'a>>) -> Self {
         self.message.aad = aad.into().0;
         self
@@ -311,11 +312,10 @@ impl<'a> OpenJob<'a> {
         packet: &'a mut [u8],
     ) -> Result<Self, Error> {
         let (header, data, tag) = layout.with_tag(key).parts(packet)?;
-        Ok(Self::in_place(key, nonce, header.unwrap_or_default(), data, tag))
+        Ok(Self::in_place(key, nonce, header, data, tag))
     }
 
     /// Replaces the additional data.
-    #[must_use]
     pub fn aad(mut self, aad: impl Into<Aad<'a>>) -> Self {
         self.message.aad = aad.into().0;
         self

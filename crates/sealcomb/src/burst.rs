@@ -153,14 +153,19 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         packets: &mut [P],
     ) -> Result<(), BatchError> {
         self.check_columns(packets.len(), &[])?;
-        self.seal_all(Packets { packets, whole: layout.with_tag(self.key) })
+        let whole = layout.with_tag(self.key);
+        if layout.has_header() {
+            self.seal_all(Packets::<_, true> { packets, whole })
+        } else {
+            self.seal_all(Packets::<_, false> { packets, whole })
+        }
     }
 
     /// Seals messages whose columns have been checked.
     #[inline(always)]
     fn seal_all<B: Sealing>(&self, mut buffers: B) -> Result<(), BatchError> {
         if buffers.len() > FLIGHT {
-            self.check_all(buffers.entries())?;
+            self.check_all::<B>(buffers.entries())?;
         }
         let mut first = 0;
         while buffers.len() > 0 {
@@ -193,7 +198,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         buffers: &mut B,
     ) -> Result<bool, BatchError> {
         let (mut columns, mut computed) = (Columns::new(), Tags::new());
-        self.fill_columns(first, &mut columns, B::HAS_AADS, buffers.entries())?;
+        self.fill_columns::<B>(first, &mut columns, buffers.entries(), |_| ())?;
         let (backend, key) = (self.key.backend(), self.key.material());
         let sealed = (flights.run)(backend, key, &mut columns, &mut Results::Write(&mut computed));
         buffers.write(computed.get());
@@ -205,7 +210,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
     fn seal_messages<B: Sealing>(&self, first: usize, buffers: &mut B) -> Result<(), BatchError> {
         let mut computed = ArrayVec::<Block, FLIGHT>::new();
         let (mut places, mut messages) = (PLACES, Messages::new());
-        self.fill(first, &mut places, &mut messages, buffers.entries(), |_| [0; BLOCK])?;
+        self.fill::<B>(first, &mut places, &mut messages, buffers.entries(), |_| [0; BLOCK])?;
         self.key.algorithm().code().seal(&mut self.batch(&mut messages));
         computed.extend(messages.iter().map(|message| message.tag));
         drop(messages);
@@ -243,7 +248,12 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         verdicts: &mut [Verdict],
     ) -> Result<Opened, BatchError> {
         self.check_columns(packets.len(), &[verdicts.len()])?;
-        self.open_all(Packets { packets, whole: layout.with_tag(self.key) }, verdicts)
+        let whole = layout.with_tag(self.key);
+        if layout.has_header() {
+            self.open_all(Packets::<_, true> { packets, whole }, verdicts)
+        } else {
+            self.open_all(Packets::<_, false> { packets, whole }, verdicts)
+        }
     }
 
     /// Opens messages whose columns have been checked.
@@ -251,7 +261,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
     fn open_all<B: Buffers>(&self, mut buffers: B, verdicts: &mut [Verdict]) -> Result<Opened, BatchError> {
         let messages = buffers.len();
         if messages > FLIGHT {
-            self.check_all(buffers.entries())?;
+            self.check_all::<B>(buffers.entries())?;
         }
         let (mut first, mut forged, mut verdicts) = (0, 0, verdicts);
         while buffers.len() > 0 {
@@ -292,12 +302,8 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
     ) -> Result<Option<usize>, BatchError> {
         let (mut columns, mut received) = (Columns::new(), ArrayVec::<Block, FLIGHT>::new());
         // Each tag is read once: a second `as_ref` could return fewer bytes to compare.
-        let entries = buffers.entries().inspect(|entry| {
-            if let Ok(Entry { tag, .. }) = entry {
-                received.push(read_part(tag));
-            }
-        });
-        self.fill_columns(first, &mut columns, B::HAS_AADS, entries)?;
+        let read = |tag: &[u8]| received.push(read_part(tag));
+        self.fill_columns::<B>(first, &mut columns, buffers.entries(), read)?;
         let (backend, key) = (self.key.backend(), self.key.material());
         let mut results = Results::Compare { received: &received, bytes: key.tag_bytes, forged: 0 };
         if !(flights.run)(backend, key, &mut columns, &mut results) {
@@ -332,7 +338,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         let (mut places, mut messages) = (PLACES, Messages::new());
         // Each tag is read once: a second `as_ref` could return fewer bytes to compare.
         let mut received = ArrayVec::<Block, FLIGHT>::new();
-        self.fill(first, &mut places, &mut messages, buffers.entries(), |tag| {
+        self.fill::<B>(first, &mut places, &mut messages, buffers.entries(), |tag| {
             let tag = read_part(tag);
             received.push(tag);
             tag
@@ -383,7 +389,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
     /// Checks the sizes of all messages. A burst of one flight does not need this: nothing is written before all of its
     /// messages are filled in.
     #[inline(always)]
-    fn check_all<'m>(
+    fn check_all<'m, B: Buffers>(
         &'m self,
         entries: impl Iterator<Item = Result<Entry<'m>, Error>>,
     ) -> Result<(), BatchError> {
@@ -392,12 +398,12 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
             .iter()
             .zip(entries)
             .enumerate()
-            .try_for_each(|(index, (nonce, entry))| self.checked(sizes, index, nonce, entry).map(|_| ()))
+            .try_for_each(|(index, (nonce, entry))| self.checked::<B>(sizes, index, nonce, entry).map(|_| ()))
     }
 
     /// Checks the sizes of a message. Returns its nonce, and its entry with its additional data.
     #[inline(always)]
-    fn checked<'m>(
+    fn checked<'m, B: Buffers>(
         &'m self,
         sizes: Sizes<'_>,
         index: usize,
@@ -406,7 +412,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
     ) -> Result<(&'m [u8], &'m [u8], Entry<'m>), BatchError> {
         let nonce = nonce.as_ref();
         let checked = entry.and_then(|entry| {
-            let aad = entry.aad.unwrap_or_else(|| self.aads.at(index));
+            let aad = if B::HAS_AADS { entry.aad } else { self.aads.at(index) };
             sizes.check(nonce.len(), entry.tag.len(), aad.len(), entry.data.len())?;
             Ok((nonce, aad, entry))
         });
@@ -416,7 +422,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
     /// Checks and fills in the messages of a flight that starts with the message of index `first`, given their buffers
     /// and, for each tag, what the message has as its tag.
     #[inline(always)]
-    fn fill<'m>(
+    fn fill<'m, B: Buffers>(
         &'m self,
         first: usize,
         places: &'m mut Places<'m>,
@@ -427,7 +433,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         let (sizes, key) = (Sizes::of(self.key), self.key.material());
         let nonces = self.nonces[first..].iter().enumerate();
         for ((place, (i, nonce)), entry) in places.iter_mut().zip(nonces).zip(entries) {
-            let (nonce, aad, Entry { data, tag, .. }) = self.checked(sizes, first + i, nonce, entry)?;
+            let (nonce, aad, Entry { data, tag, .. }) = self.checked::<B>(sizes, first + i, nonce, entry)?;
             let (aad, bytes) = (AssociatedData::One(Cow::Borrowed(aad)), data.len());
             messages.push(place.write(Message {
                 key,
@@ -441,23 +447,25 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         Ok(())
     }
 
-    /// Checks and fills in the messages of a flight like [`Burst::fill`], in columns.
+    /// Checks and fills in the messages of a flight like [`Burst::fill`], in columns. Passes their tags to `read`.
     #[inline(always)]
-    fn fill_columns<'m>(
+    fn fill_columns<'m, B: Buffers>(
         &'m self,
         first: usize,
         columns: &mut Columns<'m>,
-        have_aads: bool,
         entries: impl Iterator<Item = Result<Entry<'m>, Error>>,
+        mut read: impl FnMut(&[u8]),
     ) -> Result<(), BatchError> {
         let sizes = Sizes::of(self.key);
         let nonces = self.nonces[first..].iter().enumerate();
-        let shared = if have_aads || self.aads.each.is_some() { None } else { Some(self.aads.all) };
+        let shared = if B::HAS_AADS || self.aads.each.is_some() { None } else { Some(self.aads.all) };
         columns.fill(
             shared,
             nonces.zip(entries).map(|((i, nonce), entry)| {
-                let (nonce, aad, entry) = self.checked(sizes, first + i, nonce, entry)?;
-                Ok((nonce, aad, entry.data.into()))
+                let (nonce, aad, Entry { data, tag, .. }) =
+                    self.checked::<B>(sizes, first + i, nonce, entry)?;
+                read(tag);
+                Ok((nonce, aad, data.into()))
             }),
         )
     }
@@ -482,8 +490,8 @@ const _: fn() = || {
 
 /// A message of a burst.
 struct Entry<'m> {
-    /// The additional data, if the packet contains it.
-    aad: Option<&'m [u8]>,
+    /// The additional data, if [`Buffers::HAS_AADS`].
+    aad: &'m [u8],
     data: &'m mut [u8],
     /// The tag, or the room for it.
     tag: &'m [u8],
@@ -491,7 +499,7 @@ struct Entry<'m> {
 
 /// The buffers of messages.
 trait Buffers: Sized {
-    /// Whether the additional data can be in the buffers.
+    /// Whether the additional data is in the buffers.
     const HAS_AADS: bool;
 
     fn len(&self) -> usize;
@@ -530,7 +538,7 @@ impl<D: AsMut<[u8]>, T: AsMut<[u8]>> Buffers for Detached<'_, D, T> {
     #[inline(always)]
     fn entries(&mut self) -> impl Iterator<Item = Result<Entry<'_>, Error>> {
         let entries = self.data.iter_mut().zip(&mut *self.tags);
-        entries.map(|(data, tag)| Ok(Entry { aad: None, data: data.as_mut(), tag: tag.as_mut() }))
+        entries.map(|(data, tag)| Ok(Entry { aad: &[], data: data.as_mut(), tag: tag.as_mut() }))
     }
 }
 
@@ -566,18 +574,18 @@ impl<D: AsMut<[u8]>, T: AsRef<[u8]>> Buffers for Received<'_, D, T> {
     #[inline(always)]
     fn entries(&mut self) -> impl Iterator<Item = Result<Entry<'_>, Error>> {
         let entries = self.data.iter_mut().zip(self.tags);
-        entries.map(|(data, tag)| Ok(Entry { aad: None, data: data.as_mut(), tag: tag.as_ref() }))
+        entries.map(|(data, tag)| Ok(Entry { aad: &[], data: data.as_mut(), tag: tag.as_ref() }))
     }
 }
 
-/// Packets, which contain their tags.
-struct Packets<'m, P> {
+/// Packets, which contain their tags, and their additional data if `HEADER`.
+struct Packets<'m, P, const HEADER: bool> {
     packets: &'m mut [P],
     whole: Whole,
 }
 
-impl<P: AsMut<[u8]>> Buffers for Packets<'_, P> {
-    const HAS_AADS: bool = true;
+impl<P: AsMut<[u8]>, const HEADER: bool> Buffers for Packets<'_, P, HEADER> {
+    const HAS_AADS: bool = HEADER;
 
     #[inline(always)]
     fn len(&self) -> usize {
@@ -600,11 +608,11 @@ impl<P: AsMut<[u8]>> Buffers for Packets<'_, P> {
     }
 }
 
-impl<P: AsMut<[u8]>> Sealing for Packets<'_, P> {
+impl<P: AsMut<[u8]>, const HEADER: bool> Sealing for Packets<'_, P, HEADER> {
     #[inline(always)]
     fn write(&mut self, tags: &[Block]) {
         for (computed, packet) in tags.iter().zip(&mut *self.packets) {
-            if let Ok((_, _, tag)) = self.whole.parts(packet.as_mut()) {
+            if let Some(tag) = self.whole.tag(packet.as_mut()) {
                 write_part(computed, tag);
             }
         }

@@ -3,8 +3,8 @@
 use crate::catalog::TagPosition;
 use crate::{Error, Key};
 
-/// A tag, or the room for it.
-type Parts<'p> = (Option<&'p [u8]>, &'p mut [u8], &'p mut [u8]);
+/// The header, the message and the tag of a packet.
+type Parts<'p> = (&'p [u8], &'p mut [u8], &'p mut [u8]);
 
 /// Where a packet has its additional data and its message, which is in the combined form of its algorithm.
 ///
@@ -44,21 +44,31 @@ impl PacketLayout {
         Self { gap: bytes, ..self }
     }
 
+    /// Returns whether packets contain their additional data.
+    pub(crate) fn has_header(self) -> bool {
+        self.header.is_some()
+    }
+
     /// Adds the tag, whose size and position are the key's.
     #[inline]
     pub(crate) fn with_tag(self, key: &Key) -> Whole {
+        let (header, tag_bytes) = (self.header.unwrap_or(0), key.tag_bytes());
+        let message_at = header.saturating_add(self.gap);
+        let min = message_at.saturating_add(tag_bytes);
         let tag_first = key.algorithm().tag_position() == TagPosition::First;
-        let message_at = self.header.unwrap_or(0).saturating_add(self.gap);
-        Whole { header: self.header, message_at, tag_bytes: key.tag_bytes(), tag_first }
+        Whole { header, message_at, min, tag_bytes, tag_first }
     }
 }
 
 /// The layout of packets with their tags.
 #[derive(Clone, Copy)]
 pub(crate) struct Whole {
-    header: Option<usize>,
+    /// Size of the header in bytes; 0 if there is none.
+    header: usize,
     /// Where the combined form begins.
     message_at: usize,
+    /// Size of a packet with an empty message in bytes.
+    min: usize,
     tag_bytes: usize,
     tag_first: bool,
 }
@@ -68,18 +78,24 @@ impl Whole {
     #[inline(always)]
     pub(crate) fn parts(self, packet: &mut [u8]) -> Result<Parts<'_>, Error> {
         let got = packet.len();
-        let Some(message_bytes) =
-            got.checked_sub(self.message_at).and_then(|rest| rest.checked_sub(self.tag_bytes))
-        else {
-            return Err(Error::PacketTooShort { min: self.message_at.saturating_add(self.tag_bytes), got });
-        };
+        if got < self.min {
+            return Err(Error::PacketTooShort { min: self.min, got });
+        }
         let (before, combined) = packet.split_at_mut(self.message_at);
+        let message_bytes = got - self.min;
         let (message, tag) = if self.tag_first {
             let (tag, message) = combined.split_at_mut(self.tag_bytes);
             (message, tag)
         } else {
             combined.split_at_mut(message_bytes)
         };
-        Ok((self.header.map(|bytes| &before[..bytes]), message, tag))
+        Ok((&before[..self.header], message, tag))
+    }
+
+    /// Returns the tag of a packet, or `None` if the packet is too short.
+    #[inline(always)]
+    pub(crate) fn tag(self, packet: &mut [u8]) -> Option<&mut [u8]> {
+        let at = if self.tag_first { self.message_at } else { packet.len().checked_sub(self.tag_bytes)? };
+        packet.get_mut(at..)?.get_mut(..self.tag_bytes)
     }
 }
