@@ -171,31 +171,24 @@ fn functions_of_types(declared: &ItemMacro, found: &mut BTreeSet<String>) {
         let owner =
             of.rsplit("::").next().unwrap_or_default().trim().split(['<', ' ']).next().unwrap_or_default();
         for function in body.split("fn ").skip(1) {
-            let name: String = function.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-            found.insert(format!("{owner}::{name}"));
+            found.insert(format!("{owner}::{}", first_word(function)));
         }
     }
 }
 
-/// Returns the first word of what a macro is used with.
-fn first_word(used: &ItemMacro) -> String {
-    let text = used.mac.tokens.to_string();
+fn first_word(text: &str) -> String {
     text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
 }
 
 /// Returns the public methods that a macro of the same file implements for the type it is used with.
-fn methods_by(used: &ItemMacro, file: &File) -> impl Iterator<Item = String> {
+fn methods_by(used: &ItemMacro, file: &File) -> Vec<String> {
     let text = file.items.iter().find_map(|item| match item {
         Item::Macro(declared) if used.mac.path.get_ident() == declared.ident.as_ref() => {
             Some(declared.mac.tokens.to_string())
         }
         _ => None,
     });
-    let words = text.unwrap_or_default();
-    let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-    let names = words.windows(3).filter(|words| words[0] == "pub" && words[1] == "fn");
-    let name = |word: &str| word.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-    names.map(|words| name(&words[2])).collect::<Vec<String>>().into_iter()
+    text.unwrap_or_default().split("pub fn ").skip(1).map(first_word).collect()
 }
 
 /// Returns the public functions of the library, as `Type::name` or `Trait::name`.
@@ -250,9 +243,9 @@ fn functions_in_rust() -> BTreeSet<String> {
                     functions_of_types(declared, &mut here);
                 }
                 Item::Macro(used) => {
-                    let name = first_word(used);
+                    let name = first_word(&used.mac.tokens.to_string());
                     if names.contains(&name) {
-                        here.extend(methods_by(used, file).map(|method| format!("{name}::{method}")));
+                        here.extend(methods_by(used, file).iter().map(|method| format!("{name}::{method}")));
                     }
                 }
                 _ => {}

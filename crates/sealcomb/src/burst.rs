@@ -612,7 +612,7 @@ impl<P: AsMut<[u8]>, const HEADER: bool> Sealing for Packets<'_, P, HEADER> {
     #[inline(always)]
     fn write(&mut self, tags: &[Block]) {
         for (computed, packet) in tags.iter().zip(&mut *self.packets) {
-            if let Some(tag) = self.whole.tag(packet.as_mut()) {
+            if let Ok((_, _, tag)) = self.whole.parts(packet.as_mut()) {
                 write_part(computed, tag);
             }
         }

@@ -12,7 +12,7 @@ use crate::batch;
 use crate::catalog::{Algorithm, Ordinary, TagPosition};
 use crate::engine::Material;
 use crate::primitives::aes::{GROUP, KeySchedule};
-use crate::{Aad, Backend, Error, Forged, Kind, OpenError};
+use crate::{Aad, Backend, Error, Forged, Kind, OpenError, PacketLayout};
 
 /// A key of one algorithm, expanded once. Any number of messages and threads can share it. Its memory is zeroized on
 /// drop.
@@ -418,13 +418,7 @@ impl Key {
         batch::check_one(self, nonce, self.tag_bytes(), &aad, message.len())?;
         let ciphertext_bytes = self.algorithm().ciphertext_bytes(message.len());
         let mut sealed = vec![0; ciphertext_bytes + self.tag_bytes()];
-        let (ciphertext, tag) = match self.algorithm().tag_position() {
-            TagPosition::First => {
-                let (tag, ciphertext) = sealed.split_at_mut(self.tag_bytes());
-                (ciphertext, tag)
-            }
-            TagPosition::Last => sealed.split_at_mut(ciphertext_bytes),
-        };
+        let (_, ciphertext, tag) = PacketLayout::new().with_tag(self).parts(&mut sealed)?;
         batch::seal_one(self, nonce, aad, Span::new(message, ciphertext), tag);
         Ok(sealed)
     }

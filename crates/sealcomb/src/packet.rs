@@ -91,11 +91,4 @@ impl Whole {
         };
         Ok((&before[..self.header], message, tag))
     }
-
-    /// Returns the tag of a packet, or `None` if the packet is too short.
-    #[inline(always)]
-    pub(crate) fn tag(self, packet: &mut [u8]) -> Option<&mut [u8]> {
-        let at = if self.tag_first { self.message_at } else { packet.len().checked_sub(self.tag_bytes)? };
-        packet.get_mut(at..)?.get_mut(..self.tag_bytes)
-    }
 }
