@@ -175,7 +175,6 @@ impl<'py> Array<'py> {
     fn copy(&self, rows: Range<usize>, out: &mut Vec<u8>) -> PyResult<()> {
         let array = self.object.try_readonly().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         let from = array.as_array();
-        // Checked last: numpy's borrow checker can release the GIL.
         if from.shape() != [self.rows, self.width] {
             return Err(PyRuntimeError::new_err("the shape of an array changed during the call"));
         }
@@ -210,6 +209,9 @@ fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// Returns whether numpy has been imported. Otherwise, no object can be an array.
+///
+/// The first borrow of an array imports parts of numpy and releases the GIL between its steps, so another thread could
+/// change the array in between. Therefore, the first borrow is that of a new array.
 fn has_numpy(py: Python<'_>) -> PyResult<bool> {
     static FOUND: AtomicBool = AtomicBool::new(false);
     if FOUND.load(Ordering::Relaxed) {
@@ -217,6 +219,9 @@ fn has_numpy(py: Python<'_>) -> PyResult<bool> {
     }
     let modules = py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?;
     let found = modules.get_item("numpy")?.is_some_and(|numpy| !numpy.is_none());
+    if found {
+        drop(zeros(py, 1, 1)?.readonly());
+    }
     FOUND.store(found, Ordering::Relaxed);
     Ok(found)
 }

@@ -437,6 +437,51 @@ def test_data_that_changes_during_the_call_is_sealed_consistently():
     assert run(code) == "ok"
 
 
+def test_freeing_an_array_during_the_first_call_is_harmless():
+    """The first call imports parts of numpy, and releases the GIL in between."""
+    code = """
+        import builtins, sys, threading, time
+        import numpy as np, sealcomb
+        cipher = sealcomb.AESGCM(bytes(16))
+        rows = 60_000
+        nonces = np.zeros((rows, 12), np.uint8)
+        nonces[:, :4] = np.arange(rows, dtype=">u4").view(np.uint8).reshape(-1, 4)
+        state, now = (1, (0, 12), np.dtype("u1"), False, b""), threading.Lock()
+        def free():
+            with now:
+                nonces.__setstate__(state)
+        now.acquire()
+        thread = threading.Thread(target=free)
+        thread.start()
+        left, original = {imports}, builtins.__import__
+        def hook(*arguments, **named):
+            global left
+            left -= 1
+            if left == -1:
+                now.release()
+                # The other thread wakes up, and waits for this one to release the GIL.
+                end = time.perf_counter() + 0.005
+                while time.perf_counter() < end:
+                    pass
+            return original(*arguments, **named)
+        sys.setswitchinterval(10)
+        builtins.__import__ = hook
+        try:
+            cipher.encrypt_many(nonces, [b""] * rows, None)
+        except (RuntimeError, ValueError):
+            pass
+        builtins.__import__ = original
+        if left >= 0:
+            now.release()
+        thread.join()
+        print("freed" if left < 0 else "not freed")
+    """
+    imports = 0
+    while run(code.format(imports=imports)) == "freed":
+        imports += 1
+    assert imports > 1
+
+
 @pytest.mark.parametrize("argument", ["nonces", "data", "aads"])
 @pytest.mark.parametrize(
     "free",
