@@ -19,7 +19,7 @@ describe_library() {
 # stable_features: prints the features of the library whose items are stable.
 stable_features() {
     sed -n '/^\[features\]/,/^$/s/^\([a-z0-9-]*\) = .*/\1/p' crates/sealcomb/Cargo.toml |
-        grep -vE '^(default|reference|unstable-.*)$' | paste -sd ,
+        grep -vE '^(default|unstable-.*)$' | paste -sd ,
 }
 
 # record_rust FILE: writes the public items of the library to a file, or skips it if this compiler has another format.

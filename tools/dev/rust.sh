@@ -74,7 +74,7 @@ test_workspace() {
         skip "tests against other libraries" "need the headers of OpenSSL and ipsec-mb"
         # Leaves out the features of these crates, too.
         cargo test --workspace --exclude sealcomb-checks "${NEED_HEADERS[@]}" \
-            --features sealcomb/hazmat,sealcomb/research,sealcomb/reference,sealcomb/unstable-study "$@"
+            --features sealcomb/hazmat,sealcomb/research,sealcomb/unstable-reference,sealcomb/unstable-study "$@"
     else
         cargo_tests "$@"
     fi
@@ -167,7 +167,7 @@ check_miri() {
     has_miri || install_miri >"$NOTES/rustup.log" 2>&1 || true
     if has_miri; then
         SEALCOMB_BACKEND=portable MIRIFLAGS=-Zmiri-disable-isolation \
-            cargo +nightly miri test -p sealcomb --lib --features reference --target-dir "$TARGET/miri"
+            cargo +nightly miri test -p sealcomb --lib --features unstable-reference --target-dir "$TARGET/miri"
     else
         skip Miri "rustup does not provide it for this machine"
     fi

@@ -4,7 +4,7 @@ use crate::machine;
 use anyhow::Result;
 use comfy_table::{ContentArrangement, Table, presets};
 use sealcomb::hazmat;
-use sealcomb::study::{ALGORITHMS, Parallel};
+use sealcomb::study::{self, ALGORITHMS, Parallel};
 use sealcomb::{Algorithm, Backend, Cipher, Error, Kind, Status};
 use sealcomb_command::{Status as ExitStatus, exit_statuses, print};
 use serde::Serialize;
@@ -123,8 +123,8 @@ fn listed_backend(name: &'static str, selected: Backend) -> ListedBackend {
         name,
         is_available: found.is_some(),
         is_in_use: found == Some(&selected),
-        blocks_per_register: found.map(|backend| backend.blocks()),
-        messages_in_flight: found.map(|backend| backend.lanes()),
+        blocks_per_register: found.map(|backend| study::blocks(*backend)),
+        messages_in_flight: found.map(|backend| study::lanes(*backend)),
         reason: backend.err().map(|error| unavailable(name, error)),
     }
 }
@@ -189,8 +189,8 @@ fn backends(selected: Backend) -> Table {
         let row = match Backend::named(name) {
             Ok(backend) => [
                 name.to_owned(),
-                backend.blocks().to_string(),
-                backend.lanes().to_string(),
+                study::blocks(backend).to_string(),
+                study::lanes(backend).to_string(),
                 if backend == selected { "in use" } else { "available" }.to_owned(),
             ],
             Err(error) => [name.to_owned(), "-".to_owned(), "-".to_owned(), unavailable(name, error)],
@@ -204,7 +204,7 @@ fn backends(selected: Backend) -> Table {
 fn unavailable(backend: &str, error: Error) -> String {
     match error {
         Error::BackendNotBuilt { .. } => "not in this build".to_owned(),
-        _ => format!("missing: {}", machine::missing(Backend::needs(backend)).join(", ")),
+        _ => format!("missing: {}", machine::missing(study::needs(backend)).join(", ")),
     }
 }
 

@@ -134,7 +134,7 @@ fn a_study_is_one_screen_with_every_claim_and_every_mode() {
             .count()
     });
     // The VAES paper's claims require more than one block per register.
-    let wide = sealcomb::Backend::best().blocks() > 1;
+    let wide = sealcomb::study::blocks(sealcomb::Backend::best()) > 1;
     assert_eq!(claims, [11, 6, if wide { 3 } else { 0 }], "{}", run.stdout);
     for option in ["--full", "--tables", "--report"] {
         assert!(run.stdout.contains(option), "{option}: {}", run.stdout);
@@ -558,7 +558,7 @@ fn independent_rounds_take_less_time_than_their_latency() {
     let rounds = study["instructions"].as_array().unwrap().iter().filter(|instruction| {
         let backend = sealcomb::Backend::named(instruction["backend"].as_str().unwrap()).unwrap();
         let name = instruction["operation"].as_str().unwrap();
-        !sealcomb::Backend::needs(backend.name()).is_empty() && ["aesenc", "aesdec"].contains(&name)
+        !sealcomb::study::needs(backend.name()).is_empty() && ["aesenc", "aesdec"].contains(&name)
     });
     for round in rounds {
         let number = |name: &str| round[name].as_f64().unwrap();

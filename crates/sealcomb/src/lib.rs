@@ -143,7 +143,7 @@
 //! | `hazmat` | no | the module `hazmat`: ECB, CBC, CFB128, OFB, CTR, XTS, EME2 and HCTR2, which do not authenticate; tag lengths that the standards of GCM and GMAC (under 12 bytes) and CCM (under 8 bytes) allow only under conditions; messages in pieces, and opening without verifying, which release plaintext before it is verified |
 //! | `research` | no | the module `research`: the algorithms whose [`Status`] is [research](Status::Research) or [broken](Status::Broken) |
 //! | `unstable-study` | no | the modules `study` and `probe`: schedules, the work and the structure of modes, and instruction benchmarks |
-//! | `reference` | no | the module `reference`, slow models written from the specifications, and the backend `portable4`, for tests |
+//! | `unstable-reference` | no | the module `reference`, slow models written from the specifications, and the backend `portable4`, for tests |
 //!
 //! Features only add items: none changes what an item that is there without it accepts or returns.
 //!
@@ -152,7 +152,7 @@
 //! A breaking change requires a new minor version before 1.0, and a new major version after, also in items of the
 //! features `hazmat` and `research`. The following may change in any version:
 //!
-//! * what the features `unstable-study` and `reference` add, and [`Backend`]'s `blocks`, `lanes` and `needs`;
+//! * what the features `unstable-study` and `unstable-reference` add;
 //! * texts of errors and of `Debug`, the order of [`ALGORITHMS`], speed, and the use of the stack and the heap.
 //!
 //! The oldest supported Rust is 1.89. Only a minor version may require a newer one, which is then at least nine months
@@ -249,7 +249,7 @@ mod packet;
 mod primitives;
 #[cfg(feature = "unstable-study")]
 pub mod probe;
-#[cfg(feature = "reference")]
+#[cfg(feature = "unstable-reference")]
 pub mod reference;
 #[cfg(feature = "research")]
 pub mod research;

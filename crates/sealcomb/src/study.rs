@@ -5,7 +5,7 @@ pub use crate::batch::{open_jobs_with, seal_jobs_with};
 pub use crate::catalog::{BUILT as ALGORITHMS, Parallel, Structure, Work};
 pub use crate::engine::Schedule;
 
-use crate::{Algorithm, Error};
+use crate::{Algorithm, Backend, Error};
 
 /// Returns the algorithm of this build with this id, whichever features it requires.
 ///
@@ -14,4 +14,20 @@ use crate::{Algorithm, Error};
 /// algorithm has this id.
 pub fn by_id(id: &str) -> Result<Algorithm, Error> {
     Algorithm::among(id, &[ALGORITHMS])
+}
+
+/// Returns the number of 16-byte blocks in a register of the backend: 1, 2 or 4.
+pub fn blocks(backend: Backend) -> usize {
+    backend.blocks()
+}
+
+/// Returns the number of messages that a chained mode processes at a time on the backend if the batch is large enough.
+pub fn lanes(backend: Backend) -> usize {
+    backend.lanes()
+}
+
+/// Returns the CPU features that the backend called `name` requires. The list is empty for the portable backends, and
+/// for those that this build lacks.
+pub fn needs(name: &str) -> &'static [&'static str] {
+    Backend::needs(name)
 }

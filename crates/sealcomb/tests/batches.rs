@@ -386,7 +386,7 @@ proptest! {
 
 /// Checks one algorithm in batches of one job to more jobs than any backend has lanes, under every schedule.
 fn equivalence_under_every_schedule(algorithm: Algorithm) {
-    let lanes = Backend::available().map(Backend::lanes).max();
+    let lanes = Backend::available().map(study::lanes).max();
     let schedules: Vec<_> = (1..=lanes.expect("a backend"))
         .map(Schedule::Comb)
         .chain([Schedule::Auto, Schedule::Single, Schedule::Refill, Schedule::Blocks])

@@ -26,7 +26,7 @@ macro_rules! answers {
 fn cpu_has(backend: &str) -> bool {
     match backend {
         "portable" => true,
-        "portable4" => cfg!(feature = "reference"),
+        "portable4" => cfg!(feature = "unstable-reference"),
         #[cfg(target_arch = "x86_64")]
         "aesni" => is_x86_feature_detected!("aes") && is_x86_feature_detected!("pclmulqdq"),
         #[cfg(target_arch = "x86_64")]
@@ -63,7 +63,7 @@ fn hwcap() -> u64 {
 fn built(backend: &str) -> bool {
     match backend {
         "portable" => true,
-        "portable4" => cfg!(feature = "reference"),
+        "portable4" => cfg!(feature = "unstable-reference"),
         "neon" | "neon-sha3" => {
             cfg!(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))
         }

@@ -60,7 +60,7 @@ pub(crate) fn demands(
 pub(crate) fn instructions(results: &[Measurement], backend: Backend) -> Vec<InstructionCount> {
     let mut counts: Vec<InstructionCount> = Vec::new();
     let backends = ["aesni", backend.name()].into_iter().filter(|name| Backend::named(name).is_ok());
-    for name in backends.filter(|name| !Backend::needs(name).is_empty()) {
+    for name in backends.filter(|name| !study::needs(name).is_empty()) {
         for counted in
             papers::COUNTED.iter().filter(|counted| results.iter().any(|m| m.algorithm == counted.id))
         {

@@ -5,7 +5,7 @@ use super::papers::{self, LENGTHS, PARALLEL_CBC, VAES_BOUND};
 use super::plan::{MAIN_LENGTH, SWEPT};
 use super::results::{Direction, Headline, Number, ScheduleName, Study};
 use super::workload::Lengths;
-use sealcomb::Backend;
+use sealcomb::{Backend, study};
 
 use ScheduleName::{Auto, Single};
 
@@ -221,7 +221,7 @@ pub(crate) fn compares(algorithm: &str, backend: &str, lengths: Lengths) -> bool
 
 /// Tests every claim for which this study has the figures.
 pub(crate) fn of(study: &Study) -> Vec<Headline> {
-    let wide = Backend::named(study.machine.backend).is_ok_and(|backend| backend.blocks() > 1);
+    let wide = Backend::named(study.machine.backend).is_ok_and(|backend| study::blocks(backend) > 1);
     let test = |claim: &Claim| {
         if claim.paper == 2018 && !wide {
             return None;
@@ -369,7 +369,6 @@ impl Source for Papers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sealcomb::study;
 
     #[test]
     fn every_claim_holds_for_the_figures_of_its_own_paper() {

@@ -60,7 +60,7 @@ const CHAINS: [(Chained, &str); 2] = [(Chained::McoeG, "McOE-G"), (Chained::Cobr
 pub(crate) fn instructions(bench: &mut Bench, backend: Backend) -> Vec<Instruction> {
     OPERATIONS
         .into_iter()
-        .filter(|(_, operation)| *operation != KEY_ASSIST || backend.blocks() == 1)
+        .filter(|(_, operation)| *operation != KEY_ASSIST || study::blocks(backend) == 1)
         .map(|(op, operation)| {
             let latency = bench.clock.measure(bench.samples, || probe::latency(backend, op, CHAINED));
             let blocks_per_cycle = rate(bench, || probe::throughput(backend, op, TIMES));
@@ -68,7 +68,7 @@ pub(crate) fn instructions(bench: &mut Bench, backend: Backend) -> Vec<Instructi
                 backend: backend.name(),
                 operation,
                 latency: latency.median / CHAINED as f64,
-                inverse_throughput: backend.blocks() as f64 / blocks_per_cycle,
+                inverse_throughput: study::blocks(backend) as f64 / blocks_per_cycle,
                 blocks_per_cycle,
             }
         })
@@ -86,7 +86,7 @@ const DOUBLINGS: [(Double, &str); 5] = [
 
 /// Measures multiplication by the papers' two methods, and doubling by theirs and ours.
 pub(crate) fn field_operations(bench: &mut Bench, backend: Backend) -> Vec<FieldOperation> {
-    let registers = backend.blocks() as f64;
+    let registers = study::blocks(backend) as f64;
     let mut operations = Vec::new();
     for (method, operation) in
         [(Multiply::Classical, "multiplication, classical"), (Multiply::Haswell, "multiplication, Haswell")]
@@ -101,7 +101,7 @@ pub(crate) fn field_operations(bench: &mut Bench, backend: Backend) -> Vec<Field
     }
     for (method, operation) in DOUBLINGS {
         // Methods that branch process one block at a time.
-        if method.is_constant_time() || backend.blocks() == 1 {
+        if method.is_constant_time() || study::blocks(backend) == 1 {
             operations.push(FieldOperation {
                 backend: backend.name(),
                 operation,
@@ -125,7 +125,7 @@ pub(crate) fn multiplication_chains(
         for (multiply, method) in METHODS {
             let mut cpb = |batched, pairs, messages| {
                 let run = || probe::chain(backend, chained, multiply, batched, pairs, messages);
-                let lanes = if batched { 1.0 } else { backend.blocks() as f64 };
+                let lanes = if batched { 1.0 } else { study::blocks(backend) as f64 };
                 lanes / BLOCK / rate(bench, run)
             };
             let mut by_length = |batched| -> Vec<f64> {
@@ -180,7 +180,7 @@ impl Bounds {
 
 /// Returns whether a backend uses AES instructions.
 pub(crate) fn has_instructions(backend: Backend) -> bool {
-    !Backend::needs(backend.name()).is_empty()
+    !study::needs(backend.name()).is_empty()
 }
 
 /// Measures the AES rounds and carry-less products of a block, interleaved.

@@ -9,7 +9,7 @@ use super::workload::{BATCH, Lengths, MAX_BYTES, Workload};
 use crate::esp;
 use crate::names::{self, Named};
 use anyhow::{Context, Result};
-use sealcomb::study::{ALGORITHMS, Parallel, Schedule};
+use sealcomb::study::{self, ALGORITHMS, Parallel, Schedule};
 use sealcomb::{Algorithm, Backend, Cipher};
 use sealcomb_command::Classify;
 use sealcomb_peers::{Peer, peers};
@@ -226,7 +226,7 @@ impl Way<'_> {
         match self {
             Self::Ours { schedule: Schedule::Single | Schedule::Blocks, .. } | Self::Peer(_) => 1,
             Self::Ours { schedule: Schedule::Comb(parallelism), .. } => parallelism,
-            Self::Ours { backend, .. } => backend.lanes(),
+            Self::Ours { backend, .. } => study::lanes(backend),
         }
     }
 
@@ -386,7 +386,7 @@ impl Plan {
             }
             let is_main = is_main(workload.lengths);
             if is_main && self.has(Part::Schedules) {
-                for schedule in [Schedule::Comb(backend.lanes()), Schedule::Refill, Schedule::Blocks] {
+                for schedule in [Schedule::Comb(study::lanes(backend)), Schedule::Refill, Schedule::Blocks] {
                     add(Direction::Seal, ours(backend, schedule, 1));
                 }
             }

@@ -7,7 +7,7 @@ use super::results::{Instruction, Roofline, Study, UnitDemand};
 use super::table::{Table, table as table_of};
 use super::units::{BLOCK, Demand, Rate, Unit, WIDTHS, cycles};
 use sealcomb::probe::{self, Access};
-use sealcomb::{Algorithm, Backend, Cipher};
+use sealcomb::{Algorithm, Backend, Cipher, study};
 
 /// Messages in the traced batch: enough to fill all lanes of every backend.
 const MESSAGES: usize = 32;
@@ -26,10 +26,10 @@ pub(crate) fn rates(bench: &mut Bench, backend: Backend, instructions: &[Instruc
     add(Unit::FrontEnd, word, rate(bench, || probe::instructions(TIMES)));
     add(Unit::Loads, word, rate(bench, || probe::access_words(Access::Load, TIMES)));
     add(Unit::Stores, word, rate(bench, || probe::access_words(Access::Store, TIMES)));
-    for narrower in
-        Backend::available().filter(|other| has_instructions(*other) && other.blocks() <= backend.blocks())
+    for narrower in Backend::available()
+        .filter(|other| has_instructions(*other) && study::blocks(*other) <= study::blocks(backend))
     {
-        let bytes = BLOCK * narrower.blocks();
+        let bytes = BLOCK * study::blocks(narrower);
         add(Unit::Loads, bytes, rate(bench, || probe::access(narrower, Access::Load, times)));
         add(Unit::Stores, bytes, rate(bench, || probe::access(narrower, Access::Store, times)));
         add(Unit::Vector, bytes, rate(bench, || probe::sums(narrower, TIMES)));

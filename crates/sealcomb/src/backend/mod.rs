@@ -128,14 +128,14 @@ macro_rules! backends {
             }
 
             /// Returns the number of 16-byte blocks in a register: 1, 2 or 4.
-            pub fn blocks(self) -> usize {
+            pub(crate) fn blocks(self) -> usize {
                 match self.0 {
                     $($(#[cfg($cfg)] Token::$Variant(_) => <$Token as Isa>::BLOCKS,)*)*
                 }
             }
 
             /// Returns the number of messages that a chained mode processes at a time if the batch is large enough.
-            pub fn lanes(self) -> usize {
+            pub(crate) fn lanes(self) -> usize {
                 match self.0 {
                     $($(#[cfg($cfg)] Token::$Variant(_) => <$Token as Isa>::BLOCKS * <$Token as Isa>::CHAINS,)*)*
                 }
@@ -162,7 +162,7 @@ backends! {
     #[cfg(all())] needs "" {
         Portable(portable::Portable<1>) = "portable";
     }
-    #[cfg(feature = "reference")] needs "the feature `reference`" {
+    #[cfg(feature = "unstable-reference")] needs "the feature `unstable-reference`" {
         Portable4(portable::Portable<4>) = "portable4";
     }
     #[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
@@ -183,7 +183,7 @@ backends! {
 /// | name | register | CPU features |
 /// |---|---|---|
 /// | `portable` | 1 block | none; constant-time RustCrypto AES |
-/// | `portable4` | 4 blocks | none; tests the code for four blocks on any CPU; requires the feature `reference` |
+/// | `portable4` | 4 blocks | none; tests the code for four blocks on any CPU; requires the feature `unstable-reference` |
 /// | `neon` | 1 block | AES and PMULL of Armv8 |
 /// | `neon-sha3` | 1 block | AES, PMULL and SHA-3, whose `EOR3` XORs three registers |
 /// | `aesni` | 1 block | AES-NI, PCLMULQDQ, SSE4.1 |
@@ -251,7 +251,7 @@ impl Backend {
 
     /// Returns the CPU features that the backend called `name` requires. The list is empty for the portable
     /// backends, and for those that this build lacks.
-    pub fn needs(name: &str) -> &'static [&'static str] {
+    pub(crate) fn needs(name: &str) -> &'static [&'static str] {
         needs(name)
     }
 }
