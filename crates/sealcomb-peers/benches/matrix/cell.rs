@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use arrayvec::ArrayVec;
 use clap::ValueEnum;
 use sealcomb::{Algorithm, Burst, Key, Kind, Verdict};
 use sealcomb_peers::{Message, Peer, peers};
@@ -118,20 +119,29 @@ impl Cell {
     }
 }
 
+/// Number of messages that a caller of bursts lists at a time, as most do: on the stack, without allocating.
+const LISTED: usize = 256;
+
+type Listed<'b> = ArrayVec<&'b mut [u8], LISTED>;
+
 /// Seals one message with the key, or several as a burst.
 pub(crate) fn seal_ours(key: &Key, messages: Messages<'_>) {
     if messages.nonces.len() == 1 {
         messages.each().for_each(|(nonce, data, tag)| seal_single(key, nonce, data, tag));
         return;
     }
-    let Messages { nonces, data, tags } = messages;
-    let burst = Burst::new(key, nonces);
-    let sealed = if key.algorithm().kind() == Kind::Mac {
-        burst.aads(&data.collect::<Vec<_>>()).mac(tags)
-    } else {
-        burst.seal(&mut data.collect::<Vec<_>>(), tags)
-    };
-    sealed.expect("sizes that the algorithm accepts");
+    let Messages { nonces, mut data, tags } = messages;
+    for (nonces, tags) in nonces.chunks(LISTED).zip(tags.chunks_mut(LISTED)) {
+        let mut list = Listed::new();
+        list.extend(data.by_ref().take(LISTED));
+        let burst = Burst::new(key, nonces);
+        let sealed = if key.algorithm().kind() == Kind::Mac {
+            burst.aads(&list).mac(tags)
+        } else {
+            burst.seal(&mut list, tags)
+        };
+        sealed.expect("sizes that the algorithm accepts");
+    }
 }
 
 /// Seals one message with the key. A MAC authenticates it as additional data.
@@ -147,15 +157,19 @@ fn open_ours(key: &Key, messages: Messages<'_>) {
         messages.each().for_each(|(nonce, data, tag)| open_single(key, nonce, data, tag));
         return;
     }
-    let Messages { nonces, data, tags } = messages;
-    let burst = Burst::new(key, nonces);
-    let mut verdicts = vec![Verdict::Pending; nonces.len()];
-    let opened = if key.algorithm().kind() == Kind::Mac {
-        burst.aads(&data.collect::<Vec<_>>()).verify(tags, &mut verdicts)
-    } else {
-        burst.open(&mut data.collect::<Vec<_>>(), tags, &mut verdicts)
-    };
-    assert_eq!(opened.expect("sizes that the algorithm accepts").forged(), 0);
+    let Messages { nonces, mut data, tags } = messages;
+    for (nonces, tags) in nonces.chunks(LISTED).zip(tags.chunks_mut(LISTED)) {
+        let mut list = Listed::new();
+        list.extend(data.by_ref().take(LISTED));
+        let verdicts = &mut [Verdict::Pending; LISTED][..nonces.len()];
+        let burst = Burst::new(key, nonces);
+        let opened = if key.algorithm().kind() == Kind::Mac {
+            burst.aads(&list).verify(tags, verdicts)
+        } else {
+            burst.open(&mut list, tags, verdicts)
+        };
+        assert_eq!(opened.expect("sizes that the algorithm accepts").forged(), 0);
+    }
 }
 
 fn open_single(key: &Key, nonce: &[u8], message: &mut [u8], tag: &[u8]) {
