@@ -44,6 +44,7 @@ pub(crate) struct Batches {
 }
 
 /// What contenders open.
+#[derive(Default)]
 struct Sealed {
     /// The contiguous ciphertexts of each batch, or a single entry that is valid in all batches.
     data: Vec<Vec<u8>>,
@@ -91,24 +92,21 @@ impl Batches {
 
     /// Seals every batch, to open it later.
     pub(crate) fn seal_with(&mut self, seal: impl Fn(Messages<'_>)) {
-        let mut sealed = Sealed { data: vec![], tags: vec![] };
         let mut buffers = self.buffers_with(None);
         let plain = buffers.data().to_vec();
-        let any_is_valid = self.algorithm.kind() == Kind::Cipher;
+        let (mut once, mut twice) = (Sealed::default(), Sealed { data: vec![plain.clone()], tags: vec![] });
+        let mut is_inverse = true;
         for (number, lengths) in self.lengths().enumerate() {
             buffers.data().copy_from_slice(&plain);
             seal(buffers.messages(self.nonces(number), lengths));
-            let once = (buffers.data().to_vec(), buffers.tags.clone());
+            once.data.push(buffers.data().to_vec());
+            once.tags.extend(&buffers.tags);
             seal(buffers.messages(self.nonces(number), lengths));
-            if any_is_valid || buffers.data() == plain {
-                sealed.data = vec![plain.clone()];
-                sealed.tags.extend(&buffers.tags);
-            } else {
-                sealed.data.push(once.0);
-                sealed.tags.extend(once.1);
-            }
+            twice.tags.extend(&buffers.tags);
+            is_inverse &= buffers.data() == plain;
         }
-        self.sealed = Some(sealed);
+        let any_is_valid = self.algorithm.kind() == Kind::Cipher;
+        self.sealed = Some(if any_is_valid || is_inverse { twice } else { once });
     }
 
     fn lengths(&self) -> impl Iterator<Item = &[usize]> {
@@ -121,7 +119,7 @@ impl Batches {
 
     fn buffers_with(&self, stride: Option<usize>) -> Buffers {
         let packed = self.lengths().map(|lengths| lengths.iter().sum()).max().unwrap_or(0);
-        let tag = Short { bytes: [0; 16], len: self.algorithm.tag_bytes() };
+        let tag = Short { bytes: [0; 32], len: self.algorithm.tag_bytes() };
         let bytes = stride.map_or(packed, |stride| stride * self.batch);
         Buffers::new(bytes, stride, vec![tag; self.batch])
     }

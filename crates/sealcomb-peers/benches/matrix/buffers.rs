@@ -43,10 +43,10 @@ impl Layout {
     }
 }
 
-/// A nonce or a tag of up to 16 bytes, possibly empty.
+/// A nonce or a tag of up to 32 bytes, possibly empty.
 #[derive(Clone, Copy)]
 pub(crate) struct Short {
-    pub(crate) bytes: [u8; 16],
+    pub(crate) bytes: [u8; 32],
     pub(crate) len: usize,
 }
 

@@ -42,8 +42,8 @@ fn row(clock: &mut Clock, algorithm: Algorithm, turns: usize) -> [String; 4] {
     let peers = peers(algorithm.id(), &key);
     let lengths = [algorithm.padded_bytes(BYTES); MESSAGES];
     let nonces: Vec<Short> =
-        (0..MESSAGES).map(|i| Short { bytes: [i as u8; 16], len: algorithm.nonce_bytes() }).collect();
-    let tag = Short { bytes: [0; 16], len: algorithm.tag_bytes() };
+        (0..MESSAGES).map(|i| Short { bytes: [i as u8; 32], len: algorithm.nonce_bytes() }).collect();
+    let tag = Short { bytes: [0; 32], len: algorithm.tag_bytes() };
     let buffers = || Buffers::new(lengths.iter().sum(), None, vec![tag; MESSAGES]);
     let (nonces, lengths) = (&nonces, &lengths);
 
