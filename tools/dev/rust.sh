@@ -35,7 +35,7 @@ check_lints() {
     mapfile -t sources < <(shell_sources)
     .venv/bin/shellcheck "${sources[@]}"
     cargo clippy --quiet --workspace --all-targets --all-features -- -D warnings
-    cargo clippy --quiet -p sealcomb --no-default-features -- -D warnings
+    cargo clippy --quiet -p sealcomb --no-default-features --features "$(modes | tr ' ' ,)" -- -D warnings
     cargo clippy --quiet -p sealcomb -- -D warnings
     cargo clippy --quiet -p sealcomb-peers --no-default-features --bench matrix -- -D warnings
 }
@@ -122,9 +122,29 @@ check_msrv() {
     fi
 }
 
+# modes: prints the features of the library that each add the algorithms of a mode.
+modes() {
+    sed -n 's/^default = \["std", \(.*\)\]$/\1/p' crates/sealcomb/Cargo.toml | tr -d '",'
+}
+
+# Each mode compiles alone, and one of them runs.
+check_modes() {
+    local mode all
+    read -ra all < <(modes)
+    for mode in "${all[@]}"; do
+        cargo clippy --quiet -p sealcomb --no-default-features --features "$mode" -- -D warnings
+    done
+    mode=${all[$((SEALCOMB_SEED % ${#all[@]}))]}
+    echo "mode that runs alone: $mode"
+    cargo test --quiet -p sealcomb --no-default-features --features "std,$mode" --test modes \
+        --config 'profile.dev.package.sealcomb.opt-level=0'
+}
+
 check_no_std() {
     if has_target "$BARE_TARGET"; then
-        cargo check --quiet -p sealcomb --no-default-features --features rustcrypto-aead-06,rustcrypto-digest-011,hazmat,research --target "$BARE_TARGET"
+        local all
+        all=$(modes | tr ' ' ,)
+        cargo check --quiet -p sealcomb --no-default-features --features "$all,rustcrypto-aead-06,rustcrypto-digest-011,hazmat,research" --target "$BARE_TARGET"
         echo "compiles for $BARE_TARGET, which has no standard library and is not x86"
     else
         grep -q '^#!\[no_std\]' crates/sealcomb/src/lib.rs

@@ -103,7 +103,9 @@ impl From<Error> for sealcomb_status {
             Error::TakesNoMessage => SEALCOMB_ERROR_TAKES_NO_MESSAGE,
             Error::NotInPieces => SEALCOMB_ERROR_NO_STREAMS,
             Error::MessageEnded | Error::AadAfterMessage => SEALCOMB_ERROR_STREAM_ORDER,
-            Error::UnknownAlgorithm | Error::RestrictedAlgorithm { .. } => SEALCOMB_ERROR_UNKNOWN_ALGORITHM,
+            Error::UnknownAlgorithm | Error::AlgorithmNotBuilt { .. } | Error::RestrictedAlgorithm { .. } => {
+                SEALCOMB_ERROR_UNKNOWN_ALGORITHM
+            }
             Error::UnknownBackend => SEALCOMB_ERROR_UNKNOWN_BACKEND,
             Error::BackendUnavailable { .. } | Error::BackendNotBuilt { .. } => SEALCOMB_ERROR_NO_BACKEND,
             // Jobs always pass the message size, and there are no runs of sectors, so these never occur. `Error` is

@@ -129,8 +129,15 @@ pub enum Error {
         /// Size of the packet in bytes.
         got: usize,
     },
-    /// No algorithm has this id; [`crate::ALGORITHMS`] lists those of every build.
+    /// No algorithm has this id; [`crate::ALGORITHMS`] lists those of this build.
     UnknownAlgorithm,
+    /// This build lacks the Cargo feature of the algorithm's mode, which is enabled by default.
+    AlgorithmNotBuilt {
+        /// The algorithm's id.
+        id: &'static str,
+        /// The Cargo feature that it requires.
+        feature: &'static str,
+    },
     /// The algorithm is unauthenticated, or its status is research or broken: only `hazmat::by_id` or `research::by_id`
     /// returns it, in builds with the Cargo features that it requires.
     RestrictedAlgorithm {
@@ -244,6 +251,9 @@ impl fmt::Display for Error {
             }
             Self::UnknownAlgorithm => {
                 f.write_str("no algorithm has this id; `sealcomb list` and sealcomb::ALGORITHMS list the ids")
+            }
+            Self::AlgorithmNotBuilt { id, feature } => {
+                write!(f, "algorithm `{id}` is not in this build: it requires the feature `{feature}`")
             }
             Self::RestrictedAlgorithm { id, features: [feature] } => {
                 let what = if *feature == "hazmat" { "unauthenticated" } else { "not a standard" };

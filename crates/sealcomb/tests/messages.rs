@@ -31,6 +31,7 @@ fn is_tested(error: Error) -> Error {
         | Error::NoSectors { .. }
         | Error::PacketTooShort { .. }
         | Error::UnknownAlgorithm
+        | Error::AlgorithmNotBuilt { .. }
         | Error::RestrictedAlgorithm { .. }
         | Error::UnknownBackend
         | Error::BackendUnavailable { .. }
@@ -148,6 +149,10 @@ fn messages_about_data_and_calls_say_what_was_found_and_expected() {
         (
             Error::RestrictedAlgorithm { id: "aes128-ctr", features: &["hazmat"] },
             "`aes128-ctr` is unauthenticated: use hazmat::by_id, which requires the feature `hazmat`",
+        ),
+        (
+            Error::AlgorithmNotBuilt { id: "aes128-ccm", feature: "ccm" },
+            "algorithm `aes128-ccm` is not in this build: it requires the feature `ccm`",
         ),
         (
             Error::RestrictedAlgorithm { id: "aes128-otr-p", features: &["research"] },

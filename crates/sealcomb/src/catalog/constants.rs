@@ -1,54 +1,75 @@
-//! Constants for the algorithms of every build, so that a misspelled name does not compile.
+//! Constants for the algorithms of [`ALGORITHMS`], so that a misspelled name does not compile.
 
 use super::{ALGORITHMS, Algorithm};
 
-/// Declares the constants, each with the algorithm's id.
+/// Declares the constants of each feature, each with the algorithm's id.
 macro_rules! constants {
-    ($($NAME:ident = $id:literal;)*) => {
+    ($($feature:literal { $($NAME:ident = $id:literal;)* })*) => {
         impl Algorithm {
-            $(#[doc = concat!("The algorithm `", $id, "`.")]
-            pub const $NAME: Self = listed($id);)*
+            $($(#[doc = concat!("The algorithm `", $id, "`.")]
+            #[cfg(feature = $feature)]
+            pub const $NAME: Self = listed($id);)*)*
         }
 
         #[cfg(test)]
-        const ALL: &[Algorithm] = &[$(Algorithm::$NAME),*];
+        const ALL: &[Algorithm] = &[$($(#[cfg(feature = $feature)] Algorithm::$NAME),*),*];
     };
 }
 
 constants! {
-    AES_128_GCM = "aes128-gcm";
-    AES_192_GCM = "aes192-gcm";
-    AES_256_GCM = "aes256-gcm";
-    AES_128_GCM_SIV = "aes128-gcm-siv";
-    AES_256_GCM_SIV = "aes256-gcm-siv";
-    XAES_256_GCM = "xaes256-gcm";
-    AEGIS_128L = "aegis128l";
-    AEGIS_256 = "aegis256";
-    AES_128_CCM = "aes128-ccm";
-    AES_192_CCM = "aes192-ccm";
-    AES_256_CCM = "aes256-ccm";
-    AES_128_EAX = "aes128-eax";
-    AES_192_EAX = "aes192-eax";
-    AES_256_EAX = "aes256-eax";
-    AES_128_SIV = "aes128-siv";
-    AES_192_SIV = "aes192-siv";
-    AES_256_SIV = "aes256-siv";
-    AES_128_OCB3_T64 = "aes128-ocb3-t64";
-    AES_192_OCB3_T64 = "aes192-ocb3-t64";
-    AES_256_OCB3_T64 = "aes256-ocb3-t64";
-    AES_128_OCB3_T96 = "aes128-ocb3-t96";
-    AES_192_OCB3_T96 = "aes192-ocb3-t96";
-    AES_256_OCB3_T96 = "aes256-ocb3-t96";
-    AES_128_OCB3_T128 = "aes128-ocb3-t128";
-    AES_192_OCB3_T128 = "aes192-ocb3-t128";
-    AES_256_OCB3_T128 = "aes256-ocb3-t128";
-    AES_128_CMAC = "aes128-cmac";
-    AES_192_CMAC = "aes192-cmac";
-    AES_256_CMAC = "aes256-cmac";
-    AES_128_GMAC = "aes128-gmac";
-    AES_192_GMAC = "aes192-gmac";
-    AES_256_GMAC = "aes256-gmac";
-    AES_128_COLM0 = "aes128-colm0";
+    "gcm" {
+        AES_128_GCM = "aes128-gcm";
+        AES_192_GCM = "aes192-gcm";
+        AES_256_GCM = "aes256-gcm";
+        AES_128_GMAC = "aes128-gmac";
+        AES_192_GMAC = "aes192-gmac";
+        AES_256_GMAC = "aes256-gmac";
+    }
+    "gcm-siv" {
+        AES_128_GCM_SIV = "aes128-gcm-siv";
+        AES_256_GCM_SIV = "aes256-gcm-siv";
+    }
+    "xaes" {
+        XAES_256_GCM = "xaes256-gcm";
+    }
+    "aegis" {
+        AEGIS_128L = "aegis128l";
+        AEGIS_256 = "aegis256";
+    }
+    "ccm" {
+        AES_128_CCM = "aes128-ccm";
+        AES_192_CCM = "aes192-ccm";
+        AES_256_CCM = "aes256-ccm";
+    }
+    "eax" {
+        AES_128_EAX = "aes128-eax";
+        AES_192_EAX = "aes192-eax";
+        AES_256_EAX = "aes256-eax";
+    }
+    "siv" {
+        AES_128_SIV = "aes128-siv";
+        AES_192_SIV = "aes192-siv";
+        AES_256_SIV = "aes256-siv";
+    }
+    "ocb3" {
+        AES_128_OCB3_T64 = "aes128-ocb3-t64";
+        AES_192_OCB3_T64 = "aes192-ocb3-t64";
+        AES_256_OCB3_T64 = "aes256-ocb3-t64";
+        AES_128_OCB3_T96 = "aes128-ocb3-t96";
+        AES_192_OCB3_T96 = "aes192-ocb3-t96";
+        AES_256_OCB3_T96 = "aes256-ocb3-t96";
+        AES_128_OCB3_T128 = "aes128-ocb3-t128";
+        AES_192_OCB3_T128 = "aes192-ocb3-t128";
+        AES_256_OCB3_T128 = "aes256-ocb3-t128";
+    }
+    "cmac" {
+        AES_128_CMAC = "aes128-cmac";
+        AES_192_CMAC = "aes192-cmac";
+        AES_256_CMAC = "aes256-cmac";
+    }
+    "colm" {
+        AES_128_COLM0 = "aes128-colm0";
+    }
 }
 
 /// Returns the algorithm with this id. Fails the build if there is none.

@@ -104,11 +104,11 @@ const FLAGGED: Takes = Takes { expansion: Expansion::Flagged, ..ANY };
 #[cfg(feature = "research")]
 const TAGGED: Takes = Takes { expansion: Expansion::FlaggedWithTags, ..ANY };
 
-/// One entry per mode: the key sizes in bits, plus the bits of the mode's own keys after a `+`, and the properties
-/// that do not depend on the key size. The id of an algorithm consists of cipher, key size and mode, unless the key
-/// size is followed by `=`, an id and a name.
+/// One entry per mode: the Cargo features that it requires, the key sizes in bits, plus the bits of the mode's own keys
+/// after a `+`, and the properties that do not depend on the key size. The id of an algorithm consists of cipher, key
+/// size and mode, unless the key size is followed by `=`, an id and a name.
 macro_rules! catalog {
-    ($($cfg:meta => $code:path {
+    ($($required:tt => $code:path {
         mode: $mode:literal, id: $id:literal, kind: $kind:ident, keys: $cipher:ident [
             $($bits:literal $(+ $more:literal)? $(= $own_id:literal $own_name:literal)?),*
         ],
@@ -118,7 +118,7 @@ macro_rules! catalog {
     })*) => {
         /// All algorithms of this build, those of the features `hazmat` and `research` included.
         pub static BUILT: &[Algorithm] = &[$($(
-            #[cfg($cfg)]
+            #[cfg(all $required)]
             Algorithm({
                 static ENTRY: Entry = Entry {
                 id: catalog!(@or [$($own_id)?] concat!(catalog!(@id $cipher), $bits, "-", $id)),
@@ -155,15 +155,17 @@ macro_rules! catalog {
             }),
         )*)*];
 
-        /// The ids of algorithms that this build lacks, with the Cargo features that they require.
+        /// The ids of algorithms that this build lacks, with the Cargo features that they require: `hazmat`, `research` or
+        /// both, otherwise the mode's own.
         pub(super) static NOT_BUILT: &[(&str, &[&str])] = &[$($(
-            #[cfg(not($cfg))]
+            #[cfg(not(all $required))]
             (
                 catalog!(@or [$($own_id)?] concat!(catalog!(@id $cipher), $bits, "-", $id)),
-                super::required_features(Kind::$kind, Status::$status),
+                catalog!(@names $required),
             ),
         )*)*];
     };
+    (@names ($(feature = $name:literal),+)) => { &[$($name),+] };
     (@or [$own:literal] $usual:expr) => { $own };
     (@or [] $usual:expr) => { $usual };
     (@id aegis) => { "aegis" };
@@ -181,7 +183,7 @@ macro_rules! catalog {
 }
 
 catalog! {
-    all() => gcm::AES {
+    (feature = "gcm") => gcm::AES {
         mode: "GCM", id: "gcm", kind: Aead, keys: aes [128, 192, 256],
         nonce: GCM_NONCES, usual_nonce: 12, tag: GCM_TAGS, usual_tag: 16, takes: ANY,
         work: Work { calls: 1, cached: 1, multiplications: 1, ..IDLE }, structure: PARALLEL,
@@ -191,7 +193,7 @@ catalog! {
         reason: "NIST SP 800-38D (2007)",
         note: "Reusing a nonce under a key reveals the authentication key. At most 2^32 random nonces per key.",
     }
-    feature = "research" => gcm::SERPENT {
+    (feature = "research") => gcm::SERPENT {
         mode: "GCM", id: "gcm", kind: Aead, keys: serpent [128, 192, 256],
         nonce: GCM_NONCES, usual_nonce: 12, tag: GCM_TAGS, usual_tag: 16, takes: ANY,
         work: Work { calls: 1, multiplications: 1, ..IDLE }, structure: PARALLEL,
@@ -201,7 +203,7 @@ catalog! {
         reason: "Serpent was an AES finalist that was not chosen; attacks reach 12 of its 32 rounds",
         note: "Reusing a nonce under a key reveals the authentication key. At most 2^32 random nonces per key.",
     }
-    all() => gcm_siv::GcmSiv {
+    (feature = "gcm-siv") => gcm_siv::GcmSiv {
         mode: "GCM-SIV", id: "gcm-siv", kind: Aead, keys: aes [128, 256],
         nonce: TWELVE, usual_nonce: 12, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, cached: 1, multiplications: 1, ..IDLE }, structure: TWO_PASSES,
@@ -211,7 +213,7 @@ catalog! {
         reason: "RFC 8452 (2019), IRTF CFRG",
         note: "Reusing a nonce reveals only whether the messages are equal.",
     }
-    all() => xaes::Xaes {
+    (feature = "xaes") => xaes::Xaes {
         mode: "XAES-256-GCM", id: "xaes256-gcm", kind: Aead, keys: aes [256 = "xaes256-gcm" "XAES-256-GCM"],
         nonce: TWENTY_FOUR, usual_nonce: 24, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, cached: 1, multiplications: 1, ..IDLE }, structure: PARALLEL,
@@ -223,7 +225,7 @@ catalog! {
         note: "Random nonces are safe for 2^80 messages per key. Reusing a nonce reveals the authentication key of \
             all messages whose nonces begin with the same 12 bytes.",
     }
-    all() => aegis::Aegis128L {
+    (feature = "aegis") => aegis::Aegis128L {
         mode: "AEGIS-128L", id: "aegis128l", kind: Aead, keys: aegis [128 = "aegis128l" "AEGIS-128L"],
         nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { rounds: 4, ..IDLE }, structure: SERIAL, limits: AEGIS_LIMITS,
@@ -232,7 +234,7 @@ catalog! {
         reason: "RFC 10032, IRTF CFRG; AEGIS-128, of the same family, is in the CAESAR final portfolio (2019)",
         note: "A nonce must be unique per key, even with other tag lengths. At most 2^48 random nonces per key.",
     }
-    all() => aegis::Aegis256 {
+    (feature = "aegis") => aegis::Aegis256 {
         mode: "AEGIS-256", id: "aegis256", kind: Aead, keys: aegis [256 = "aegis256" "AEGIS-256"],
         nonce: TWO_BLOCKS, usual_nonce: 32, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { rounds: 6, ..IDLE }, structure: SERIAL, limits: AEGIS_LIMITS,
@@ -242,7 +244,7 @@ catalog! {
         note: "A nonce must be unique per key, even with other tag lengths. Random nonces are safe without a practical \
             limit.",
     }
-    all() => ccm::Ccm {
+    (feature = "ccm") => ccm::Ccm {
         mode: "CCM", id: "ccm", kind: Aead, keys: aes [128, 192, 256],
         nonce: CCM_NONCES, usual_nonce: 12, tag: CCM_TAGS, usual_tag: 16, takes: ANY,
         work: Work { calls: 2, cached: 1, ..IDLE }, structure: SERIAL_TWO_PASSES, limits: Limits::NonceDependent,
@@ -251,7 +253,7 @@ catalog! {
         reason: "NIST SP 800-38C (2004)",
         note: "A nonce must be unique per key. With a nonce of n bytes, messages are shorter than 256^(15-n) bytes.",
     }
-    all() => eax::Eax {
+    (feature = "eax") => eax::Eax {
         mode: "EAX", id: "eax", kind: Aead, keys: aes [128, 192, 256],
         nonce: ANY_NONCES, usual_nonce: 16, tag: CMAC_TAGS, usual_tag: 16, takes: ANY,
         work: Work { calls: 2, cached: 1, ..IDLE }, structure: SERIAL, limits: Limits::None,
@@ -260,7 +262,7 @@ catalog! {
         reason: "ISO/IEC 19772 (2009 and 2020 editions)",
         note: "A nonce must be unique per key. At most 2^48 messages per key.",
     }
-    all() => siv::Siv {
+    (feature = "siv") => siv::Siv {
         mode: "SIV", id: "siv", kind: Aead, keys: aes [128 + 128, 192 + 192, 256 + 256],
         nonce: ANY_NONCES, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: STRINGS,
         work: Work { calls: 2, cached: 1, ..IDLE }, structure: SERIAL_TWO_PASSES, limits: Limits::None,
@@ -270,7 +272,7 @@ catalog! {
         note: "The nonce is optional: without one, equal messages with equal additional data have equal \
             ciphertexts. At most 2^48 messages per key. The key is K1 followed by K2.",
     }
-    all() => cmac::Cmac {
+    (feature = "cmac") => cmac::Cmac {
         mode: "CMAC", id: "cmac", kind: Mac, keys: aes [128, 192, 256],
         nonce: NO_NONCE, usual_nonce: 0, tag: CMAC_TAGS, usual_tag: 16, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: SERIAL, limits: Limits::None,
@@ -279,7 +281,7 @@ catalog! {
         reason: "NIST SP 800-38B (2005)",
         note: "At most 2^48 messages per key.",
     }
-    feature = "research" => pmac::Pmac {
+    (feature = "research") => pmac::Pmac {
         mode: "PMAC", id: "pmac", kind: Mac, keys: aes [128, 192, 256],
         nonce: NO_NONCE, usual_nonce: 0, tag: CMAC_TAGS, usual_tag: 16, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
@@ -288,7 +290,7 @@ catalog! {
         reason: "published and proven up to the birthday bound, no attack known; NIST chose CMAC",
         note: "At most 2^48 blocks per key.",
     }
-    all() => gcm::AES {
+    (feature = "gcm") => gcm::AES {
         mode: "GMAC", id: "gmac", kind: Mac, keys: aes [128, 192, 256],
         nonce: GCM_NONCES, usual_nonce: 12, tag: GCM_TAGS, usual_tag: 16, takes: ANY,
         work: Work { multiplications: 1, ..IDLE }, structure: PARALLEL,
@@ -298,7 +300,7 @@ catalog! {
         reason: "NIST SP 800-38D (2007)",
         note: "Reusing a nonce under a key reveals the authentication key.",
     }
-    all() => ocb3::AES {
+    (feature = "ocb3") => ocb3::AES {
         mode: "OCB3-T64", id: "ocb3-t64", kind: Aead, keys: aes [128, 192, 256],
         nonce: OCB_NONCES, usual_nonce: 12, tag: tags(&[8]), usual_tag: 8, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: OCB_LIMITS,
@@ -308,7 +310,7 @@ catalog! {
         note: "A nonce must be unique per key. At most 2^48 blocks per key. Each tag length is a separate \
             algorithm.",
     }
-    all() => ocb3::AES {
+    (feature = "ocb3") => ocb3::AES {
         mode: "OCB3-T96", id: "ocb3-t96", kind: Aead, keys: aes [128, 192, 256],
         nonce: OCB_NONCES, usual_nonce: 12, tag: tags(&[12]), usual_tag: 12, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: OCB_LIMITS,
@@ -318,7 +320,7 @@ catalog! {
         note: "A nonce must be unique per key. At most 2^48 blocks per key. Each tag length is a separate \
             algorithm.",
     }
-    all() => ocb3::AES {
+    (feature = "ocb3") => ocb3::AES {
         mode: "OCB3-T128", id: "ocb3-t128", kind: Aead, keys: aes [128, 192, 256],
         nonce: OCB_NONCES, usual_nonce: 12, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: OCB_LIMITS,
@@ -328,7 +330,7 @@ catalog! {
         note: "A nonce must be unique per key. At most 2^48 blocks per key. Each tag length is a separate \
             algorithm.",
     }
-    feature = "research" => ocb3::SERPENT {
+    (feature = "research") => ocb3::SERPENT {
         mode: "OCB3", id: "ocb3", kind: Aead, keys: serpent [128, 192, 256],
         nonce: OCB_NONCES, usual_nonce: 12, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: OCB_LIMITS,
@@ -337,7 +339,7 @@ catalog! {
         reason: "Serpent was an AES finalist that was not chosen; attacks reach 12 of its 32 rounds",
         note: "A nonce must be unique per key. At most 2^48 blocks per key.",
     }
-    feature = "research" => otr::Otr::Parallel {
+    (feature = "research") => otr::Otr::Parallel {
         mode: "OTR-P", id: "otr-p", kind: Aead, keys: aes [128, 256],
         nonce: TWELVE, usual_nonce: 12, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
@@ -347,7 +349,7 @@ catalog! {
             other fields",
         note: "A nonce must be unique per key. Far fewer than 2^64 blocks per key.",
     }
-    feature = "research" => otr::Otr::Serial {
+    (feature = "research") => otr::Otr::Serial {
         mode: "OTR-S", id: "otr-s", kind: Aead, keys: aes [128, 256],
         nonce: TWELVE, usual_nonce: 12, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
@@ -357,7 +359,7 @@ catalog! {
             other fields",
         note: "A nonce must be unique per key. Far fewer than 2^64 blocks per key.",
     }
-    feature = "research" => poet::POET {
+    (feature = "research") => poet::POET {
         mode: "POET", id: "poet", kind: Aead, keys: aes [128],
         nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 3, ..IDLE }, structure: SERIAL_INVERTED, limits: Limits::None,
@@ -367,7 +369,7 @@ catalog! {
             of its security definition",
         note: "Reusing a nonce reveals how many leading blocks two messages have in common.",
     }
-    feature = "research" => poet::POET_AES4 {
+    (feature = "research") => poet::POET_AES4 {
         mode: "POET-AES4", id: "poet-aes4", kind: Aead, keys: aes [128],
         nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, rounds: 8, ..IDLE }, structure: SERIAL_INVERTED, limits: Limits::None,
@@ -377,7 +379,7 @@ catalog! {
             of its security definition",
         note: "Reusing a nonce reveals how many leading blocks two messages have in common.",
     }
-    feature = "research" => poet_g::POET_G {
+    (feature = "research") => poet_g::POET_G {
         mode: "POET-G", id: "poet-g", kind: Aead, keys: aes [128],
         nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, multiplications: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
@@ -387,7 +389,7 @@ catalog! {
             Tischhauser)",
         note: "For study only: large classes of weak keys, and universal forgeries.",
     }
-    feature = "research" => mcoe_g::McoeG {
+    (feature = "research") => mcoe_g::McoeG {
         mode: "McOE-G", id: "mcoe-g", kind: Aead, keys: aes [128 + 128],
         nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, multiplications: 1, ..IDLE }, structure: SERIAL_INVERTED, limits: Limits::None,
@@ -397,7 +399,7 @@ catalog! {
             library's choice",
         note: "Reusing a nonce reveals how many leading blocks two messages have in common.",
     }
-    feature = "research" => cobra::Cobra {
+    (feature = "research") => cobra::Cobra {
         mode: "COBRA", id: "cobra", kind: Aead, keys: aes [128],
         nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 1, multiplications: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
@@ -407,7 +409,7 @@ catalog! {
             its designers",
         note: "For study only: forgeable once a nonce is reused.",
     }
-    feature = "research" => julius::JuliusEcb {
+    (feature = "research") => julius::JuliusEcb {
         mode: "Julius-ECB", id: "julius-ecb", kind: Aead, keys: aes [128],
         nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: PADDED,
         work: Work { calls: 1, multiplications: 2, ..IDLE }, structure: TWO_PASSES_INVERTED, limits: Limits::None,
@@ -418,7 +420,7 @@ catalog! {
         note: "Reusing a nonce reveals only whether the messages are equal. The receiver needs the message length \
             from elsewhere.",
     }
-    feature = "research" => cloc::Cloc {
+    (feature = "research") => cloc::Cloc {
         mode: "CLOC", id: "cloc", kind: Aead, keys: aes [128],
         nonce: TWELVE, usual_nonce: 12, tag: tags(&[8]), usual_tag: 8, takes: ANY,
         work: Work { calls: 2, ..IDLE }, structure: SERIAL, limits: Limits::None,
@@ -429,7 +431,7 @@ catalog! {
         note: "Tags have 8 bytes. Reusing a nonce reveals how many leading blocks two messages have in common, and the \
             XOR of the first blocks that differ.",
     }
-    feature = "research" => silc::Silc {
+    (feature = "research") => silc::Silc {
         mode: "SILC", id: "silc", kind: Aead, keys: aes [128],
         nonce: TWELVE, usual_nonce: 12, tag: tags(&[8]), usual_tag: 8, takes: ANY,
         work: Work { calls: 2, ..IDLE }, structure: SERIAL, limits: Limits::None,
@@ -440,7 +442,7 @@ catalog! {
         note: "Tags have 8 bytes. Reusing a nonce reveals how many leading blocks two messages have in common, and the \
             XOR of the first blocks that differ.",
     }
-    feature = "research" => jambu::Jambu {
+    (feature = "research") => jambu::Jambu {
         mode: "JAMBU", id: "jambu", kind: Aead, keys: aes [128],
         nonce: EIGHT, usual_nonce: 8, tag: tags(&[8]), usual_tag: 8, takes: ANY,
         work: Work { calls: 2, ..IDLE }, structure: SERIAL, limits: Limits::None,
@@ -450,7 +452,7 @@ catalog! {
             2^32 queries (Peyrin, Sim, Wang, Zhang, FSE 2015)",
         note: "Tags have 8 bytes. A nonce must be unique per key.",
     }
-    feature = "hazmat" => ecb::AES {
+    (feature = "hazmat") => ecb::AES {
         mode: "ECB", id: "ecb", kind: Cipher, keys: aes [128, 192, 256],
         nonce: NO_NONCE, usual_nonce: 0, tag: tags(&[]), usual_tag: 0, takes: WHOLE_BLOCKS,
         work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: Limits::None,
@@ -459,7 +461,7 @@ catalog! {
         reason: "NIST SP 800-38A (2001)",
         note: "A building block, not a way to encrypt: equal blocks have equal ciphertexts.",
     }
-    all(feature = "hazmat", feature = "research") => ecb::SERPENT {
+    (feature = "hazmat", feature = "research") => ecb::SERPENT {
         mode: "ECB", id: "ecb", kind: Cipher, keys: serpent [128, 192, 256],
         nonce: NO_NONCE, usual_nonce: 0, tag: tags(&[]), usual_tag: 0, takes: WHOLE_BLOCKS,
         work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: Limits::None,
@@ -469,7 +471,7 @@ catalog! {
         note: "A building block, not a way to encrypt: equal blocks have equal ciphertexts. Bytes are in NESSIE \
             order.",
     }
-    feature = "hazmat" => cbc::Cbc {
+    (feature = "hazmat") => cbc::Cbc {
         mode: "CBC", id: "cbc", kind: Cipher, keys: aes [128, 192, 256],
         nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[]), usual_tag: 0, takes: WHOLE_BLOCKS,
         work: Work { calls: 1, ..IDLE }, structure: CHAINED_INVERTED, limits: Limits::None,
@@ -478,7 +480,7 @@ catalog! {
         reason: "NIST SP 800-38A (2001)",
         note: "Not authenticated. The IV must be unpredictable. The caller pads.",
     }
-    feature = "hazmat" => cfb::Cfb {
+    (feature = "hazmat") => cfb::Cfb {
         mode: "CFB128", id: "cfb128", kind: Cipher, keys: aes [128, 192, 256],
         nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[]), usual_tag: 0, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: CHAINED, limits: Limits::None,
@@ -487,7 +489,7 @@ catalog! {
         reason: "NIST SP 800-38A (2001)",
         note: "Not authenticated. The IV must be unpredictable.",
     }
-    feature = "hazmat" => ofb::Ofb {
+    (feature = "hazmat") => ofb::Ofb {
         mode: "OFB", id: "ofb", kind: Cipher, keys: aes [128, 192, 256],
         nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[]), usual_tag: 0, takes: ANY,
         work: Work { calls: 1, ..IDLE }, structure: SERIAL, limits: Limits::None,
@@ -496,7 +498,7 @@ catalog! {
         reason: "NIST SP 800-38A (2001)",
         note: "Not authenticated. An IV must be unique per key.",
     }
-    feature = "hazmat" => ctr::Ctr {
+    (feature = "hazmat") => ctr::Ctr {
         mode: "CTR", id: "ctr", kind: Cipher, keys: aes [128, 192, 256],
         nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[]), usual_tag: 0, takes: ANY,
         work: Work { calls: 1, cached: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
@@ -505,7 +507,7 @@ catalog! {
         reason: "NIST SP 800-38A (2001)",
         note: "Not authenticated. No counter block may repeat under a key; the counter is the whole block.",
     }
-    feature = "hazmat" => eme2::Eme2 {
+    (feature = "hazmat") => eme2::Eme2 {
         mode: "EME2", id: "eme2", kind: Cipher, keys: aes [128 + 256, 256 + 256],
         nonce: NO_NONCE, usual_nonce: 0, tag: tags(&[]), usual_tag: 0, takes: WIDE_BLOCK,
         work: Work { calls: 2, ..IDLE }, structure: TWO_PASSES_INVERTED, limits: Limits::None,
@@ -515,7 +517,7 @@ catalog! {
         note: "Not authenticated. Equal messages under equal tweaks have equal ciphertexts. The key is K_AD, K_ECB \
             and the cipher's key.",
     }
-    feature = "hazmat" => hctr2::Hctr2 {
+    (feature = "hazmat") => hctr2::Hctr2 {
         mode: "HCTR2", id: "hctr2", kind: Cipher, keys: aes [128, 256],
         nonce: NO_NONCE, usual_nonce: 0, tag: tags(&[]), usual_tag: 0, takes: WIDE_BLOCK,
         work: Work { calls: 1, cached: 1, multiplications: 2, ..IDLE }, structure: TWO_PASSES_INVERTED, limits: Limits::None,
@@ -525,7 +527,7 @@ catalog! {
             Linux and Android",
         note: "Not authenticated. Equal messages under equal tweaks have equal ciphertexts.",
     }
-    feature = "hazmat" => xts::Xts {
+    (feature = "hazmat") => xts::Xts {
         mode: "XTS", id: "xts", kind: Cipher, keys: aes [128 + 128, 256 + 256],
         nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[]), usual_tag: 0, takes: ONE_BLOCK_OR_MORE,
         work: Work { calls: 1, ..IDLE }, structure: INVERTED,
@@ -537,7 +539,7 @@ catalog! {
             the sector: equal blocks at equal positions of sectors with equal tweaks have equal ciphertexts. The key \
             is Key1 followed by Key2, which must differ.",
     }
-    all() => colm::Colm {
+    (feature = "colm") => colm::Colm {
         mode: "COLM0", id: "colm0", kind: Aead, keys: aes [128],
         nonce: EIGHT, usual_nonce: 8, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
@@ -546,7 +548,7 @@ catalog! {
         reason: "CAESAR final portfolio (2019), defense in depth, second choice",
         note: "Reusing a nonce reveals common prefixes of messages. Far fewer than 2^64 blocks per key.",
     }
-    feature = "research" => copa::Copa {
+    (feature = "research") => copa::Copa {
         mode: "COPA", id: "copa", kind: Aead, keys: aes [128],
         nonce: ONE_BLOCK, usual_nonce: 16, tag: tags(&[16]), usual_tag: 16, takes: FLAGGED,
         work: Work { calls: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
@@ -555,7 +557,7 @@ catalog! {
         reason: "merged into COLM; almost universal forgeries near the birthday bound (Lu, ASIACCS 2017)",
         note: "Reusing a nonce reveals common prefixes of messages. Far fewer than 2^64 blocks per key.",
     }
-    feature = "research" => elmd::FULL {
+    (feature = "research") => elmd::FULL {
         mode: "ELmD", id: "elmd", kind: Aead, keys: aes [128],
         nonce: EIGHT, usual_nonce: 8, tag: tags(&[16]), usual_tag: 16, takes: FLAGGED,
         work: Work { calls: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
@@ -564,7 +566,7 @@ catalog! {
         reason: "merged into COLM; universal forgeries near the birthday bound (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
         note: "Reusing a nonce reveals common prefixes of messages. Far fewer than 2^64 blocks per key.",
     }
-    feature = "research" => elmd::SIX_ROUNDS {
+    (feature = "research") => elmd::SIX_ROUNDS {
         mode: "ELmD(6,6)", id: "elmd66", kind: Aead, keys: aes [128],
         nonce: EIGHT, usual_nonce: 8, tag: tags(&[16]), usual_tag: 16, takes: FLAGGED,
         work: Work { rounds: 12, ..IDLE }, structure: INVERTED, limits: Limits::None,
@@ -573,7 +575,7 @@ catalog! {
         reason: "key recovery more than 2^60 times as fast as exhaustive search (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
         note: "For study only: six AES rounds per layer.",
     }
-    feature = "research" => elmd::INTERMEDIATE_TAGS {
+    (feature = "research") => elmd::INTERMEDIATE_TAGS {
         mode: "ELmD with intermediate tags", id: "elmd-it127", kind: Aead, keys: aes [128],
         nonce: EIGHT, usual_nonce: 8, tag: tags(&[16]), usual_tag: 16, takes: TAGGED,
         work: Work { calls: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
@@ -583,7 +585,7 @@ catalog! {
         note: "Nonce reuse: see ELmD. Tags within the ciphertext are verified together with the final tag, before any \
             plaintext is released.",
     }
-    feature = "research" => elmd::VARIABLE_TAG {
+    (feature = "research") => elmd::VARIABLE_TAG {
         mode: "ELmD with a variable tag", id: "elmd-vartag", kind: Aead, keys: aes [128],
         nonce: EIGHT, usual_nonce: 8, tag: tags(&[16]), usual_tag: 16, takes: ANY,
         work: Work { calls: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
@@ -593,15 +595,6 @@ catalog! {
         note: "Nonce reuse: see ELmD. The ciphertext is as long as the message.",
     }
 }
-
-/// Fails the build if an algorithm was left out although it requires no feature.
-const _: () = {
-    let mut rest = NOT_BUILT;
-    while let [(_, features), others @ ..] = rest {
-        assert!(!features.is_empty(), "kind or status must imply a feature");
-        rest = others;
-    }
-};
 
 /// Fails the build if an algorithm is built without a feature that it requires.
 const _: () = {
@@ -619,7 +612,8 @@ const _: () = {
     }
 };
 
-/// The authenticated algorithms whose [`Status`] is standard or portfolio: the same in every build.
+/// The authenticated algorithms whose [`Status`] is standard or portfolio, as far as this build has the features of their
+/// modes. The features `hazmat` and `research` add none.
 pub static ALGORITHMS: &[Algorithm] = &listed::<{ count(Place::Library) }>(Place::Library);
 
 /// The unauthenticated ciphers that are standards, and EME2 and HCTR2.
@@ -633,14 +627,15 @@ pub static RESEARCH: &[Algorithm] = &listed::<{ count(Place::Research) }>(Place:
 
 /// Returns the algorithms of this build in a place.
 const fn listed<const N: usize>(place: Place) -> [Algorithm; N] {
-    let mut found = [BUILT[0]; N];
-    let (mut built, mut n) = (0, 0);
-    while built < BUILT.len() {
-        if BUILT[built].is_in(place) {
-            found[n] = BUILT[built];
+    let [any, ..] = BUILT else { panic!("enable a mode, for example with the feature `gcm`") };
+    let (mut found, mut n) = ([*any; N], 0);
+    let mut rest = BUILT;
+    while let [algorithm, others @ ..] = rest {
+        if algorithm.is_in(place) {
+            found[n] = *algorithm;
             n += 1;
         }
-        built += 1;
+        rest = others;
     }
     found
 }

@@ -204,9 +204,11 @@ const fn required_features(kind: Kind, status: Status) -> &'static [&'static str
 }
 
 impl Algorithm {
-    /// Returns the algorithm of [`ALGORITHMS`] with this id. The result is the same in every build.
+    /// Returns the algorithm of [`ALGORITHMS`] with this id. The result is the same in every build with the feature of the
+    /// algorithm's mode.
     ///
     /// # Errors
+    /// [`Error::AlgorithmNotBuilt`] if the build lacks this feature, all of which are enabled by default.
     /// [`Error::RestrictedAlgorithm`] for unauthenticated ciphers and for algorithms whose [`Status`] is research or broken,
     /// which only the modules `hazmat` and `research` return. [`Error::UnknownAlgorithm`] if no algorithm has this id.
     pub fn by_id(id: &str) -> Result<Self, Error> {
@@ -221,6 +223,9 @@ impl Algorithm {
         }
         let built = find(BUILT).map(|algorithm| (algorithm.id(), algorithm.features()));
         match built.or_else(|| list::NOT_BUILT.iter().copied().find(|(not_built, _)| *not_built == id)) {
+            Some((id, &[feature])) if !matches!(feature, "hazmat" | "research") => {
+                Err(Error::AlgorithmNotBuilt { id, feature })
+            }
             Some((id, features)) => Err(Error::RestrictedAlgorithm { id, features }),
             None => Err(Error::UnknownAlgorithm),
         }
@@ -383,7 +388,7 @@ impl Algorithm {
         self.0.code
     }
 
-    /// Returns the Cargo features that the algorithm requires. Empty for those in every build.
+    /// Returns the Cargo features that the algorithm requires, apart from the default ones.
     pub fn features(self) -> &'static [&'static str] {
         required_features(self.0.kind, self.0.status)
     }
@@ -738,7 +743,7 @@ mod tests {
     }
 
     #[test]
-    fn by_id_returns_the_same_algorithms_in_every_build() {
+    fn by_id_returns_the_same_algorithms_with_and_without_hazmat_and_research() {
         for (id, features) in [
             ("aes128-ctr", &["hazmat"][..]),
             ("aes256-eme2", &["hazmat"]),

@@ -1,22 +1,27 @@
 //! The modes of operation, one file each, written once for every register width, backend and number of messages.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "aegis")]
 pub(crate) mod aegis;
 #[cfg(feature = "hazmat")]
 pub(crate) mod cbc;
+#[cfg(feature = "ccm")]
 pub(crate) mod ccm;
 #[cfg(feature = "hazmat")]
 pub(crate) mod cfb;
 #[cfg(feature = "research")]
 pub(crate) mod cloc;
+#[cfg(feature = "cmac")]
 pub(crate) mod cmac;
 #[cfg(feature = "research")]
 pub(crate) mod cobra;
+#[cfg(feature = "colm")]
 pub(crate) mod colm;
 #[cfg(feature = "research")]
 pub(crate) mod copa;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ctr;
+#[cfg(feature = "eax")]
 pub(crate) mod eax;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ecb;
@@ -24,7 +29,9 @@ pub(crate) mod ecb;
 pub(crate) mod elmd;
 #[cfg(feature = "hazmat")]
 pub(crate) mod eme2;
+#[cfg(any(feature = "gcm", feature = "research", feature = "xaes"))]
 pub(crate) mod gcm;
+#[cfg(feature = "gcm-siv")]
 pub(crate) mod gcm_siv;
 #[cfg(feature = "hazmat")]
 pub(crate) mod hctr2;
@@ -34,6 +41,7 @@ pub(crate) mod jambu;
 pub(crate) mod julius;
 #[cfg(feature = "research")]
 pub(crate) mod mcoe_g;
+#[cfg(any(feature = "ocb3", feature = "research"))]
 pub(crate) mod ocb3;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ofb;
@@ -51,7 +59,9 @@ pub(crate) mod poet_g;
 mod serpent;
 #[cfg(feature = "research")]
 pub(crate) mod silc;
+#[cfg(feature = "siv")]
 pub(crate) mod siv;
+#[cfg(feature = "xaes")]
 pub(crate) mod xaes;
 #[cfg(feature = "hazmat")]
 pub(crate) mod xts;
