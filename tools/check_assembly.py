@@ -151,8 +151,9 @@ class Function:
         return Spills(len(places), len(in_loops))
 
 
-def build_library(target: str) -> Path:
-    command = [HERE / "static-cargo.sh", "test", "--test", "emulated", "--no-run", "--message-format=json"]
+def build_library(target: str, root: Path = HERE.parent) -> Path:
+    command = [root / "tools/static-cargo.sh", "test", "--test", "emulated", "--no-run"]
+    command.append("--message-format=json")
     environment = os.environ | {"STATIC_TARGET": target}
     built = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
     for line in built.stdout.splitlines():

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = "crates/sealcomb"
 MODES = f"{LIBRARY}/src/modes"
 REFERENCE = f"{LIBRARY}/src/reference"
+MANIFEST = f"{LIBRARY}/Cargo.toml"
 LIST = f"{LIBRARY}/src/catalog/list.rs"
 
 EXAMPLES = """examples:
@@ -71,7 +72,7 @@ impl Mode for $Type {
 """
 
 ENTRY = """
-    $cfg => $module::$Type {
+    ($features) => $module::$Type {
         mode: "$title", id: "$name", kind: $Kind, keys: aes [128],
         nonce: $nonce, usual_nonce: $nonce_bytes, tag: $tags, usual_tag: $tag_bytes, takes: ANY,
         work: Work { calls: $calls, ..IDLE }, structure: $structure, limits: Limits::None,
@@ -256,15 +257,31 @@ class Refused(Exception):  # noqa: N818
     """A mode that cannot be created."""
 
 
-def condition(kind: str, feature: str) -> str:
-    """Returns the condition of `cfg` under which the mode is compiled. The catalog enforces it."""
-    required = {"research"} & {feature} | ({"hazmat"} if kind == "cipher" else set())
-    if feature == "none" and kind == "cipher":
-        raise Refused("an unauthenticated cipher requires a feature: pass --feature hazmat or research")
+def required_features(name: str, kind: str, feature: str) -> list[str]:
+    """Returns the features that the mode requires. The catalog enforces `hazmat` and `research`."""
+    if feature == "own" and kind == "cipher":
+        raise Refused("an unauthenticated cipher requires hazmat: pass --feature hazmat or research")
     if feature == "hazmat" and kind != "cipher":
-        raise Refused(f"the feature `hazmat` is for unauthenticated ciphers; {kind} takes research or none")
-    names = ", ".join(f'feature = "{name}"' for name in sorted(required))
-    return f"all({names})" if len(required) != 1 else names
+        raise Refused(f"the feature `hazmat` is for unauthenticated ciphers; {kind} takes research or own")
+    if feature == "own":
+        return [name]
+    return sorted({"research"} & {feature} | ({"hazmat"} if kind == "cipher" else set()))
+
+
+def with_feature(text: str, name: str) -> str:
+    """Adds a feature of a mode, enabled by default, to the library's Cargo.toml."""
+    default = re.search(r'^default = \["std", (.*)\]\n', text, re.MULTILINE)
+    if not default:
+        raise Refused(f"{MANIFEST}: no line `default =` with modes; update tools/new_mode.py")
+    modes = sorted([*re.findall(r'"([^"]+)"', default[1]), name])
+    text = text.replace(
+        default[0], f'default = ["std", {", ".join(f"{chr(34)}{one}{chr(34)}" for one in modes)}]\n'
+    )
+    before = modes[modes.index(name) - 1] if modes[0] != name else "std"
+    at = re.search(rf"^{before} = \[\]\n", text, re.MULTILINE)
+    if not at:
+        raise Refused(f"{MANIFEST}: no feature `{before}`; update tools/new_mode.py")
+    return f"{text[: at.end()]}## AES-{name.upper()}.\n{name} = []\n{text[at.end() :]}"
 
 
 def check_name(root: Path, name: str) -> None:
@@ -310,7 +327,9 @@ def with_module(path: str, text: str, lines: str, module: str) -> str:
 
 def files_of(root: Path, name: str, kind_name: str, feature: str) -> tuple[dict[str, str], dict[str, str]]:
     """Returns the files to create and the files to change, by path, with their new contents."""
-    kind, module, cfg = KINDS[kind_name], name.replace("-", "_"), condition(kind_name, feature)
+    kind, module = KINDS[kind_name], name.replace("-", "_")
+    required = required_features(name, kind_name, feature)
+    features = ", ".join(f'feature = "{one}"' for one in required)
     words = {
         "gap": "TODO",
         "name": name,
@@ -319,7 +338,7 @@ def files_of(root: Path, name: str, kind_name: str, feature: str) -> tuple[dict[
         "Type": "".join(word.capitalize() for word in name.split("-")),
         "Kind": kind_name.capitalize(),
         "Status": "Research" if feature == "research" else "Standard",
-        "cfg": cfg,
+        "features": features,
         "base": kind.base,
         "Base": kind.base.capitalize(),
         "BASE": kind.base.upper(),
@@ -347,7 +366,7 @@ def files_of(root: Path, name: str, kind_name: str, feature: str) -> tuple[dict[
     def text_of(path: str) -> str:
         return changed.get(path) or (root / path).read_text()
 
-    attribute = "" if cfg == "all()" else f"#[cfg({cfg})]\n"
+    attribute = f"#[cfg({features})]\n" if len(required) == 1 else f"#[cfg(all({features}))]\n"
     for folder, lines in (
         (MODES, f"{attribute}pub(crate) mod {module};\n"),
         (REFERENCE, f"pub mod {module};\n"),
@@ -356,6 +375,8 @@ def files_of(root: Path, name: str, kind_name: str, feature: str) -> tuple[dict[
         changed[path] = with_module(path, text_of(path), lines, module)
     for insertion in INSERTIONS:
         changed[insertion.path] = inserted(text_of(insertion.path), insertion, filled(insertion.lines))
+    if feature == "own":
+        changed[MANIFEST] = with_feature(text_of(MANIFEST), name)
     return created, changed
 
 
@@ -381,10 +402,10 @@ def main() -> int:
     )
     parser.add_argument(
         "--feature",
-        choices=("none", "hazmat", "research"),
+        choices=("own", "hazmat", "research"),
         default="research",
         help="the Cargo feature that it requires: hazmat for an unauthenticated cipher that is a standard,"
-        " none for any other standard, research for any other mode (default)",
+        " own, a new one with the mode's name, for any other standard, research for any other mode (default)",
     )
     parser.add_argument("--force", action="store_true", help="work on a tree with uncommitted changes")
     parser.add_argument(

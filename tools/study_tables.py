@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write the tables of README.md and docs/performance.md from docs/study.json.
 
-usage: study_tables.py [--check | --measure | --compare REV] [--root FOLDER]
+usage: study_tables.py [--check | --measure | --compare REV | --same REV] [--root FOLDER]
 
 --measure      first measure again, for several minutes on an idle machine, and write docs/study.json. Each
                figure is the minimum of several studies, because other load on the machine only adds to it
@@ -9,6 +9,9 @@ usage: study_tables.py [--check | --measure | --compare REV] [--root FOLDER]
                study both in turn, on an idle machine, and note the comparison in docs/study.json. This is
                for a CPU that lacks a backend of the tables. Algorithms that seem slower are studied again, up
                to 20 times. Fails if a figure is more than 5 % slower after that
+--same REV     keep the figures for a change that leaves the machine code of all kernels as in REV, which were
+               measured or compared: build both, and note the digest in docs/study.json. Constants in memory
+               are not compared
 --check        change nothing; fail if a table differs from the study, or if the kernels changed after it
 
 docs/study.json contains the results of a study that the tables need, the machine, the date, and a digest
@@ -28,6 +31,7 @@ import tempfile
 import textwrap
 from pathlib import Path
 
+import check_assembly
 import check_layers
 
 HERE = Path(__file__).resolve().parent
@@ -37,6 +41,7 @@ STUDY = Path("docs/study.json")
 COMMAND = "cargo run --release -- study --full --lengths 2048,mix"
 MEASURE = "tools/study_tables.py --measure"
 COMPARE = "tools/study_tables.py --compare"
+SAME = "tools/study_tables.py --same"
 STUDIES = 5
 # A comparison fails if the new kernels take longer than the old ones by this factor.
 SLOWER = 1.05
@@ -266,6 +271,53 @@ def compare(root: Path, revision: str) -> None:
     (root / STUDY).write_text(written(study | lists))
 
 
+def instructions_of_kernels(root: Path) -> dict[str, list[str]]:
+    """Builds the library of a tree. Returns the machine code of each kernel, without hashes of symbols."""
+    library = check_assembly.build_library("x86_64-unknown-linux-gnu", root)
+    listing = subprocess.run(
+        ["objdump", "-dr", "--no-show-raw-insn", library], capture_output=True, text=True, check=True
+    )
+    plain = subprocess.run(
+        ["c++filt", "--format=rust"], input=listing.stdout, capture_output=True, text=True, check=True
+    )
+    kernels: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in check_assembly.NOISE.sub("", plain.stdout).splitlines():
+        if found := check_assembly.FUNCTION_LINE.match(line):
+            lines = []
+            if check_assembly.ENTRY.match(found["name"]):
+                kernels[found["name"]] = lines
+        else:
+            # Each build numbers constants anew.
+            lines.append(re.sub(r"\.L\S+|\.rodata\S*", "constant", line))
+    return kernels
+
+
+def same(root: Path, revision: str) -> None:
+    """Notes in the study that the kernels have the machine code of those of `revision`."""
+    study = json.loads((root / STUDY).read_text())
+    digest = digest_of_kernels(root)
+    with tempfile.TemporaryDirectory() as folder:
+        old = Path(folder) / "old"
+        git(root, "worktree", "add", "--detach", old, revision)
+        try:
+            earlier = digest_of_kernels(old)
+            notes = [note for note in (study, study.get("compared", {})) if note.get("kernels") == earlier]
+            if not notes:
+                sys.exit(f"{STUDY} has no figures for the kernels of {revision}")
+            before, after = instructions_of_kernels(old), instructions_of_kernels(root)
+        finally:
+            git(root, "worktree", "remove", "--force", old)
+    changed = [name for name in before.keys() | after.keys() if before.get(name) != after.get(name)]
+    if changed or not after:
+        sys.exit(f"{len(changed)} of {len(after)} kernels differ, such as {min(changed, default='none')}")
+    print(f"{len(after)} kernels have the machine code of {revision}")
+    for note in notes:
+        note["kernels"] = digest
+    lists = {name: study.pop(name) for name in LISTS}
+    (root / STUDY).write_text(written(study | lists))
+
+
 # ---- the tables
 
 
@@ -407,7 +459,8 @@ def check_age(root: Path, study: dict) -> str | None:
         f"{STUDY} is from {study['date']}, and the kernels changed since. On an idle machine, run\n"
         f"    {MEASURE}\n"
         "which takes several minutes and updates the tables, and commit the result with your change. If the\n"
-        f"CPU lacks a backend of the tables, run `{COMPARE} REV` with the commit that was measured"
+        f"CPU lacks a backend of the tables, run `{COMPARE} REV` with the commit that was measured. If the\n"
+        f"change leaves the machine code as it was, run `{SAME} REV` with the commit before it"
     )
 
 
@@ -420,6 +473,7 @@ def main() -> int:
     choice.add_argument("--check", action="store_true")
     choice.add_argument("--measure", action="store_true")
     choice.add_argument("--compare", metavar="REV")
+    choice.add_argument("--same", metavar="REV")
     arguments = parser.parse_args()
     root = arguments.root.resolve()
     if arguments.measure:
@@ -428,6 +482,8 @@ def main() -> int:
         sys.exit(f"{STUDY} does not exist; create it on an idle machine with\n    {MEASURE}")
     if arguments.compare:
         compare(root, arguments.compare)
+    if arguments.same:
+        same(root, arguments.same)
     study = json.loads((root / STUDY).read_text())
     figures = Figures(study)
     found = []

@@ -24,7 +24,7 @@ COPIED = (
 )
 KINDS = (
     ("tree-aead", "aead", "research", '#[cfg(feature = "research")]\n', "Aead"),
-    ("tree-mac", "mac", "none", ";\n", "Mac"),
+    ("tree-mac", "mac", "own", '#[cfg(feature = "tree-mac")]\n', "Mac"),
     ("tree-cipher", "cipher", "hazmat", '#[cfg(feature = "hazmat")]\n', "Cipher"),
 )
 COMPILES = shutil.which("cc") is not None or "CI" in os.environ
@@ -108,6 +108,18 @@ class NewMode(unittest.TestCase):
                 self.assertIn(f'takes("{name}")', self.read("crates/sealcomb/tests/bad_input.rs"))
                 self.assertIn(f"| {name.upper()} | TODO | ", self.read("SECURITY.md"))
 
+    def test_a_standard_gets_a_feature_of_its_own_that_is_enabled_by_default(self):
+        for name, before in (("tree-mode", "siv"), ("a-mode", "std")):
+            self.restore()
+            changed = self.created(name, "--feature", "own")
+            self.assertIn("crates/sealcomb/Cargo.toml", changed)
+            manifest = self.read("crates/sealcomb/Cargo.toml")
+            default = re.search(r'^default = \["std", (.*)\]$', manifest, re.MULTILINE)[1]
+            modes = re.findall(r'"([^"]+)"', default)
+            self.assertEqual(modes, sorted(modes))
+            self.assertIn(name, modes)
+            self.assertIn(f"{before} = []\n## AES-{name.upper()}.\n{name} = []\n", manifest)
+
     def test_the_known_answers_are_tested_and_missing(self):
         self.created("tree-mode")
         self.assertRegex(
@@ -146,7 +158,7 @@ class NewMode(unittest.TestCase):
             self.assert_refuses("invalid name", name)
 
     def test_a_feature_that_the_kind_excludes_is_refused(self):
-        self.assert_refuses("requires a feature", "tree-mode", "--kind", "cipher", "--feature", "none")
+        self.assert_refuses("requires hazmat", "tree-mode", "--kind", "cipher", "--feature", "own")
         self.assert_refuses("for unauthenticated ciphers", "tree-mode", "--feature", "hazmat")
 
     def test_an_unclean_tree_is_refused_unless_forced(self):

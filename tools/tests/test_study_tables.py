@@ -8,7 +8,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-TOOL = Path(__file__).resolve().parent.parent / "study_tables.py"
+HERE = Path(__file__).resolve().parent
+TOOL = HERE.parent / "study_tables.py"
 KERNEL = (
     '/// Adds.\nfn add() {\n    asm!("add"); // fast\n}\n\n#[cfg(test)]\nmod tests {\n    fn one() {}\n}\n'
 )
@@ -185,11 +186,27 @@ class Tables(unittest.TestCase):
         ]
         return subprocess.run([*command, *words], check=True, capture_output=True, text=True).stdout
 
+    def library(self):
+        """Makes the script that builds the library, whose machine code depends on a word in a kernel."""
+        script = self.root / "tools/static-cargo.sh"
+        script.parent.mkdir(exist_ok=True)
+        script.write_text(
+            '#!/bin/sh\ncd "$(dirname "$0")/.." || exit\n'
+            "feature=none\n"
+            "! grep -q mul crates/sealcomb/src/modes/mod.rs || feature=spill\n"
+            'rustc --edition=2024 -O -Csymbol-mangling-version=v0 --cfg "feature=\\"$feature\\"" \\\n'
+            f"  {HERE}/fixtures/kernels.rs -o libsealcomb.rlib || exit\n"
+            'artifact=\'"reason": "compiler-artifact", "target": {"name": "sealcomb"}\'\n'
+            'echo "{$artifact, \\"filenames\\": [\\"$PWD/libsealcomb.rlib\\"]}"\n'
+        )
+        script.chmod(0o755)
+
     def changed(self):
         """Commits and measures the kernels, then changes one."""
         self.measured()
         self.git("init", "--quiet")
-        self.git("add", "crates")
+        self.library()
+        self.git("add", "crates", "tools")
         self.git("commit", "--quiet", "--allow-empty", "--message", "Kernels")
         self.kernel.write_text(KERNEL.replace('"add"', '"sub"'))
 
@@ -260,6 +277,42 @@ class Tables(unittest.TestCase):
         self.changed()
         self.assertIn("idle machine", self.run_tool("--compare", "HEAD", load=2.5).stderr)
         self.assert_check(1, "kernels changed")
+
+    # ---- the same machine code
+
+    def test_kernels_with_the_same_machine_code_keep_the_figures(self):
+        self.changed()
+        tables = (self.root / "README.md").read_text()
+        result = self.run_tool("--same", "HEAD", load=2.5)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("1 kernels have the machine code of HEAD", result.stdout)
+        self.assert_check(0)
+        self.assertEqual((self.root / "README.md").read_text().splitlines()[4:], tables.splitlines()[4:])
+        self.assertEqual(len(self.git("worktree", "list").splitlines()), 1)
+
+    def test_a_comparison_stays_when_the_machine_code_does(self):
+        self.changed()
+        self.assertEqual(self.run_tool("--compare", "HEAD").returncode, 0)
+        self.git("commit", "--quiet", "--all", "--message", "Other kernels")
+        self.kernel.write_text(KERNEL.replace('"add"', '"xor"'))
+        self.assertEqual(self.run_tool("--same", "HEAD").returncode, 0)
+        self.assert_check(0)
+        self.kernel.write_text(KERNEL)
+        self.assert_check(0)
+
+    def test_other_machine_code_is_refused(self):
+        self.changed()
+        before = (self.root / "docs/study.json").read_text()
+        self.kernel.write_text(KERNEL.replace('"add"', '"mul"'))
+        result = self.run_tool("--same", "HEAD")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("1 of 2 kernels differ", result.stderr)
+        self.assertEqual((self.root / "docs/study.json").read_text(), before)
+
+    def test_only_kernels_with_figures_are_the_same(self):
+        self.changed()
+        self.git("commit", "--quiet", "--all", "--message", "Other kernels")
+        self.assertIn("no figures for the kernels of HEAD", self.run_tool("--same", "HEAD").stderr)
 
 
 if __name__ == "__main__":
