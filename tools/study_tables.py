@@ -288,7 +288,7 @@ def instructions_of_kernels(root: Path) -> dict[str, list[str]]:
             if check_assembly.ENTRY.match(found["name"]):
                 kernels[found["name"]] = lines
         else:
-            # Each build numbers constants anew.
+            # The numbers of constants differ from build to build.
             lines.append(re.sub(r"\.L\S+|\.rodata\S*", "constant", line))
     return kernels
 
