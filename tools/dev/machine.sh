@@ -7,22 +7,23 @@ check_assembly() { tools/check_assembly.py; }
 # Ordinary tests have overflow checks and debug assertions; releases have none.
 test_release_profile() { tools/static-cargo.sh test --test emulated; }
 
-check_memory() { tools/static-cargo.sh test --test freed --test guard_pages --test stack; }
+check_memory() { tools/static-cargo.sh test --test freed --test guard_pages --test stack --test stack_secrets; }
 
-# emulated MODEL BACKEND SAVES HIDE [TEST...]: runs the emulated tests, or some of them, on a CPU model. The library must
-# choose BACKEND if the OS saves the registers SAVES and CPUID hides the features HIDE. Prints all output at the end, so
-# that parallel runs do not interleave.
+# emulated MODEL BACKEND SAVES HIDE [NAME...]: runs the emulated tests, or some of them, on a CPU model; with TEST, those of
+# that target instead. The library must choose BACKEND if the OS saves the registers SAVES and CPUID hides the features
+# HIDE. Prints all output at the end, so that parallel runs do not interleave.
 emulated() {
     local log status=0
     log=$(EMULATE_CPU=$1 EXPECT_BACKEND=$2 EMULATE_SAVES=$3 EMULATE_HIDE=${4#-} EMULATE_ENV=EXPECT_BACKEND \
         EMULATE_BUILD=$TARGET/emulate CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$PWD/tools/emulate/emulate.py \
-        tools/static-cargo.sh test --test emulated -- "${@:5}" 2>&1) || status=$?
+        tools/static-cargo.sh test --test "${TEST:-emulated}" -- "${@:5}" 2>&1) || status=$?
     printf '%s, saving %s, hiding %s: expecting %s\n%s\n' "$1" "$3" "$4" "$2" "$log"
     return "$status"
 }
 
 # emulate [PART]: runs the emulated tests. Each backend runs all of them on the oldest CPU model that supports it; with a
-# PART, 0 or 1, half of the backends do. All other runs test only the choice of the backend.
+# PART, 0 or 1, half of the backends do. All other runs test only the choice of the backend. What is left on the stack is
+# also tested on a CPU with AVX-512.
 emulate() {
     make --quiet -C tools/emulate BUILD="$TARGET/emulate"
     tools/static-cargo.sh test --test emulated --no-run
@@ -42,6 +43,7 @@ tigerlake aesni fxsave - backend
 corei7_skylake_x aesni all - backend
 corei7_haswell_4770 aesni all - backend
 CPUS
+    [[ ${1:-0} != 0 ]] || TEST=stack_secrets emulated tigerlake vaes512 all -
 }
 
 emulate_sample() { emulate $((SEALCOMB_SEED % 2)); }

@@ -1,12 +1,16 @@
 //! The library uses no more stack than its documentation promises.
 
+mod common {
+    pub(crate) mod painted;
+}
+
 use std::collections::BTreeMap;
 use std::env;
 use std::hint::black_box;
 use std::process::Command;
-use std::ptr;
 use std::thread;
 
+use common::painted::Painted;
 use sealcomb::study::{self, ALGORITHMS, Schedule};
 use sealcomb::{Algorithm, Backend, Kind, Status};
 use sealcomb_checks::{BORDERS, Call, Case, Memory, Role, SCHEDULES, Sizes, backends};
@@ -26,23 +30,13 @@ fn promised(algorithm: Algorithm) -> usize {
     if in_every_build { STANDARD } else { ANY }
 }
 
-/// Runs each call on a separate, painted stack, and measures how much of the paint was overwritten.
-struct Painted {
-    stack: Vec<u64>,
+/// Runs each call on a separate stack, and measures how much of it was overwritten.
+struct Measured {
+    stack: Painted,
     deepest: BTreeMap<Call, usize>,
 }
 
-/// Size of the painted stack in bytes, greater than any call uses.
-const STACK: usize = 256 << 10;
-const PAINT: u64 = 0xA5C3_96F0_5A3C_690F;
-
-impl Painted {
-    fn new() -> Self {
-        Self { stack: vec![PAINT; STACK / 8], deepest: BTreeMap::new() }
-    }
-}
-
-impl Memory for Painted {
+impl Memory for Measured {
     type Buffer = Vec<u8>;
 
     fn hold(&mut self, _: Role, bytes: &[u8]) -> Vec<u8> {
@@ -58,21 +52,9 @@ impl Memory for Painted {
         if kind == Call::Job {
             return call();
         }
-        let bytes = size_of_val(&self.stack[..]);
-        let base = self.stack.as_mut_ptr();
-        // SAFETY: the stack is the vector's memory, which is aligned, large enough, and unused until the call
-        // returns.
-        let result = unsafe { psm::on_stack(base.cast(), bytes, call) };
-        // SAFETY: within the vector. Volatile, because the call wrote to it without the compiler's knowledge.
-        let is_fresh = |i: &usize| unsafe { ptr::read_volatile(base.add(*i)) } == PAINT;
-        let fresh = (0..self.stack.len()).take_while(is_fresh).count();
-        assert!(
-            fresh > self.stack.len() / 8,
-            "a call used more than 7/8 of the measured stack; enlarge `STACK`"
-        );
-        self.stack[fresh..].fill(PAINT);
+        let (result, written) = self.stack.call(call);
         let deepest = self.deepest.entry(kind).or_default();
-        *deepest = (*deepest).max(bytes - 8 * fresh);
+        *deepest = (*deepest).max(size_of_val(&written[..]));
         result
     }
 }
@@ -124,7 +106,7 @@ fn no_call_takes_more_stack_than_is_promised() {
     );
     for backend in backends() {
         for &algorithm in ALGORITHMS {
-            let mut memory = Painted::new();
+            let mut memory = Measured { stack: Painted::new(), deepest: BTreeMap::new() };
             for case in cases(algorithm, backend) {
                 case.run(&mut memory);
             }
