@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Check the machine code of the library's kernels.
 
-usage: check_assembly.py [--library FILE.rlib] [--budget FILE.toml] [--write-budget] [TARGET]
+usage: check_assembly.py [--library FILE.rlib] [--budget FILE] [--stack FILE] [--write-budget] [TARGET]
 
 Builds the library in the release profile (or reads FILE.rlib, built with -C symbol-mangling-version=v0)
 and disassembles it. TARGET is x86_64-unknown-linux-gnu (the default) or aarch64-unknown-linux-gnu. A kernel
@@ -11,10 +11,14 @@ is an instance of a backend's `enter` method, its entry point. The check require
   compiled without the CPU's features, which makes it some 30 times slower;
 - only entry points contain AES or carry-less multiplication instructions, or are generic over a backend;
 - no entry point moves vector registers to and from the stack more often than assembly-budget.toml (on Arm,
-  assembly-budget-aarch64.toml) allows, in total and in its innermost loops over AES rounds or products.
+  assembly-budget-aarch64.toml) allows, in total and in its innermost loops over AES rounds or products;
+- on x86-64, the entry points that stack-stores.toml lists as clean store no vector register on the stack, not
+  even once, unless it contains a constant; nor do they take an address in their frame, through which they
+  could. Every entry point in the scope of that file must be listed: as clean, or as one that stores, for as
+  long as it does.
 
 --write-budget writes the current counts, plus a margin, to the budget file. Other compiler versions spill
-differently, so with another version than the budget's the counts are reported and nothing fails.
+differently, so with another version than a file's, what differs from that file is reported and nothing fails.
 """
 
 import argparse
@@ -67,7 +71,11 @@ class Architecture:
     frame_pointer: str
     # The instruction that sets the frame pointer up.
     frame: re.Pattern[str]
+    # Instructions that store, by their mnemonics and operands, and those that copy an address in the frame.
+    store: re.Pattern[str]
+    address: re.Pattern[str]
     budget: str
+    stack: str | None
 
 
 ARCHITECTURES = {
@@ -79,7 +87,10 @@ ARCHITECTURES = {
         stack_pointer="[rsp",
         frame_pointer="[rbp",
         frame=re.compile(r"(?:mov|lea) rbp,(?:rsp|\[rsp)"),
+        store=re.compile(r"\w+ [^,]*\["),
+        address=re.compile(r"(?:lea (?!rsp,|rbp,\[rsp).*\[|mov (?!rsp,|rbp,)\w+,)(?P<pointer>r[sb]p)\b"),
         budget="assembly-budget.toml",
+        stack="stack-stores.toml",
     ),
     "aarch64": Architecture(
         objdump=["aarch64-linux-gnu-objdump"],
@@ -89,9 +100,52 @@ ARCHITECTURES = {
         stack_pointer="[sp",
         frame_pointer="[x29",
         frame=re.compile(r"(?:mov|add) x29, sp"),
+        store=re.compile(r"st"),
+        address=re.compile(r"(?:mov|add|sub) (?!sp,|x29,)\w+, (?P<pointer>sp|x29)\b"),
         budget="assembly-budget-aarch64.toml",
+        stack=None,
     ),
 }
+
+
+# Instructions of x86-64: those that end straight-line code, and those that load or zero a vector register.
+LEAVE = re.compile(r"j|call|ret|ud2|vzero")
+LOAD = re.compile(r"v?mov(?:[au]p[sd]|dq[au]\d*)$")
+ZERO = re.compile(r"v?p?xor\w* [xyz]mm(\d+)(?:,[xyz]mm\1)+")
+BASE = re.compile(r" PTR \[(\w+)(?:\+0x[0-9a-f]+)?\]")
+VECTOR = re.compile(r"[xyz]mm(\d+)")
+
+
+@dataclass
+class Constants:
+    """The registers that contain constants, or addresses of constants, in straight-line code of x86-64."""
+
+    # By the number of a vector register, or the name of a general one: where the code begins that proves it.
+    since: dict[str, int] = field(default_factory=dict)
+
+    def step(self, address: int, mnemonic: str, operands: str) -> None:
+        """Takes the next instruction."""
+        to, _, source = operands.partition(",")
+        vector = VECTOR.match(to)
+        if LEAVE.match(mnemonic):
+            self.since.clear()
+        elif vector:
+            base = BASE.search(source)
+            before = self.since.get(base[1]) if base else None
+            self.since.pop(vector[1], None)
+            if ZERO.fullmatch(f"{mnemonic} {operands}") or (LOAD.match(mnemonic) and "[rip" in source):
+                self.since[vector[1]] = address
+            elif LOAD.match(mnemonic) and before is not None and vector[0] == to:
+                self.since[vector[1]] = before
+        elif not (LOAD.match(mnemonic) or (mnemonic == "mov" and "[" in to)):
+            # Any other instruction may change general registers.
+            self.since = {name: at for name, at in self.since.items() if name.isdigit()}
+            if mnemonic in ("mov", "lea") and "[rip" in source:
+                self.since[to] = address
+
+    def stored_since(self, operands: str) -> int | None:
+        """Returns where the code begins that proves that a stored register is constant, or None."""
+        return self.since.get(VECTOR.findall(operands)[-1])
 
 
 @dataclass
@@ -116,21 +170,39 @@ class Function:
     kernel_at: list[int] = field(default_factory=list)
     by_stack_pointer: list[int] = field(default_factory=list)
     by_frame_pointer: list[int] = field(default_factory=list)
+    # Instructions that store a vector register on the stack, or take an address there. If the register is a
+    # constant, also where the code begins that proves it.
+    stores: list[tuple[int, str, int | None]] = field(default_factory=list)
+    stores_by_frame_pointer: list[tuple[int, str, int | None]] = field(default_factory=list)
+    constants: Constants = field(default_factory=Constants)
+    jump_targets: list[int] = field(default_factory=list)
     loops: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, address: int, mnemonic: str, operands: str) -> None:
         architecture = self.architecture
         if architecture.kernel.match(mnemonic):
             self.kernel_at.append(address)
-        if architecture.frame.match(f"{mnemonic} {operands}"):
+        text = f"{mnemonic} {operands}"
+        if architecture.frame.match(text):
             self.frame_pointer = True
         if architecture.vector.search(operands):
+            stores = []
+            if architecture.stack and architecture.store.match(text):
+                stores = [(address, text, self.constants.stored_since(operands))]
             if architecture.stack_pointer in operands:
                 self.by_stack_pointer.append(address)
+                self.stores += stores
             if architecture.frame_pointer in operands:
                 self.by_frame_pointer.append(address)
+                self.stores_by_frame_pointer += stores
+        elif found := architecture.address.match(text):
+            by_stack_pointer = architecture.stack_pointer.endswith(found["pointer"])
+            (self.stores if by_stack_pointer else self.stores_by_frame_pointer).append((address, text, None))
+        if architecture.stack:
+            self.constants.step(address, mnemonic, operands)
         if architecture.jump.match(mnemonic) and (found := JUMP_TARGET.search(operands)):
             target = int(found[1], 16)
+            self.jump_targets.append(target)
             if target <= address:
                 self.loops.append((target, address))
 
@@ -149,6 +221,16 @@ class Function:
         hot = self.hot_loops()
         in_loops = [at for at in places if any(first <= at <= last for first, last in hot)]
         return Spills(len(places), len(in_loops))
+
+    @property
+    def stack_stores(self) -> list[str]:
+        """What stores a vector register on the stack that is not a constant, or takes an address there."""
+        found = self.stores + (self.stores_by_frame_pointer if self.frame_pointer else [])
+        return [
+            f"{address:x} {text}"
+            for address, text, since in sorted(found)
+            if since is None or any(since < target <= address for target in self.jump_targets)
+        ]
 
 
 def build_library(target: str, root: Path = HERE.parent) -> Path:
@@ -209,13 +291,54 @@ def misplaced(functions: list[Function]) -> Iterator[str]:
             yield f"generic over a backend, outside the entry points: {function.name}"
 
 
-def spills_by_kernel(functions: list[Function]) -> dict[str, dict[str, Spills]]:
-    result: dict[str, dict[str, Spills]] = {}
+def entry_points(functions: list[Function]) -> dict[str, dict[str, Function]]:
+    """Returns the entry points by backend and kernel."""
+    result: dict[str, dict[str, Function]] = {}
     for function in functions:
         if found := ENTRY.match(function.name):
             kernels = result.setdefault(found["backend"], {})
-            kernels[found["kernel"].replace("sealcomb::", "")] = function.spills
+            kernels[found["kernel"].replace("sealcomb::", "")] = function
     return result
+
+
+def spills_of(entries: dict[str, dict[str, Function]]) -> dict[str, dict[str, Spills]]:
+    return {
+        backend: {kernel: function.spills for kernel, function in kernels.items()}
+        for backend, kernels in entries.items()
+    }
+
+
+def matches(pattern: str, kernel: str) -> bool:
+    """Returns whether a kernel has a name, in which each asterisk stands for any text."""
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), kernel) is not None
+
+
+def on_the_stack(entries: dict[str, dict[str, Function]], listed: dict) -> Iterator[str]:
+    """Yields the entry points that store vector registers on the stack, or do not, against what is listed."""
+    scope, clean, storing = re.compile(listed["scope"]), listed["clean"], listed["stores"]
+    for backend, kernels in entries.items():
+        inside = {
+            kernel: function.stack_stores for kernel, function in kernels.items() if scope.match(kernel)
+        }
+        for kernel, stores in inside.items():
+            is_clean, may_store = (
+                any(matches(pattern, kernel) for pattern in table.get(backend, []))
+                for table in (clean, storing)
+            )
+            if is_clean == may_store:
+                lists = "both lists" if is_clean else "no list"
+                yield f"{backend}: {kernel} is in {lists} of what may be stored on the stack"
+            elif is_clean and stores:
+                yield (
+                    f"{backend}: {kernel} must store no vector register on the stack, where secrets would "
+                    f"stay, and take no address there, but has {len(stores)} such instructions: "
+                    f'{"; ".join(stores[:4])}. See "Secrets on the stack" in CONTRIBUTING.md'
+                )
+            elif may_store and not stores:
+                yield f"{backend}: {kernel} no longer stores a vector register on the stack; list it as clean"
+        for pattern in clean.get(backend, []) + storing.get(backend, []):
+            if not any(matches(pattern, kernel) for kernel in inside):
+                yield f"{backend}: {pattern} is listed but does not exist; remove it"
 
 
 def over_budget(spills: dict[str, dict[str, Spills]], budget: dict[str, dict]) -> Iterator[str]:
@@ -235,6 +358,17 @@ def over_budget(spills: dict[str, dict[str, Spills]], budget: dict[str, dict]) -
 def compiler() -> str:
     version = subprocess.check_output(["rustc", "--version"], text=True)
     return ".".join(version.split()[1].split(".")[:2])
+
+
+def with_its_compiler(file: Path, version: str, found: Iterator[str]) -> list[str]:
+    """Returns findings against a file, or only prints them if it is for another compiler version."""
+    differences = list(found)
+    if version == compiler():
+        return differences
+    if differences:
+        print(f"{file.name} is for Rust {version}, and this is {compiler()}; reported only:")
+        print(*differences, sep="\n")
+    return []
 
 
 def with_margin(count: int) -> int:
@@ -262,26 +396,26 @@ def main() -> int:
     )
     parser.add_argument("--library", type=Path)
     parser.add_argument("--budget", type=Path)
+    parser.add_argument("--stack", type=Path)
     parser.add_argument("--write-budget", action="store_true")
     parser.add_argument("target", nargs="?", default="x86_64-unknown-linux-gnu")
     arguments = parser.parse_args()
     architecture = ARCHITECTURES[arguments.target.split("-")[0]]
     budget_file = arguments.budget or HERE / architecture.budget
     functions = disassemble(arguments.library or build_library(arguments.target), architecture)
-    spills = spills_by_kernel(functions)
+    entries = entry_points(functions)
+    spills = spills_of(entries)
     findings = list(misplaced(functions))
     if not any(spills.values()):
         findings.append("no entry point found: is this the library, with v0 symbols?")
     if arguments.write_budget:
         write_budget(budget_file, spills)
     budget = tomllib.loads(budget_file.read_text())
-    measured_with = budget.pop("rust")
-    excesses = list(over_budget(spills, budget))
-    if measured_with == compiler():
-        findings += excesses
-    elif excesses:
-        print(f"the budget is for Rust {measured_with}, and this is {compiler()}; reported only:")
-        print(*excesses, sep="\n")
+    findings += with_its_compiler(budget_file, budget.pop("rust"), over_budget(spills, budget))
+    if architecture.stack:
+        stack_file = arguments.stack or HERE / architecture.stack
+        stack = tomllib.loads(stack_file.read_text())
+        findings += with_its_compiler(stack_file, stack["rust"], on_the_stack(entries, stack))
     for finding in findings:
         print(finding, file=sys.stderr)
     print(f"{sum(map(len, spills.values()))} entry points, {len(findings)} findings")
