@@ -11,16 +11,13 @@ use sealcomb_random::Generator;
 
 use crate::error::{Mismatch, Reason};
 use crate::keyset::{Keyset, NamedKey};
-use crate::kind::{Kind, PREFIX, TAG};
+use crate::kind::{Kind, PREFIX, TAG, VERSION};
 
 /// Maximum bytes of a nonce.
 const MAX_NONCE: usize = 24;
 
 /// The number of values in a batch of the library.
 pub(crate) const BATCH: usize = 512;
-
-/// The first byte of a Tink ciphertext.
-const VERSION: u8 = 1;
 
 /// Random nonces for the batches of one task.
 pub(crate) struct Nonces {
@@ -164,8 +161,7 @@ pub(crate) fn seal<'v>(
     aads: &Aads<'_>,
     mut out: &mut [u8],
 ) -> Result<(), SealError> {
-    let [a, b, c, d] = key.id.to_be_bytes();
-    let prefix = [VERSION, a, b, c, d];
+    let prefix = key.prefix();
     let nonce_bytes = key.kind.nonce_bytes();
     let nonces = nonces.draw(rows.len() * nonce_bytes)?;
     let mut jobs = Vec::with_capacity(rows.len());

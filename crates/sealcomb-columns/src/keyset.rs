@@ -10,7 +10,7 @@ use sealcomb::{Key, KeyOptions};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
-use crate::kind::Kind;
+use crate::kind::{Kind, PREFIX, VERSION};
 use crate::tink::{self, RawKey, TinkKeyset, Unusable};
 
 /// A key with its id and kind.
@@ -33,6 +33,12 @@ impl NamedKey {
         };
         let key = KeyOptions::new().nonce_bytes(kind.nonce_bytes()).expand(algorithm, &bytes)?;
         Ok(Self { id, kind, key, bytes })
+    }
+
+    /// The version and key id with which the values that this key seals begin.
+    pub(crate) fn prefix(&self) -> [u8; PREFIX] {
+        let [a, b, c, d] = self.id.to_be_bytes();
+        [VERSION, a, b, c, d]
     }
 
     /// Counts values before they are sealed, if the algorithm limits the number of values with random nonces.
@@ -146,6 +152,12 @@ impl Keyset {
     /// The id of the key that seals.
     pub fn primary(&self) -> u32 {
         self.tink.primary
+    }
+
+    /// The bytes with which every value that the primary key seals begins: the version of Tink's format, and the key id,
+    /// big-endian.
+    pub fn prefix(&self) -> [u8; PREFIX] {
+        self.primary_key().prefix()
     }
 
     /// The policy of the primary key.

@@ -4,6 +4,8 @@ use sealcomb::Algorithm;
 
 use crate::error::Error;
 
+/// The first byte of a sealed value: the version of Tink's format.
+pub(crate) const VERSION: u8 = 1;
 /// Bytes of the prefix of a sealed value: version and key id.
 pub(crate) const PREFIX: usize = 5;
 /// Bytes of a tag or synthetic IV.

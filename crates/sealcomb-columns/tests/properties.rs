@@ -1,5 +1,5 @@
-//! Properties of sealing at sizes where an implementation could go wrong: nonces over several batches, places of elements
-//! in long lists, keys with equal ids, and the count of values under AES-GCM.
+//! Properties of sealing, also at sizes where an implementation could go wrong: the prefix of values, nonces over several
+//! batches, places of elements in long lists, keys with equal ids, and the count of values under AES-GCM.
 
 use std::collections::HashSet;
 use std::num::NonZero;
@@ -51,6 +51,19 @@ fn nonces_differ_over_all_batches_of_a_task_and_in_every_byte() {
             // 6,000 random bytes miss none of 256 values but with a probability of 2 * 10^-8.
             assert!(found.len() > 200, "{policy}: byte {at} of the nonces has {} values", found.len());
         }
+    }
+}
+
+#[test]
+fn sealed_values_begin_with_the_version_and_the_id_of_the_primary_key() {
+    for policy in ["random", "gcm", "xaes", "deterministic"] {
+        let bytes = if policy == "deterministic" { 64 } else { 32 };
+        let keys = [0x0506_0708, 0x0102_0304].map(|id| (id, vec![9; bytes].into()));
+        let keyset = Keyset::from_keys(keys, 0x0102_0304, policy).unwrap();
+        assert_eq!(keyset.prefix(), [1, 1, 2, 3, 4], "{policy}");
+        let plain = column(Arc::new(Int8Array::from(vec![0; 3])));
+        let sealed = seal(&plain, &keyset, Binding::default(), one_thread()).unwrap();
+        assert!(values(&sealed).iter().all(|value| value.starts_with(&[1, 1, 2, 3, 4])), "{policy}");
     }
 }
 

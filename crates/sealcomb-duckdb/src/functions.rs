@@ -109,9 +109,6 @@ const CONTEXT: u64 = 2;
 const ROW_ID: u64 = 3;
 const AS_TYPE: u64 = 4;
 
-/// Size in bytes of what precedes the nonce in Tink's format.
-const PREFIX: usize = 5;
-
 impl Function {
     /// The parameters, in order.
     pub(crate) fn parameters(&self) -> &'static [&'static str] {
@@ -330,8 +327,7 @@ impl Call {
 
     /// Puts Tink's version and the id of the primary key in front of every value of `aes_encrypt`.
     fn prefixed(&self, values: &ArrayRef) -> ArrayRef {
-        let mut prefix = [1; PREFIX];
-        prefix[1..].copy_from_slice(&self.keyset.primary().to_be_bytes());
+        let prefix = self.keyset.prefix();
         let values = values.as_binary::<i64>().iter();
         Arc::new(values.map(|value| Some([&prefix, value?].concat())).collect::<LargeBinaryArray>())
     }
@@ -377,7 +373,7 @@ impl Call {
                     }
                     Reason::NotSealed(bytes) if self.function.is_of_aes_encrypt() => format!(
                         "{} bytes are no value of aes_encrypt in mode GCM; use try_unseal_aes_encrypt to find such values",
-                        bytes - PREFIX
+                        bytes - self.keyset.prefix().len()
                     ),
                     Reason::Forged(id) => format!(
                         "the value did not verify under key {id}: it was changed, or sealed with another context or \

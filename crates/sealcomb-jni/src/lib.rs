@@ -207,9 +207,7 @@ impl Call {
                 keyset.policy()
             )));
         }
-        let mut prefix = vec![1];
-        prefix.extend(keyset.primary().to_be_bytes());
-        self.column.chunks = vec![memory::prefixed(&self.column.chunks[0], &prefix)?];
+        self.column.chunks = vec![memory::prefixed(&self.column.chunks[0], &keyset.prefix())?];
         Ok(())
     }
 }
