@@ -245,6 +245,7 @@ impl<'a> SealJob<'a> {
     ///
     /// # Errors
     /// [`Error::PacketTooShort`] if the packet is shorter than the parts of its layout and the tag.
+    #[inline]
     pub fn packet(
         key: &'a Key,
         nonce: &'a [u8],
@@ -305,6 +306,7 @@ impl<'a> OpenJob<'a> {
     ///
     /// # Errors
     /// [`Error::PacketTooShort`] if the packet is shorter than the parts of its layout and the tag.
+    #[inline]
     pub fn packet(
         key: &'a Key,
         nonce: &'a [u8],
