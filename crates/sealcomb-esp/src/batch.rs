@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! seal: write headers and trailers; encrypt; write the ICVs of separate integrity algorithms
-//! open: verify (combined modes also decrypt); decrypt the verified packets of the other modes
+//! open: verify (combined modes also decrypt); decrypt the verified packets of the other modes; zero the forged ones
 //! ```
+//!
+//! All of it happens in the packets' own buffers.
 //!
 //! Each step handles up to 128 packets at a time, as one batch for AES, whatever associations and keys they belong
 //! to.
@@ -59,6 +61,12 @@ impl PacketInputs {
         let iv = &esp[HEADER_BYTES..suite.layout().inner_at()];
         Self { nonce: nonce(suite, iv), additional_data: additional_data(esp, sequence) }
     }
+}
+
+/// Returns where the library finds the body and, in combined modes, the ICV. It gets the additional data separately,
+/// because the high half of an extended sequence number is not in the packet.
+fn packet_layout(suite: &Suite) -> PacketLayout {
+    PacketLayout::new().gap(suite.layout().inner_at())
 }
 
 /// A packet to seal.
@@ -153,15 +161,14 @@ fn encrypt(packets: &mut [Outgoing<'_>]) -> Result<(), SealError> {
     for (Outgoing { suite, esp, .. }, PacketInputs { nonce, additional_data }) in
         packets.iter_mut().zip(&inputs)
     {
-        let layout = suite.layout();
-        let at = PacketLayout::new().gap(layout.inner_at());
+        let layout = packet_layout(suite);
         let job = match suite {
             Suite::Aead { key, .. } => {
-                SealJob::packet(key, nonce, at, esp).map(|job| job.aad(&additional_data[..]))
+                SealJob::packet(key, nonce, layout, esp).map(|job| job.aad(&additional_data[..]))
             }
             Suite::Cbc { key, .. } | Suite::Ctr { key, .. } => {
-                let icv_at = esp.len() - layout.icv;
-                SealJob::packet(key, nonce, at, &mut esp[..icv_at])
+                let icv_at = esp.len() - suite.layout().icv;
+                SealJob::packet(key, nonce, layout, &mut esp[..icv_at])
             }
         };
         jobs.push(job.map_err(|error| BatchError::new(jobs.len(), error))?);
@@ -224,34 +231,30 @@ pub struct Incoming<'a> {
     suite: &'a Suite,
     sequence: Sequence,
     esp: &'a mut [u8],
-    body: &'a mut [u8],
     verified: bool,
 }
 
 impl<'a> Incoming<'a> {
-    /// Describes a received ESP packet of an association with this suite. [`open`](fn@open) writes its decrypted body
-    /// to `body`, which has [`Layout::body_bytes`](crate::Layout::body_bytes) bytes, and may overwrite the ICV in
-    /// `esp`.
+    /// Describes a received ESP packet of an association with this suite.
     ///
     /// # Panics
-    /// Panics if no packet of the suite has the length of `esp`, or if `body` has another length than
-    /// [`Layout::body_bytes`](crate::Layout::body_bytes).
-    pub fn new(suite: &'a Suite, sequence: Sequence, esp: &'a mut [u8], body: &'a mut [u8]) -> Self {
-        assert_eq!(suite.layout().body_bytes(esp.len()), Some(body.len()), "wrong length of packet or body");
-        Self { suite, sequence, esp, body, verified: false }
+    /// Panics if no packet of the suite has this length, see [`Layout::body`](crate::Layout::body).
+    pub fn new(suite: &'a Suite, sequence: Sequence, esp: &'a mut [u8]) -> Self {
+        assert!(suite.layout().body(esp.len()).is_some(), "wrong length of packet");
+        Self { suite, sequence, esp, verified: false }
     }
 
-    /// Returns whether [`open`](fn@open) has found the ICV to be correct. Only then does the body contain plaintext.
+    /// Returns whether [`open`](fn@open) has found the ICV to be correct. Use the body only then.
     pub fn is_verified(&self) -> bool {
         self.verified
     }
 }
 
-/// Verifies ESP packets and decrypts the verified ones into their bodies. The body of any other packet contains no
-/// plaintext: it is zeroed by AEAD suites, and unchanged by suites with a separate integrity algorithm.
+/// Verifies ESP packets and decrypts the bodies of the verified ones in place. The bodies of the others are zeroed.
+/// ICVs may be overwritten.
 ///
 /// # Errors
-/// [`BatchError`] if the library rejected a packet. No packet of the burst is then marked as verified, and all bodies
+/// [`BatchError`] if the library rejected a packet. No packet of the burst is then marked as verified, so all bodies
 /// are zeroed.
 pub fn open(packets: &mut [Incoming<'_>]) -> Result<(), BatchError> {
     let outcome = packets.chunks_mut(AT_ONCE).try_for_each(|group| {
@@ -261,10 +264,14 @@ pub fn open(packets: &mut [Incoming<'_>]) -> Result<(), BatchError> {
         decrypt(group, &inputs)
     });
     if outcome.is_err() {
-        for packet in packets {
+        for packet in &mut *packets {
             packet.verified = false;
-            packet.body.fill(0);
         }
+    }
+    for Incoming { suite, esp, .. } in packets.iter_mut().filter(|packet| !packet.verified) {
+        let layout = suite.layout();
+        let icv_at = esp.len() - layout.icv;
+        esp[layout.inner_at()..icv_at].fill(0);
     }
     outcome
 }
@@ -275,18 +282,15 @@ fn verify(packets: &mut [Incoming<'_>], inputs: &[PacketInputs]) -> Result<(), B
     let mut jobs: ArrayVec<OpenJob<'_>, AT_ONCE> = ArrayVec::new();
     let mut outcomes: ArrayVec<&mut bool, AT_ONCE> = ArrayVec::new(); // one per job
     for ((packet, inputs), icv_copy) in packets.iter_mut().zip(inputs).zip(&mut icvs) {
-        let Incoming { suite, sequence, esp, body, verified } = packet;
+        let Incoming { suite, sequence, esp, verified } = packet;
         let suite: &Suite = suite;
-        let layout = suite.layout();
-        let icv_at = esp.len() - layout.icv;
+        let icv_bytes = suite.layout().icv;
+        let icv_at = esp.len() - icv_bytes;
         match (suite, suite.auth()) {
             (Suite::Aead { key, .. }, _) => {
-                let (covered, icv) = esp.split_at(icv_at);
-                let sealed = &covered[layout.inner_at()..];
-                let aad = &inputs.additional_data[..];
-                let job = OpenJob::new(key, &inputs.nonce, aad, sealed, body, icv)
-                    .map_err(|error| BatchError::new(jobs.len(), error))?;
-                jobs.push(job);
+                let job = OpenJob::packet(key, &inputs.nonce, packet_layout(suite), esp)
+                    .map(|job| job.aad(&inputs.additional_data[..]));
+                jobs.push(job.map_err(|error| BatchError::new(jobs.len(), error))?);
                 outcomes.push(verified);
             }
             (_, Some(Auth::HmacSha256(hmac))) => {
@@ -294,7 +298,7 @@ fn verify(packets: &mut [Incoming<'_>], inputs: &[PacketInputs]) -> Result<(), B
                 *verified = hmac_of(hmac, covered, *sequence).verify_truncated_left(icv).is_ok();
             }
             (_, Some(Auth::AesCmac(key))) => {
-                let icv = &mut icv_copy[..layout.icv];
+                let icv = &mut icv_copy[..icv_bytes];
                 icv.copy_from_slice(&esp[icv_at..]);
                 jobs.push(OpenJob::mac(key, &[], with_high_half(esp, icv_at, *sequence), icv));
                 outcomes.push(verified);
@@ -313,14 +317,12 @@ fn verify(packets: &mut [Incoming<'_>], inputs: &[PacketInputs]) -> Result<(), B
 fn decrypt(packets: &mut [Incoming<'_>], inputs: &[PacketInputs]) -> Result<(), BatchError> {
     let mut jobs: ArrayVec<OpenJob<'_>, AT_ONCE> = ArrayVec::new();
     for (packet, PacketInputs { nonce, .. }) in packets.iter_mut().zip(inputs) {
-        let Incoming { suite, esp, body, verified, .. } = packet;
+        let Incoming { suite, esp, verified, .. } = packet;
         let suite: &Suite = suite;
         if let (true, Suite::Cbc { key, .. } | Suite::Ctr { key, .. }) = (*verified, suite) {
-            let layout = suite.layout();
-            let sealed = &esp[layout.inner_at()..esp.len() - layout.icv];
-            let job = OpenJob::new(key, nonce, b"", sealed, body, &[])
-                .map_err(|error| BatchError::new(jobs.len(), error))?;
-            jobs.push(job);
+            let icv_at = esp.len() - suite.layout().icv;
+            let job = OpenJob::packet(key, nonce, packet_layout(suite), &mut esp[..icv_at]);
+            jobs.push(job.map_err(|error| BatchError::new(jobs.len(), error))?);
         }
     }
     let _ = open_jobs(&mut jobs)?; // ciphers, which verify nothing
@@ -364,28 +366,33 @@ mod tests {
         esp
     }
 
-    /// Opens packets, of which number `i` uses suite `i % suites.len()` and sequence number `numbers[i]`.
-    fn opened(suites: &[Suite], numbers: &[Sequence], sealed: &[Vec<u8>]) -> Vec<Option<Vec<u8>>> {
-        let mut sealed = sealed.to_vec();
-        let bytes = |(i, esp): (usize, &Vec<u8>)| {
-            vec![0; suites[i % suites.len()].layout().body_bytes(esp.len()).unwrap()]
-        };
-        let mut bodies: Vec<Vec<u8>> = sealed.iter().enumerate().map(bytes).collect();
-        let mut burst: Vec<Incoming<'_>> = sealed
+    /// Opens a burst, of which packet `i` uses suite `i % suites.len()` and sequence number `numbers[i]`. Returns which
+    /// packets are verified.
+    fn open_burst(suites: &[Suite], numbers: &[Sequence], packets: &mut [Vec<u8>]) -> Vec<bool> {
+        let mut burst: Vec<Incoming<'_>> = packets
             .iter_mut()
-            .zip(&mut bodies)
             .enumerate()
-            .map(|(i, (esp, body))| Incoming::new(&suites[i % suites.len()], numbers[i], esp, body))
+            .map(|(i, esp)| Incoming::new(&suites[i % suites.len()], numbers[i], esp))
             .collect();
         open(&mut burst).unwrap();
-        let verified: Vec<bool> = burst.iter().map(Incoming::is_verified).collect();
-        let inner = |(verified, body): (bool, &Vec<u8>)| verified.then(|| inner(body).unwrap().to_vec());
-        verified.into_iter().zip(&bodies).map(inner).collect()
+        burst.iter().map(Incoming::is_verified).collect()
+    }
+
+    /// Returns the inner packet of an opened ESP packet.
+    fn inner_of(suite: &Suite, esp: &[u8]) -> Vec<u8> {
+        inner(&esp[suite.layout().body(esp.len()).unwrap()]).unwrap().to_vec()
+    }
+
+    /// Opens a packet alone. Returns the inner packet if it is verified.
+    fn opened(suite: &Suite, number: Sequence, mut esp: Vec<u8>) -> Option<Vec<u8>> {
+        let mut burst = [Incoming::new(suite, number, &mut esp)];
+        open(&mut burst).unwrap();
+        burst[0].is_verified().then(|| inner_of(suite, &esp))
     }
 
     proptest! {
         #[test]
-        fn a_burst_of_many_suites_round_trips_and_forged_packets_are_rejected(
+        fn a_burst_opens_in_place_like_single_packets_and_its_forged_ones_are_zeroed(
             lengths in prop::collection::vec(20_usize..1500, 1..200),
             extended in any::<bool>(),
             forged in prop::collection::vec(any::<(prop::sample::Index, u8)>(), 0..5),
@@ -403,16 +410,29 @@ mod tests {
                 suite: suite(i), spi: 256 + i as u32, sequence: numbers[i], inner_bytes: inners[i].len(), esp,
             }).collect();
             seal(&mut burst).unwrap();
-            let mut expected: Vec<Option<Vec<u8>>> = inners.iter().cloned().map(Some).collect();
+            let mut is_good = vec![true; sealed.len()];
             for (index, bits) in forged {
                 let which = index.index(sealed.len());
                 let at = index.index(sealed[which].len());
-                if expected[which].is_some() && bits != 0 {
+                if is_good[which] && bits != 0 {
                     sealed[which][at] ^= bits;
-                    expected[which] = None;
+                    is_good[which] = false;
                 }
             }
-            prop_assert_eq!(opened(&suites, &numbers, &sealed), expected);
+            let mut together = sealed.clone();
+            prop_assert_eq!(open_burst(&suites, &numbers, &mut together), &is_good[..]);
+            for (i, (esp, sealed)) in together.iter().zip(&sealed).enumerate() {
+                let mut alone = [sealed.clone()];
+                let verified = open_burst(std::slice::from_ref(suite(i)), &numbers[i..=i], &mut alone);
+                prop_assert_eq!((&verified[..], &alone[0]), (&is_good[i..=i], esp));
+                let body = suite(i).layout().body(esp.len()).unwrap();
+                prop_assert_eq!(&esp[..body.start], &sealed[..body.start]);
+                if is_good[i] {
+                    prop_assert_eq!(inner_of(suite(i), esp), &inners[i][..]);
+                } else {
+                    prop_assert!(esp[body].iter().all(|byte| *byte == 0));
+                }
+            }
         }
     }
 
@@ -429,23 +449,18 @@ mod tests {
             let mut esp = laid_out(suite.layout(), &inner);
             seal(&mut [Outgoing { suite, spi: 300, sequence: number, inner_bytes: 100, esp: &mut esp }])
                 .unwrap();
-            let mut other = vec![0; rejected[0].layout().esp_bytes(100)];
-            let bytes = |suite: &Suite, esp: &[u8]| suite.layout().body_bytes(esp.len()).unwrap();
             // Before the rejected packet, after it, and in an earlier batch.
             for [before, after] in [[1, 0], [0, 1], [AT_ONCE, 0]] {
-                let mut sealed: Vec<Vec<u8>> = vec![esp.clone(); before + after];
-                let mut bodies = vec![vec![0xee; bytes(suite, &esp)]; before + after];
-                let mut body = vec![0xee; bytes(&rejected[0], &other)];
-                let mut burst: Vec<Incoming<'_>> = sealed
-                    .iter_mut()
-                    .zip(&mut bodies)
-                    .map(|(esp, body)| Incoming::new(suite, number, esp, body))
-                    .collect();
-                burst.insert(before, Incoming::new(&rejected[0], number, &mut other, &mut body));
+                let mut packets = vec![(suite, esp.clone()); before + after];
+                packets.insert(before, (&rejected[0], vec![0xee; rejected[0].layout().esp_bytes(100)]));
+                let mut burst: Vec<Incoming<'_>> =
+                    packets.iter_mut().map(|(suite, esp)| Incoming::new(suite, number, esp)).collect();
                 open(&mut burst).unwrap_err();
                 assert!(!burst.iter().any(Incoming::is_verified));
-                drop(burst);
-                assert!(bodies.iter().chain([&body]).flatten().all(|byte| *byte == 0));
+                for (suite, esp) in packets {
+                    let body = suite.layout().body(esp.len()).unwrap();
+                    assert!(esp[body].iter().all(|byte| *byte == 0));
+                }
             }
         }
     }
@@ -458,10 +473,9 @@ mod tests {
             let mut esp = laid_out(suite.layout(), &inner);
             let sequence = Sequence::Extended(5 << 32 | 9);
             seal(&mut [Outgoing { suite, spi: 300, sequence, inner_bytes: 100, esp: &mut esp }]).unwrap();
-            let one = std::slice::from_ref(suite);
-            assert_eq!(opened(one, &[sequence], &[esp.clone()]), [Some(inner)], "{i}");
+            assert_eq!(opened(suite, sequence, esp.clone()), Some(inner), "{i}");
             for wrong in [Sequence::Extended(4 << 32 | 9), Sequence::Short(9)] {
-                assert_eq!(opened(one, &[wrong], &[esp.clone()]), [None], "{i}");
+                assert_eq!(opened(suite, wrong, esp.clone()), None, "{i}");
             }
         }
     }
@@ -474,12 +488,20 @@ mod tests {
             seal(&mut [Outgoing { suite: &suite, spi: 300, sequence, inner_bytes: 64, esp: &mut esp }])
                 .unwrap();
             *esp.last_mut().unwrap() ^= 1;
-            let mut body = vec![0; suite.layout().body_bytes(esp.len()).unwrap()];
-            let mut burst = [Incoming::new(&suite, sequence, &mut esp, &mut body)];
+            let mut burst = [Incoming::new(&suite, sequence, &mut esp)];
             open(&mut burst).unwrap();
             assert!(!burst[0].is_verified());
-            assert!(body.iter().all(|byte| *byte == 0));
+            let body = suite.layout().body(esp.len()).unwrap();
+            assert!(esp[body].iter().all(|byte| *byte == 0));
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "wrong length of packet")]
+    fn a_packet_that_is_too_short_is_refused_before_it_is_opened() {
+        let suite = &suites()[0];
+        let min = suite.layout().esp_bytes(0);
+        let _ = Incoming::new(suite, Sequence::Short(1), &mut vec![0; min - 1]);
     }
 
     #[test]

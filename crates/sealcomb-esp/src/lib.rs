@@ -1,8 +1,8 @@
 //! IPsec ESP in tunnel mode (RFC 4303), for bursts of packets from any number of security associations.
 //!
-//! [`seal`](fn@seal) works in place: put each inner packet into its buffer at the offset that [`Layout`] gives, and
-//! `seal` fills in the rest of the ESP packet. [`open`](fn@open) verifies packets and decrypts them into separate
-//! buffers. Both leave sockets, files and outer headers to the caller.
+//! Both directions work in place. Put each inner packet into its buffer at the offset that [`Layout`] gives, and
+//! [`seal`](fn@seal) fills in the rest of the ESP packet. [`open`](fn@open) verifies packets and decrypts their bodies.
+//! Sockets, files and outer headers are left to the caller.
 //!
 //! The command `sealcomb esp` applies this crate to capture files, `sealcomb-link` to live traffic.
 //!
@@ -22,11 +22,11 @@
 //!
 //! let mut window = Window::new(64, 1);
 //! assert!(window.admits(number));
-//! let mut body = vec![0; layout.body_bytes(esp.len()).unwrap()];
-//! let mut incoming = [Incoming::new(&suite, sequence, &mut esp, &mut body)];
+//! let body = layout.body(esp.len()).unwrap();
+//! let mut incoming = [Incoming::new(&suite, sequence, &mut esp)];
 //! open(&mut incoming).unwrap();
 //! assert!(incoming[0].is_verified() && window.accept(number));
-//! assert_eq!(inner(&body), Ok(&packet[..]));
+//! assert_eq!(inner(&esp[body]), Ok(&packet[..]));
 //! ```
 #![forbid(unsafe_code)]
 

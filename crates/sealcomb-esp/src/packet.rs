@@ -10,6 +10,8 @@
 //! modes it is inserted between the SPI and the low half (RFC 4106, section 5). In other modes it follows the next
 //! header.
 
+use std::ops::Range;
+
 use etherparse::IpNumber;
 use sealcomb_numbers::Window;
 
@@ -87,11 +89,11 @@ impl Layout {
         (body - body % self.alignment).checked_sub(TRAILER_BYTES)
     }
 
-    /// Returns the size of the body of a received ESP packet of this size, or `None` if no packet of the suite has
-    /// it.
-    pub fn body_bytes(self, esp_bytes: usize) -> Option<usize> {
-        let body = esp_bytes.checked_sub(self.inner_at() + self.icv)?;
-        (body >= TRAILER_BYTES && body.is_multiple_of(self.alignment)).then_some(body)
+    /// Returns the byte range of the body in a received ESP packet of this size, or `None` if no packet of the suite
+    /// has this size.
+    pub fn body(self, esp_bytes: usize) -> Option<Range<usize>> {
+        let body = self.inner_at()..esp_bytes.checked_sub(self.icv)?;
+        (body.len() >= TRAILER_BYTES && body.len().is_multiple_of(self.alignment)).then_some(body)
     }
 
     fn padding(self, inner_bytes: usize) -> usize {
@@ -238,8 +240,8 @@ mod tests {
             let min = 8 + iv + alignment + icv;
             for bytes in 0..200 {
                 let fits = bytes >= min && (bytes - min) % alignment == 0;
-                let expected = fits.then(|| bytes - 8 - iv - icv);
-                assert_eq!(layout.body_bytes(bytes), expected, "{bytes}");
+                let expected = fits.then(|| 8 + iv..bytes - icv);
+                assert_eq!(layout.body(bytes), expected, "{bytes}");
             }
         }
     }

@@ -216,8 +216,10 @@ struct Received {
     /// Index of the receiver.
     receiver: usize,
     sequence: Sequence,
+    /// A copy of the ESP packet, which is opened in place.
     esp: Vec<u8>,
-    body: Vec<u8>,
+    /// The byte range of the body in it.
+    body: Range<usize>,
 }
 
 /// Opens packets.
@@ -244,17 +246,15 @@ impl Opener {
         let mut openable: Vec<sealcomb_esp::Incoming<'_>> = burst
             .iter_mut()
             .flatten()
-            .map(|Received { receiver, sequence, esp, body }| {
-                sealcomb_esp::Incoming::new(&self.receivers[*receiver].sa.suite, *sequence, esp, body)
+            .map(|Received { receiver, sequence, esp, .. }| {
+                sealcomb_esp::Incoming::new(&self.receivers[*receiver].sa.suite, *sequence, esp)
             })
             .collect();
         open(&mut openable).context("opening")?;
         let verified: Vec<bool> = openable.iter().map(sealcomb_esp::Incoming::is_verified).collect();
         let mut verified = verified.into_iter();
-        let deliver = |received: Result<Received, Dropped>| {
-            let received = received?;
-            self.deliver(&received, verified.next() == Some(true))
-        };
+        let deliver =
+            |received: Result<Received, Dropped>| self.deliver(received?, verified.next() == Some(true));
         Ok(burst.into_iter().map(deliver).collect())
     }
 
@@ -268,23 +268,24 @@ impl Opener {
         let esp = incoming.esp();
         let sent = sent_sequence(esp).ok_or(Dropped::Malformed)?;
         let sequence = Sequence::received(sent, sa.extended, window).ok_or(Dropped::Replayed)?;
-        let body = sa.suite.layout().body_bytes(esp.len()).ok_or(Dropped::Malformed)?;
+        let body = sa.suite.layout().body(esp.len()).ok_or(Dropped::Malformed)?;
         if !window.admits(sequence.number()) {
             return Err(Dropped::Replayed);
         }
-        Ok(Received { receiver, sequence, esp: esp.to_vec(), body: vec![0; body] })
+        Ok(Received { receiver, sequence, esp: esp.to_vec(), body })
     }
 
-    fn deliver(&mut self, received: &Received, is_verified: bool) -> Result<Vec<u8>, Dropped> {
-        let Receiver { sa, window } = &mut self.receivers[received.receiver];
+    fn deliver(&mut self, received: Received, is_verified: bool) -> Result<Vec<u8>, Dropped> {
+        let Received { receiver, sequence, esp, body } = received;
+        let Receiver { sa, window } = &mut self.receivers[receiver];
         if !is_verified {
             return Err(Dropped::Forged);
         }
         // After verification, as a forged packet must not move the window (RFC 4303, section 3.4.3).
-        if !window.accept(received.sequence.number()) {
+        if !window.accept(sequence.number()) {
             return Err(Dropped::Replayed);
         }
-        let inner = inner(&received.body).map_err(|reason| match reason {
+        let inner = inner(&esp[body]).map_err(|reason| match reason {
             NoInner::Dummy => Dropped::Dummy,
             NoInner::Malformed => Dropped::Malformed,
         })?;

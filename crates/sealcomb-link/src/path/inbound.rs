@@ -3,7 +3,7 @@
 //! ```text
 //! receive a batch
 //! for each packet: find the tunnel and the association by the SPI; check limits and window
-//! open all packets together
+//! open all packets together, in the buffers that received them
 //! for each packet that verifies: advance the window; the inner source must belong to the tunnel
 //! write the inner packets to the device; report tunnels whose latest packets came from elsewhere
 //! ```
@@ -13,6 +13,7 @@ mod tests;
 
 use std::io::IoSliceMut;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
@@ -23,7 +24,7 @@ use sealcomb_esp::{Header, Incoming, NoInner, Sequence, decapsulate_ecn, inner, 
 use tun_rs::{GROTable, SyncDevice, VIRTIO_NET_HDR_LEN};
 
 use super::Shared;
-use super::buffer::Buffer;
+use super::buffer::ForDevice;
 use super::keepalive::KEEPALIVE;
 use super::tunnels::{Strand, Table, Tunnel};
 use super::udp::Udp;
@@ -35,15 +36,13 @@ use crate::counters::add;
 const BATCH: usize = 128;
 /// Number of receive buffers that one system call fills, each with up to 64 packets.
 const RECEIVED: usize = 16;
-/// Offset of a packet in its buffer, after the virtio header that the device requires.
-const AT: usize = VIRTIO_NET_HDR_LEN;
 
 /// The inbound half of a packet thread.
 pub(super) struct Inbound {
     received: Vec<Vec<u8>>,
     meta: [RecvMeta; RECEIVED],
-    /// Opened packets, to be written to the device.
-    buffers: Vec<Buffer>,
+    /// Room for packets that are coalesced for the device.
+    spares: Vec<Vec<u8>>,
     coalescing: GROTable,
 }
 
@@ -53,6 +52,8 @@ struct Admitted<'a> {
     association: Arc<InboundSa>,
     sequence: Sequence,
     esp: &'a mut [u8],
+    /// The byte range of the body in `esp`.
+    body: Range<usize>,
     /// The ECN field of the outer IP header.
     ecn: u8,
     /// The source of the datagram if the peer is not known to be there.
@@ -60,8 +61,10 @@ struct Admitted<'a> {
 }
 
 /// A packet that was verified and is no replay.
-struct Opened<'a, 'b> {
-    packet: &'a Admitted<'b>,
+struct Opened<'a> {
+    tunnel: &'a Arc<Tunnel>,
+    /// The source of the datagram if the peer is not known to be there.
+    elsewhere: Option<SocketAddr>,
     /// Whether no packet with a higher number of its association was verified before.
     is_highest: bool,
     inner_bytes: usize,
@@ -89,7 +92,7 @@ impl Inbound {
         Self {
             received: (0..RECEIVED).map(|_| vec![0; udp.receive_bytes()]).collect(),
             meta: [RecvMeta::default(); RECEIVED],
-            buffers: (0..BATCH).map(|_| Buffer::new(2048)).collect(),
+            spares: vec![Vec::new(); BATCH],
             coalescing: GROTable::default(),
         }
     }
@@ -97,7 +100,7 @@ impl Inbound {
     /// Receives datagrams and delivers their packets. Returns `false` if there were none. `is_stray`: they come from
     /// other addresses than the only peer's.
     pub(super) fn step(&mut self, tun: &SyncDevice, udp: &Udp, shared: &Shared, is_stray: bool) -> bool {
-        let Self { received, meta, buffers, coalescing } = self;
+        let Self { received, meta, spares, coalescing } = self;
         let mut slices: ArrayVec<IoSliceMut<'_>, RECEIVED> =
             received.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
         // Errors of datagrams sent earlier are reported here too. They need no handling.
@@ -116,11 +119,11 @@ impl Inbound {
             for datagram in buffer[..meta.len].chunks_mut(meta.stride.max(1)) {
                 admitted.extend(batch.classify(datagram, meta.addr, ecn));
                 if admitted.is_full() {
-                    deliver(&mut admitted, buffers, &mut device, &table, shared, now);
+                    deliver(&mut admitted, spares, &mut device, &table, shared, now);
                 }
             }
         }
-        deliver(&mut admitted, buffers, &mut device, &table, shared, now);
+        deliver(&mut admitted, spares, &mut device, &table, shared, now);
         true
     }
 }
@@ -178,16 +181,16 @@ impl<'t> Batch<'t> {
         let tunnel = latest.tunnel;
         let counters = &tunnel.strands[shared.thread].counters;
         add(&counters.in_datagrams, 1);
-        if found.suite.layout().body_bytes(datagram.len()).is_none() {
+        let Some(body) = found.suite.layout().body(datagram.len()) else {
             add(&counters.in_dropped_malformed, 1);
             return None;
-        }
+        };
         match found.admit(sent, now) {
             Admission::New(sequence) => {
                 let is_elsewhere = is_stray || latest.address.is_some_and(|address| address != source);
                 let elsewhere = is_elsewhere.then_some(source);
                 let association = found.clone();
-                return Some(Admitted { tunnel, association, sequence, esp: datagram, ecn, elsewhere });
+                return Some(Admitted { tunnel, association, sequence, esp: datagram, body, ecn, elsewhere });
             }
             Admission::Replayed => add(&counters.in_dropped_replayed, 1),
             Admission::Expired => add(&counters.in_dropped_expired, 1),
@@ -209,8 +212,8 @@ impl<'t> Batch<'t> {
 
 /// Where inner packets go.
 trait Sink {
-    /// Writes the packets, each at [`AT`] in its buffer. Returns whether they were accepted.
-    fn write(&mut self, packets: &mut [Buffer]) -> bool;
+    /// Writes the packets, each after the room for a virtio header. Returns whether they were accepted.
+    fn write(&mut self, packets: &mut [ForDevice<'_>]) -> bool;
 }
 
 /// The device, and what it needs to coalesce packets.
@@ -220,27 +223,25 @@ struct Device<'a> {
 }
 
 impl Sink for Device<'_> {
-    fn write(&mut self, packets: &mut [Buffer]) -> bool {
+    fn write(&mut self, packets: &mut [ForDevice<'_>]) -> bool {
         // The device does not report how many packets it accepted.
-        self.tun.send_multiple(self.coalescing, packets, AT).is_ok()
+        self.tun.send_multiple(self.coalescing, packets, VIRTIO_NET_HDR_LEN).is_ok()
     }
 }
 
 /// Opens packets and delivers those that verify.
 fn deliver(
     admitted: &mut ArrayVec<Admitted<'_>, BATCH>,
-    buffers: &mut [Buffer],
+    spares: &mut [Vec<u8>],
     sink: &mut impl Sink,
     table: &Table,
     shared: &Shared,
     now: Instant,
 ) {
-    let mut incoming: ArrayVec<Incoming<'_>, BATCH> = ArrayVec::new();
-    for (Admitted { association, sequence, esp, .. }, buffer) in admitted.iter_mut().zip(buffers.iter_mut()) {
-        let Some(bytes) = association.suite.layout().body_bytes(esp.len()) else { continue };
-        buffer.set_len(AT + bytes);
-        incoming.push(Incoming::new(&association.suite, *sequence, esp, &mut buffer.as_mut()[AT..]));
-    }
+    let mut incoming: ArrayVec<Incoming<'_>, BATCH> = admitted
+        .iter_mut()
+        .map(|Admitted { association, sequence, esp, .. }| Incoming::new(&association.suite, *sequence, esp))
+        .collect();
     if let Err(error) = open(&mut incoming) {
         // No packet is marked as verified.
         tracing::error!("opening failed: {error}");
@@ -248,37 +249,34 @@ fn deliver(
     let verified: ArrayVec<bool, BATCH> = incoming.iter().map(Incoming::is_verified).collect();
     drop(incoming);
 
-    let mut good: ArrayVec<Opened<'_, '_>, BATCH> = ArrayVec::new();
-    for (i, (packet, is_verified)) in admitted.iter().zip(verified).enumerate() {
-        let buffer = &mut buffers[i];
-        match unwrap(packet, is_verified, &mut buffer.as_mut()[AT..], table, shared) {
-            Ok(opened) => {
-                buffer.set_len(AT + opened.inner_bytes);
-                buffers.swap(good.len(), i);
+    let mut good: ArrayVec<Opened<'_>, BATCH> = ArrayVec::new();
+    let mut packets: ArrayVec<ForDevice<'_>, BATCH> = ArrayVec::new();
+    for ((packet, is_verified), spare) in admitted.drain(..).zip(verified).zip(spares) {
+        match unwrap(packet, is_verified, table, shared) {
+            Ok((opened, packet)) => {
                 good.push(opened);
+                packets.push(ForDevice::new(packet, spare));
             }
             Err(dropped) => add(dropped, 1),
         }
     }
     if !good.is_empty() {
-        write(&good, buffers, sink, shared, now);
+        write(&good, &mut packets, sink, shared, now);
     }
-    drop(good);
-    admitted.clear();
 }
 
-/// Writes inner packets to the device. `good` are the packets that contained them; the inner packet is at the same place
-/// in `buffers`. Reports peers whose latest packets came from elsewhere.
+/// Writes inner packets to the device. `good` are the packets that contained them, in the same order. Reports peers whose
+/// latest packets came from elsewhere.
 fn write(
-    good: &[Opened<'_, '_>],
-    buffers: &mut [Buffer],
+    good: &[Opened<'_>],
+    packets: &mut [ForDevice<'_>],
     sink: &mut impl Sink,
     shared: &Shared,
     now: Instant,
 ) {
-    let is_accepted = sink.write(&mut buffers[..good.len()]);
-    for run in good.chunk_by(|one, next| one.packet.tunnel.slot == next.packet.tunnel.slot) {
-        let tunnel = run[0].packet.tunnel;
+    let is_accepted = sink.write(packets);
+    for run in good.chunk_by(|one, next| one.tunnel.slot == next.tunnel.slot) {
+        let tunnel = run[0].tunnel;
         let Strand { counters, activity, .. } = &tunnel.strands[shared.thread];
         activity.note_received(now);
         if is_accepted {
@@ -289,38 +287,40 @@ fn write(
         }
         // A packet that was overtaken may have been withheld.
         let latest = run.iter().rfind(|opened| opened.is_highest);
-        if let Some(source) = latest.and_then(|latest| latest.packet.elsewhere) {
+        if let Some(source) = latest.and_then(|latest| latest.elsewhere) {
             shared.mail.report_move(shared.thread, tunnel.slot, source);
         }
     }
 }
 
-/// Checks an opened packet and propagates its ECN field. The inner packet is at the start of `body`. Fails with the
-/// counter of the drop.
-fn unwrap<'a, 't>(
-    packet: &'a Admitted<'t>,
+/// Checks an opened packet and propagates its ECN field. Returns the inner packet after room for the virtio header, or
+/// the counter of the drop.
+fn unwrap<'a>(
+    packet: Admitted<'a>,
     is_verified: bool,
-    body: &mut [u8],
     table: &Table,
     shared: &Shared,
-) -> Result<Opened<'a, 't>, &'t AtomicU64> {
-    let counters = &packet.tunnel.strands[shared.thread].counters;
+) -> Result<(Opened<'a>, &'a mut [u8]), &'a AtomicU64> {
+    let Admitted { tunnel, association, sequence, esp, body, ecn, elsewhere } = packet;
+    let counters = &tunnel.strands[shared.thread].counters;
     if !is_verified {
         return Err(&counters.in_dropped_forged);
     }
     // Not before verification: a forged packet must not move the window (RFC 4303, section 3.4.3).
-    let is_highest = packet.association.accept(packet.sequence).ok_or(&counters.in_dropped_replayed)?;
-    let inner = inner(body).map_err(|why| match why {
+    let is_highest = association.accept(sequence).ok_or(&counters.in_dropped_replayed)?;
+    let inner = inner(&esp[body.clone()]).map_err(|why| match why {
         NoInner::Dummy => &counters.in_dropped_dummy,
         NoInner::Malformed => &counters.in_dropped_malformed,
     })?;
-    let is_allowed = |source| table.is_allowed(packet.tunnel, source);
+    let is_allowed = |source| table.is_allowed(tunnel, source);
     if table.only().is_none() && !source(inner).is_some_and(is_allowed) {
         return Err(&counters.in_dropped_other_source);
     }
     let inner_bytes = inner.len();
-    decapsulate_ecn(packet.ecn, &mut body[..inner_bytes]).map_err(|_| &counters.in_dropped_congestion)?;
-    Ok(Opened { packet, is_highest, inner_bytes })
+    // The virtio header replaces the end of the ESP header and the IV, which together are longer.
+    let packet = &mut esp[body.start - VIRTIO_NET_HDR_LEN..body.start + inner_bytes];
+    decapsulate_ecn(ecn, &mut packet[VIRTIO_NET_HDR_LEN..]).map_err(|_| &counters.in_dropped_congestion)?;
+    Ok((Opened { tunnel, elsewhere, is_highest, inner_bytes }, packet))
 }
 
 /// Returns the source address of an inner packet.
