@@ -202,6 +202,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         let (backend, key) = (self.key.backend(), self.key.material());
         let sealed = (flights.run)(backend, key, &mut columns, &mut Results::Write(&mut computed));
         buffers.write(computed.get());
+        computed.wipe();
         Ok(sealed)
     }
 

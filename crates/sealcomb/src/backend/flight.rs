@@ -200,7 +200,8 @@ impl Tags {
         unsafe { core::slice::from_raw_parts(self.blocks.as_ptr().cast(), self.len.min(FLIGHT)) }
     }
 
-    /// Zeroes the tags.
+    /// Zeroes the tags. Lanes without a message may have the mask of a message's tag, from which an attacker who knows the
+    /// tag can compute the hash key.
     pub(crate) fn wipe(&mut self) {
         for block in &mut self.blocks[..self.len.min(FLIGHT)] {
             block.write([0; BLOCK]);

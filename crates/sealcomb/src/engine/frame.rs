@@ -103,9 +103,7 @@ fn run_flight<M: Framed>(backend: Backend, messages: &mut [&mut Message<'_>]) {
     for (message, tag) in messages.iter_mut().zip(tags.get()) {
         message.tag = *tag;
     }
-    if M::OPENS {
-        tags.wipe();
-    }
+    tags.wipe();
 }
 
 /// Processes a flight under a key, like [`Flights::run`].
