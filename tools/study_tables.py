@@ -282,6 +282,7 @@ def instructions_of_kernels(root: Path) -> dict[str, list[str]]:
     listing = subprocess.run(
         ["objdump", "-dr", "--no-show-raw-insn", library], capture_output=True, text=True, check=True
     )
+    # c++filt does not find the names of functions in those of their sections.
     text = re.sub(r"\.text\.(?=_R)", "", listing.stdout)
     plain = subprocess.run(
         ["c++filt", "--format=rust"], input=text, capture_output=True, text=True, check=True
@@ -299,6 +300,18 @@ def instructions_of_kernels(root: Path) -> dict[str, list[str]]:
     return kernels
 
 
+def changed_kernels(before: dict[str, list[str]], after: dict[str, list[str]]) -> set[str]:
+    """Returns the kernels whose machine code changed. Exits if too many did, or one by too much."""
+    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    lengths = {name: [len(kernels.get(name, [])) for kernels in (before, after)] for name in changed}
+    larger = [name for name, (old, new) in lengths.items() if abs(new - old) > SAME_LENGTH * old]
+    if larger or not after or len(changed) > SAME_KERNELS * len(after):
+        sys.exit(
+            f"{len(changed)} of {len(after)} kernels differ, such as {min(larger or changed, default='none')}"
+        )
+    return changed
+
+
 def same(root: Path, revision: str) -> None:
     """Notes in the study that the kernels have the machine code of those of `revision`."""
     study = json.loads((root / STUDY).read_text())
@@ -314,13 +327,7 @@ def same(root: Path, revision: str) -> None:
             before, after = instructions_of_kernels(old), instructions_of_kernels(root)
         finally:
             git(root, "worktree", "remove", "--force", old)
-    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
-    lengths = {name: [len(kernels.get(name, [])) for kernels in (before, after)] for name in changed}
-    larger = [name for name, (old, new) in lengths.items() if abs(new - old) > SAME_LENGTH * old]
-    if larger or not after or len(changed) > SAME_KERNELS * len(after):
-        sys.exit(
-            f"{len(changed)} of {len(after)} kernels differ, such as {min(larger or changed, default='none')}"
-        )
+    changed = changed_kernels(before, after)
     print(f"{len(after) - len(changed)} kernels have the machine code of {revision}, {len(changed)} nearly")
     for note in notes:
         note["kernels"] = digest

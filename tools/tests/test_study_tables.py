@@ -8,6 +8,10 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import study_tables
+
 HERE = Path(__file__).resolve().parent
 TOOL = HERE.parent / "study_tables.py"
 KERNEL = (
@@ -308,6 +312,18 @@ class Tables(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("1 of 2 kernels differ", result.stderr)
         self.assertEqual((self.root / "docs/study.json").read_text(), before)
+
+    def test_one_kernel_of_twenty_may_change_by_a_hundredth(self):
+        before = {f"kernel {n}": ["add"] * 100 for n in range(20)}
+        self.assertEqual(study_tables.changed_kernels(before, dict(before)), set())
+        for code in (["sub", *["add"] * 99], ["add"] * 101, ["add"] * 99):
+            after = before | {"kernel 7": code}
+            self.assertEqual(study_tables.changed_kernels(before, after), {"kernel 7"})
+        two = before | {"kernel 7": ["sub"] * 100, "kernel 8": ["sub"] * 100}
+        fewer = {name: code for name, code in before.items() if name != "kernel 7"}
+        for after in (two, before | {"kernel 7": ["add"] * 102}, before | {"new": ["add"]}, fewer, {}):
+            with self.assertRaisesRegex(SystemExit, "kernels differ"):
+                study_tables.changed_kernels(before, after)
 
     def test_only_kernels_with_figures_are_the_same(self):
         self.changed()
