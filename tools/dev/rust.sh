@@ -14,6 +14,9 @@ word bench "[ARGUMENT...]" bench \
     "Compare with the other libraries that are installed, for every algorithm, length, batch size and direction; see \
 \`./dev bench --help\`. \
 IPSEC_MB=DIR selects a build of Intel's library."
+word gate "REV [ARGUMENT...]" gate \
+    "Compare the speed with that of an earlier commit, cell by cell and on every backend with vector instructions; takes \
+five minutes after the build. Fails if a cell became slower. The arguments are those of \`./dev bench\`."
 
 # cargo_tests ARGUMENT...: runs `cargo test` on the workspace. Every step that needs a command or test of the workspace
 # uses it, so all share one build. `sealcomb-checks` is useful only in the release profile.
@@ -248,4 +251,29 @@ bench() {
         if ${FOUND_BY[$need]} 2>"$NOTES/missing.log"; then features+=,$need; fi
     done
     cargo bench --quiet -p sealcomb-peers --no-default-features --features "$features" --bench matrix -- "$@"
+}
+
+# gate REV ARGUMENT...: builds a copy of this tree whose benchmark also links the library of REV, and runs it. On one CPU,
+# because tracing a process on another one takes three times as long.
+gate() {
+    local revision copy=$PWD/target/gate/tree
+    revision=$(git rev-parse --verify "${1:?expected the commit to compare with}^{commit}")
+    shift
+    rm -rf "$copy"
+    mkdir -p "$copy"
+    git ls-files -z --cached --others --exclude-standard |
+        tar --null --files-from=- --ignore-failed-read --create 2>/dev/null | tar --extract --directory "$copy"
+    cat >>"$copy/crates/sealcomb-peers/Cargo.toml" <<END
+
+[dev-dependencies.earlier]
+package = "sealcomb"
+git = "file://$PWD"
+rev = "$revision"
+features = ["hazmat", "research", "unstable-study"]
+END
+    export CARGO_TARGET_DIR=$PWD/target/gate RUSTFLAGS="${RUSTFLAGS:-} --cfg earlier"
+    local -a bench=(cargo bench --manifest-path "$copy/Cargo.toml" -p sealcomb-peers --no-default-features --bench matrix)
+    "${bench[@]}" --no-run
+    # On one CPU: to trace a process on another one takes three times as long.
+    taskset --cpu-list "$(($(nproc) - 1))" "${bench[@]}" --quiet -- "$@"
 }

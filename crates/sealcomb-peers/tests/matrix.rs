@@ -9,14 +9,14 @@ mod lengths;
 
 use std::collections::HashSet;
 
-use batches::Batches;
+use batches::{BATCHES, Batches};
 use buffers::{Layout, Messages};
 use lengths::Lengths;
 use sealcomb::study;
 use sealcomb::{Burst, Key, Opened, Verdict};
 
 fn batches(id: &str, lengths: Lengths, batch: usize, layout: Layout) -> Batches {
-    Batches::new(study::by_id(id).unwrap(), lengths, batch, layout)
+    Batches::new(study::by_id(id).unwrap(), lengths, batch, layout, BATCHES)
 }
 
 /// Returns the lengths of each batch's messages, and their nonces.

@@ -18,6 +18,8 @@
 mod chain;
 mod counter;
 mod quartiles;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod stepping;
 
 pub use quartiles::Quartiles;
 

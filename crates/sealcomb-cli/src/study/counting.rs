@@ -4,21 +4,21 @@
 use super::bench;
 use super::papers;
 use super::results::{InstructionCount, Measurement};
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-use super::stepping;
 use super::units::Demand;
 use anyhow::{Context, Result};
 use clap::Parser;
 use sealcomb::study;
 use sealcomb::{Algorithm, Backend};
 use sealcomb_command::Classify;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+use sealcomb_timing::stepping::{between_stops, trace};
 use std::ffi::OsString;
 use std::iter;
 use std::num::NonZero;
 use std::thread;
 
 /// The first argument of the child process. It is no subcommand: completions offer even hidden ones.
-pub(super) const COMMAND: &str = "count-instructions";
+const COMMAND: &str = "count-instructions";
 
 /// The arguments of the child process.
 #[derive(clap::Parser)]
@@ -45,7 +45,7 @@ pub(crate) fn demands(
             .map(|calls| {
                 scope.spawn(move || -> Vec<_> {
                     let demand = |(algorithm, bytes): &(Algorithm, usize)| {
-                        stepping::demand(algorithm.id(), backend.name(), *bytes, messages)
+                        demand(algorithm.id(), backend.name(), *bytes, messages)
                     };
                     calls.iter().map(demand).collect()
                 })
@@ -67,7 +67,7 @@ pub(crate) fn instructions(results: &[Measurement], backend: Backend) -> Vec<Ins
             let known = counts.iter().any(|count| {
                 (count.algorithm, count.backend, count.bytes) == (counted.id, name, counted.bytes)
             });
-            if !known && let Some(demand) = stepping::demand(counted.id, name, counted.bytes, 1) {
+            if !known && let Some(demand) = demand(counted.id, name, counted.bytes, 1) {
                 counts.push(InstructionCount {
                     algorithm: counted.id,
                     backend: name,
@@ -93,25 +93,25 @@ fn count(args: &CountArgs) -> Result<()> {
     let keys = bench::keys(algorithm, Backend::named(&args.backend)?, 1);
     bench::sealing(&keys, args.bytes, args.messages, |seal| {
         seal();
-        stepping::between_stops(seal).context("this process cannot be traced")
+        between_stops(seal).context("this process cannot be traced")
     })
 }
 
-/// Replacement for [`super::stepping`] on platforms where it is not implemented.
+/// Returns the demand of one call that seals `messages` messages of `bytes` bytes, or `None` if it cannot be traced.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn demand(algorithm: &str, backend: &str, bytes: usize, messages: usize) -> Option<Demand> {
+    let mut command = std::process::Command::new(std::env::current_exe().ok()?);
+    command.args([COMMAND, algorithm, backend, &bytes.to_string(), &messages.to_string()]);
+    trace::<super::decoding::Demands>(&mut command).map(|demands| demands.demand)
+}
+
+/// No call can be traced on other platforms.
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-mod stepping {
-    use super::Demand;
+fn demand(_algorithm: &str, _backend: &str, _bytes: usize, _messages: usize) -> Option<Demand> {
+    None
+}
 
-    pub(super) fn demand(
-        _algorithm: &str,
-        _backend: &str,
-        _bytes: usize,
-        _messages: usize,
-    ) -> Option<Demand> {
-        None
-    }
-
-    pub(super) fn between_stops(_work: &mut dyn FnMut()) -> Result<(), std::io::Error> {
-        Err(std::io::ErrorKind::Unsupported.into())
-    }
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn between_stops(_work: &mut dyn FnMut()) -> Result<(), std::io::Error> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }

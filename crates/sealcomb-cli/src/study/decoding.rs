@@ -8,9 +8,7 @@ use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
     Register,
 };
-
-/// Maximum size of an instruction in bytes.
-pub(super) const MAX_INSTRUCTION_BYTES: usize = 15;
+use sealcomb_timing::stepping::{Step, Tally};
 
 /// Prefixes of mnemonics that move bytes within or between registers, without the `v` of the vector forms.
 const SHUFFLES: &str = "\
@@ -29,20 +27,20 @@ const ZEROING: &str = "pxor xorp psub";
 
 /// An instruction and its demand.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Decoded {
+struct Decoded {
     /// The units that it uses, with the size of the register or word in bytes.
     uses: Vec<(Unit, usize)>,
     /// Whether CPUs fuse it with a branch that follows it.
-    pub(super) compares: bool,
+    compares: bool,
     branches: bool,
     /// Whether an instruction other than the following one may execute next.
-    pub(super) may_branch: bool,
-    pub(super) bytes: usize,
+    may_branch: bool,
+    bytes: usize,
 }
 
 impl Decoded {
     /// Decodes the first instruction in `bytes`. Returns `None` if it is invalid.
-    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
+    fn of(bytes: &[u8]) -> Option<Self> {
         let instruction = Decoder::new(64, bytes, DecoderOptions::NONE).decode();
         if instruction.is_invalid() {
             return None;
@@ -76,7 +74,7 @@ impl Decoded {
     }
 
     /// Adds it to `demand`. `follows_comparison` is whether a branch can fuse with the preceding instruction.
-    pub(super) fn add_to(&self, demand: &mut Demand, follows_comparison: bool) {
+    fn add_to(&self, demand: &mut Demand, follows_comparison: bool) {
         demand.instructions += 1;
         if !(self.branches && follows_comparison) {
             demand.add(Unit::FrontEnd, 0);
@@ -84,6 +82,27 @@ impl Decoded {
         for &(unit, bytes) in &self.uses {
             demand.add(unit, bytes);
         }
+    }
+}
+
+/// The demand of a sequence of instructions.
+#[derive(Default)]
+pub(super) struct Demands {
+    pub(super) demand: Demand,
+    /// Whether the last instruction compares.
+    compares: bool,
+}
+
+impl Tally for Demands {
+    fn add(&mut self, code: &[u8]) -> Option<Step> {
+        let decoded = Decoded::of(code)?;
+        decoded.add_to(&mut self.demand, self.compares);
+        self.compares = decoded.compares;
+        Some(Step { bytes: decoded.bytes, may_branch: decoded.may_branch })
+    }
+
+    fn add_all(&mut self, other: &Self) {
+        self.demand.add_all(&other.demand);
     }
 }
 

@@ -17,8 +17,6 @@ mod report;
 mod results;
 mod roofline;
 mod screen;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod stepping;
 mod table;
 mod tables;
 mod units;

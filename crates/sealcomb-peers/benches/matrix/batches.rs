@@ -21,8 +21,8 @@ use sealcomb::{Algorithm, Kind};
 use crate::buffers::{Buffers, Layout, Messages, Short};
 use crate::lengths::Lengths;
 
-/// Maximum number of batches.
-const BATCHES: usize = 256;
+/// Maximum number of batches of a timing. A comparison with an earlier commit has many cells.
+pub(crate) const BATCHES: usize = if cfg!(earlier) { 32 } else { 256 };
 
 /// Maximum number of messages in all batches, unless a single batch has more.
 const MESSAGES: usize = 1 << 14;
@@ -53,9 +53,16 @@ struct Sealed {
 }
 
 impl Batches {
-    pub(crate) fn new(algorithm: Algorithm, lengths: Lengths, batch: usize, layout: Layout) -> Self {
+    /// Returns up to `most` batches.
+    pub(crate) fn new(
+        algorithm: Algorithm,
+        lengths: Lengths,
+        batch: usize,
+        layout: Layout,
+        most: usize,
+    ) -> Self {
         let messages = MESSAGES.min(BYTES / lengths.mean().max(1));
-        let count = (messages / batch).clamp(1, BATCHES);
+        let count = (messages / batch).clamp(1, most);
         let mut random = StdRng::seed_from_u64(1);
         let mut nonce = || Short { bytes: random.random(), len: algorithm.nonce_bytes() };
         Self {

@@ -2,16 +2,17 @@
 
 use std::fmt;
 
-use arrayvec::ArrayVec;
 use clap::ValueEnum;
-use sealcomb::{Algorithm, Burst, Key, Kind, Verdict};
+use sealcomb::{Algorithm, Backend};
 use sealcomb_peers::{Message, Peer, peers};
 use sealcomb_timing::{Clock, Quartiles};
 
-use crate::any_key;
-use crate::batches::Batches;
-use crate::buffers::{Layout, Messages};
+use crate::batches::{BATCHES, Batches};
+use crate::buffers::{Buffers, Layout, Messages};
+use crate::earlier;
+use crate::keys_of;
 use crate::lengths::Lengths;
+use crate::ours::Ours;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Direction {
@@ -28,12 +29,32 @@ impl fmt::Display for Direction {
     }
 }
 
+/// The keys of a batch.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Keys {
+    /// One key for all messages.
+    One,
+    /// A key per message: each is a job. Only sealcomb is measured.
+    Own,
+}
+
+impl fmt::Display for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::One => "one",
+            Self::Own => "own",
+        })
+    }
+}
+
 /// What is measured in a cell.
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
+    pub(crate) backend: Backend,
     pub(crate) algorithm: Algorithm,
     pub(crate) direction: Direction,
     pub(crate) layout: Layout,
+    pub(crate) keys: Keys,
     pub(crate) lengths: Lengths,
     /// Number of messages per batch.
     pub(crate) batch: usize,
@@ -42,20 +63,27 @@ pub(crate) struct Case {
 impl Case {
     /// Returns whether two cases are in the same row of a table: only the batch size may differ.
     pub(crate) fn same_row(&self, other: &Self) -> bool {
-        self.same_table(other) && self.lengths == other.lengths && self.layout == other.layout
+        self.same_table(other)
+            && self.lengths == other.lengths
+            && self.layout == other.layout
+            && self.keys == other.keys
     }
 
     /// Returns whether two cases are in the same table.
     pub(crate) fn same_table(&self, other: &Self) -> bool {
-        self.algorithm.id() == other.algorithm.id() && self.direction == other.direction
+        self.table() == other.table()
     }
 
-    /// Returns the message lengths, and the layout unless it is packed.
+    /// Returns the backend, the algorithm and the direction.
+    pub(crate) fn table(&self) -> String {
+        format!("{}, {}, {}", self.backend.name(), self.algorithm.id(), self.direction)
+    }
+
+    /// Returns the message lengths, the layout unless it is packed, and the keys unless there is one.
     pub(crate) fn row(&self) -> String {
-        match self.layout {
-            Layout::Packed => self.lengths.to_string(),
-            layout => format!("{}, {layout}", self.lengths),
-        }
+        let layout = (self.layout != Layout::Packed).then(|| self.layout.to_string());
+        let keys = (self.keys == Keys::Own).then(|| "own keys".to_owned());
+        [Some(self.lengths.to_string()), layout, keys].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -73,45 +101,47 @@ pub(crate) struct Cell {
     pub(crate) peers: Vec<PeerTime>,
 }
 
+/// A library with the keys of a batch.
+pub(crate) trait Library {
+    fn seal(&self, messages: Messages<'_>);
+    fn open(&self, messages: Messages<'_>);
+
+    /// Seals or opens all batches. They share one virtual call.
+    fn process(&self, direction: Direction, batches: &Batches, buffers: &mut Buffers) {
+        match direction {
+            Direction::Seal => batches.process(buffers, |messages| self.seal(messages)),
+            Direction::Open => batches.process(buffers, |messages| self.open(messages)),
+        }
+    }
+}
+
 impl Cell {
     pub(crate) fn measure(clock: &mut Clock, case: Case, turns: usize) -> Self {
-        let Case { algorithm, direction, layout, lengths, batch } = case;
-        let key = any_key(algorithm);
-        let ours = Key::new(algorithm, &key).expect("a key of the algorithm's length");
-        let peers = peers(algorithm.id(), &key);
-        let mut batches = Batches::new(algorithm, lengths, batch, layout);
-        if direction == Direction::Open {
-            batches.seal_with(|messages| seal_ours(&ours, messages));
-        }
-        let batches = &batches;
-        let mut buffers = batches.buffers();
-        let mut call_ours = || match direction {
-            Direction::Seal => batches.process(&mut buffers, |messages| seal_ours(&ours, messages)),
-            Direction::Open => batches.process(&mut buffers, |messages| open_ours(&ours, messages)),
-        };
-        let mut call_peers: Vec<_> = peers
-            .iter()
-            .map(|peer| {
+        let Case { backend, algorithm, direction, .. } = case;
+        let keys = keys_of_batch(&case);
+        let ours = Ours::new(backend.name(), algorithm.id(), &keys);
+        let others = others(backend, algorithm, &keys);
+        let batches = &batches_of(&case, &ours, BATCHES);
+        let libraries =
+            std::iter::once(&ours as &dyn Library).chain(others.iter().map(|(_, other)| &**other));
+        let mut calls: Vec<_> = libraries
+            .map(|library| {
                 let mut buffers = batches.buffers();
-                move || match direction {
-                    Direction::Seal => batches.process(&mut buffers, |messages| seal_theirs(peer, messages)),
-                    Direction::Open => batches.process(&mut buffers, |messages| open_theirs(peer, messages)),
-                }
+                move || library.process(direction, batches, &mut buffers)
             })
             .collect();
-        let mut contenders: Vec<&mut dyn FnMut()> = vec![&mut call_ours];
-        contenders.extend(call_peers.iter_mut().map(|call| call as &mut dyn FnMut()));
+        let mut contenders: Vec<_> = calls.iter_mut().map(|call| call as &mut dyn FnMut()).collect();
         let timings = clock.interleave(turns, &mut contenders);
-        let times = peers
+        let peers = others
             .iter()
             .zip(&timings[1..])
-            .map(|(peer, theirs)| {
+            .map(|((library, _), theirs)| {
                 let ratios = theirs.iter().zip(&timings[0]).map(|(theirs, ours)| theirs / ours).collect();
-                PeerTime { library: peer.library().to_owned(), ratio: Quartiles::of(ratios) }
+                PeerTime { library: library.clone(), ratio: Quartiles::of(ratios) }
             })
             .collect();
         let cycles_per_message = Quartiles::of(timings[0].clone()).median / batches.messages() as f64;
-        Self { case, cycles_per_message, peers: times }
+        Self { case, cycles_per_message, peers }
     }
 
     pub(crate) fn fastest_peer(&self) -> Option<&PeerTime> {
@@ -119,86 +149,52 @@ impl Cell {
     }
 }
 
-/// Number of messages that a caller of bursts lists at a time, as most do: on the stack, without allocating.
-const LISTED: usize = 256;
+/// Returns the keys of a batch.
+pub(crate) fn keys_of_batch(case: &Case) -> Vec<Vec<u8>> {
+    keys_of(case.algorithm, if case.keys == Keys::One { 1 } else { case.batch })
+}
 
-type Listed<'b> = ArrayVec<&'b mut [u8], LISTED>;
-
-/// Seals one message with the key, or several as a burst.
-pub(crate) fn seal_ours(key: &Key, messages: Messages<'_>) {
-    if messages.nonces.len() == 1 {
-        messages.each().for_each(|(nonce, data, tag)| seal_single(key, nonce, data, tag));
-        return;
+/// Returns up to `most` batches of a case, sealed by `ours` for cells that open them.
+pub(crate) fn batches_of(case: &Case, ours: &Ours, most: usize) -> Batches {
+    let mut batches = Batches::new(case.algorithm, case.lengths, case.batch, case.layout, most);
+    if case.direction == Direction::Open {
+        batches.seal_with(|messages| ours.seal(messages));
     }
-    let Messages { nonces, mut data, tags } = messages;
-    for (nonces, tags) in nonces.chunks(LISTED).zip(tags.chunks_mut(LISTED)) {
-        let mut list = Listed::new();
-        list.extend(data.by_ref().take(LISTED));
-        let burst = Burst::new(key, nonces);
-        let sealed = if key.algorithm().kind() == Kind::Mac {
-            burst.aads(&list).mac(tags)
+    batches
+}
+
+/// Returns the libraries to compare with: the earlier commit if this build has one, otherwise the other libraries, which
+/// take one key per batch.
+pub(crate) fn others(
+    backend: Backend,
+    algorithm: Algorithm,
+    keys: &[Vec<u8>],
+) -> Vec<(String, Box<dyn Library>)> {
+    if let Some(earlier) = earlier::library(backend, algorithm, keys) {
+        return vec![("earlier commit".to_owned(), earlier)];
+    }
+    let [key] = keys else { return Vec::new() };
+    let named = |peer: Peer| (peer.library().to_owned(), Box::new(peer) as Box<dyn Library>);
+    peers(algorithm.id(), key).into_iter().map(named).collect()
+}
+
+impl Library for Peer {
+    fn seal(&self, messages: Messages<'_>) {
+        if self.takes_many() && messages.nonces.len() > 1 {
+            self.seal_many(&mut listed(messages));
         } else {
-            burst.seal(&mut list, tags)
-        };
-        sealed.expect("sizes that the algorithm accepts");
-    }
-}
-
-/// Seals one message with the key. A MAC authenticates it as additional data.
-pub(crate) fn seal_single(key: &Key, nonce: &[u8], message: &mut [u8], tag: &mut [u8]) {
-    let (aad, data) =
-        if key.algorithm().kind() == Kind::Mac { (message, &mut [][..]) } else { (&mut [][..], message) };
-    key.seal_in_place_detached(nonce, &*aad, data, tag).expect("sizes that the algorithm accepts");
-}
-
-/// Opens one message with the key, or several as a burst.
-fn open_ours(key: &Key, messages: Messages<'_>) {
-    if messages.nonces.len() == 1 {
-        messages.each().for_each(|(nonce, data, tag)| open_single(key, nonce, data, tag));
-        return;
-    }
-    let Messages { nonces, mut data, tags } = messages;
-    for (nonces, tags) in nonces.chunks(LISTED).zip(tags.chunks_mut(LISTED)) {
-        let mut list = Listed::new();
-        list.extend(data.by_ref().take(LISTED));
-        let verdicts = &mut [Verdict::Pending; LISTED][..nonces.len()];
-        let burst = Burst::new(key, nonces);
-        let opened = if key.algorithm().kind() == Kind::Mac {
-            burst.aads(&list).verify(tags, verdicts)
-        } else {
-            burst.open(&mut list, tags, verdicts)
-        };
-        assert_eq!(opened.expect("sizes that the algorithm accepts").forged(), 0);
-    }
-}
-
-fn open_single(key: &Key, nonce: &[u8], message: &mut [u8], tag: &[u8]) {
-    let opened = match key.algorithm().kind() {
-        Kind::Mac => key.open_in_place_detached(nonce, &*message, &mut [], tag),
-        // A bare cipher has no tag to verify.
-        Kind::Cipher => {
-            key.open_unverified_in_place_detached(nonce, &[], message, &mut []).map_err(Into::into)
+            messages.each().for_each(|(nonce, data, tag)| Peer::seal(self, nonce, data, tag));
         }
-        _ => key.open_in_place_detached(nonce, &[], message, tag),
-    };
-    opened.expect("a valid message");
-}
-
-pub(crate) fn seal_theirs(peer: &Peer, messages: Messages<'_>) {
-    if peer.takes_many() && messages.nonces.len() > 1 {
-        peer.seal_many(&mut listed(messages));
-    } else {
-        messages.each().for_each(|(nonce, data, tag)| peer.seal(nonce, data, tag));
     }
-}
 
-fn open_theirs(peer: &Peer, messages: Messages<'_>) {
-    let valid = if peer.takes_many() && messages.nonces.len() > 1 {
-        peer.open_many(&mut listed(messages))
-    } else {
-        messages.each().fold(true, |valid, (nonce, data, tag)| valid & peer.open(nonce, data, tag))
-    };
-    assert!(valid, "{} rejected messages that sealcomb sealed", peer.library());
+    fn open(&self, messages: Messages<'_>) {
+        let valid = if self.takes_many() && messages.nonces.len() > 1 {
+            self.open_many(&mut listed(messages))
+        } else {
+            messages.each().fold(true, |valid, (nonce, data, tag)| valid & Peer::open(self, nonce, data, tag))
+        };
+        assert!(valid, "{} rejected messages that sealcomb sealed", self.library());
+    }
 }
 
 fn listed(messages: Messages<'_>) -> Vec<Message<'_>> {

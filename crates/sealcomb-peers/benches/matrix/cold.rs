@@ -3,13 +3,13 @@
 
 use std::hint::black_box;
 
-use sealcomb::{Algorithm, Key};
-use sealcomb_peers::peers;
+use sealcomb::{Algorithm, Backend};
 use sealcomb_timing::{Clock, Quartiles};
 
-use crate::any_key;
 use crate::buffers::{Buffers, Short};
-use crate::cell::{seal_ours, seal_theirs};
+use crate::cell::{Library, others};
+use crate::keys_of;
+use crate::ours::Ours;
 use crate::tables::new_table;
 
 /// Number of messages of the call.
@@ -25,21 +25,21 @@ const EVICTED: usize = 4 << 20;
 const LINE: usize = 64;
 
 /// Prints the table: cycles per call.
-pub(crate) fn print(clock: &mut Clock, algorithms: &[Algorithm], turns: usize) {
+pub(crate) fn print(clock: &mut Clock, backend: Backend, algorithms: &[Algorithm], turns: usize) {
     println!(
         "\ncycles for sealing {MESSAGES} messages of {BYTES} bytes after the second-level cache was evicted:"
     );
     let mut table = new_table(["algorithm", "sealcomb", "fastest other", "time over ours"]);
     for algorithm in algorithms {
-        table.add_row(row(clock, *algorithm, turns));
+        table.add_row(row(clock, backend, *algorithm, turns));
     }
     println!("{table}");
 }
 
-fn row(clock: &mut Clock, algorithm: Algorithm, turns: usize) -> [String; 4] {
-    let key = any_key(algorithm);
-    let ours = Key::new(algorithm, &key).expect("a key of the algorithm's length");
-    let peers = peers(algorithm.id(), &key);
+fn row(clock: &mut Clock, backend: Backend, algorithm: Algorithm, turns: usize) -> [String; 4] {
+    let keys = keys_of(algorithm, 1);
+    let ours = Ours::new(backend.name(), algorithm.id(), &keys);
+    let others = others(backend, algorithm, &keys);
     let lengths = [algorithm.padded_bytes(BYTES); MESSAGES];
     let nonces: Vec<Short> =
         (0..MESSAGES).map(|i| Short { bytes: [i as u8; 32], len: algorithm.nonce_bytes() }).collect();
@@ -47,28 +47,25 @@ fn row(clock: &mut Clock, algorithm: Algorithm, turns: usize) -> [String; 4] {
     let buffers = || Buffers::new(lengths.iter().sum(), None, vec![tag; MESSAGES]);
     let (nonces, lengths) = (&nonces, &lengths);
 
-    let mut own = buffers();
-    let mut call_ours = || seal_ours(&ours, own.messages(nonces, lengths));
-    let mut call_peers: Vec<_> = peers
-        .iter()
-        .map(|peer| {
+    let libraries = std::iter::once(&ours as &dyn Library).chain(others.iter().map(|(_, other)| &**other));
+    let mut calls: Vec<_> = libraries
+        .map(|library| {
             let mut own = buffers();
-            move || seal_theirs(peer, own.messages(nonces, lengths))
+            move || library.seal(own.messages(nonces, lengths))
         })
         .collect();
-    let mut contenders: Vec<&mut dyn FnMut()> = vec![&mut call_ours];
-    contenders.extend(call_peers.iter_mut().map(|call| call as &mut dyn FnMut()));
+    let mut contenders: Vec<_> = calls.iter_mut().map(|call| call as &mut dyn FnMut()).collect();
     let other = vec![1u8; EVICTED];
     let mut evict = || {
         black_box(other.iter().step_by(LINE).map(|&byte| u64::from(byte)).sum::<u64>());
     };
     let timings = clock.interleave_after(turns, &mut contenders, &mut evict);
     let cycles: Vec<f64> = timings.into_iter().map(|timings| Quartiles::of(timings).median).collect();
-    let best = peers.iter().zip(&cycles[1..]).min_by(|a, b| a.1.total_cmp(b.1));
+    let best = others.iter().zip(&cycles[1..]).min_by(|a, b| a.1.total_cmp(b.1));
     [
         algorithm.id().to_owned(),
         format!("{:.0}", cycles[0]),
-        best.map_or_else(String::new, |(peer, cycles)| format!("{cycles:.0}, {}", peer.library())),
+        best.map_or_else(String::new, |((library, _), cycles)| format!("{cycles:.0}, {library}")),
         best.map_or_else(String::new, |(_, theirs)| format!("{:.2}", theirs / cycles[0])),
     ]
 }

@@ -6,7 +6,8 @@ use sealcomb::{Algorithm, Key, Kind, SealJob, seal_jobs};
 use sealcomb_peers::{Peer, peers};
 use sealcomb_timing::{Clock, Quartiles};
 
-use crate::cell::seal_single;
+use crate::keys_of;
+use crate::ours::seal_single;
 use crate::tables::new_table;
 
 /// Number of keys that are created one after the other, or together.
@@ -34,8 +35,7 @@ pub(crate) fn print(clock: &mut Clock, algorithms: &[Algorithm], turns: usize) {
 }
 
 fn row(clock: &mut Clock, algorithm: Algorithm, bytes: usize, turns: usize) -> [String; 5] {
-    let keys: Vec<Vec<u8>> =
-        (0..KEYS).map(|i| (i..i + algorithm.key_bytes()).map(|byte| byte as u8).collect()).collect();
+    let keys = keys_of(algorithm, KEYS);
     let mut peers = peers(algorithm.id(), &keys[0]);
     let libraries: Vec<String> = peers.iter().map(|peer| peer.library().to_owned()).collect();
     let buffers = Buffers::new(algorithm, bytes);

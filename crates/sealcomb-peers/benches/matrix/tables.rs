@@ -12,6 +12,7 @@ pub(crate) fn print_worst(cells: &[Cell], count: usize) {
     let slower = sorted.iter().filter(|(_, peer)| peer.ratio.median < 1.0).count();
     println!("\nfastest in {} of {} cells; worst cells:", sorted.len() - slower, sorted.len());
     let mut table = new_table([
+        "backend",
         "algorithm",
         "direction",
         "bytes",
@@ -23,6 +24,7 @@ pub(crate) fn print_worst(cells: &[Cell], count: usize) {
     ]);
     for (cell, peer) in sorted.iter().take(count) {
         table.add_row([
+            cell.case.backend.name().to_owned(),
             cell.case.algorithm.id().to_owned(),
             cell.case.direction.to_string(),
             cell.case.row(),
@@ -41,11 +43,7 @@ pub(crate) fn print_worst(cells: &[Cell], count: usize) {
 pub(crate) fn print_all(cells: &[Cell], batches: &[usize]) {
     for cells in cells.chunk_by(|a, b| a.case.same_table(&b.case)) {
         let case = cells[0].case;
-        println!(
-            "\n{}, {}: cycles per message; time of the fastest other library over ours",
-            case.algorithm.id(),
-            case.direction
-        );
+        println!("\n{}: cycles per message; time of the fastest other library over ours", case.table());
         let header = batches.iter().map(|batch| format!("batch of {batch}"));
         let mut table = new_table(std::iter::once("bytes".to_owned()).chain(header));
         for row in cells.chunk_by(|a, b| a.case.same_row(&b.case)) {

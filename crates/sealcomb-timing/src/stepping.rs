@@ -10,68 +10,87 @@
 //! Single-stepping every instruction would give the same result, but a stop takes microseconds, and tens of
 //! microseconds on a virtual machine.
 
-use super::decoding::{Decoded, MAX_INSTRUCTION_BYTES};
-use super::units::Demand;
-use nix::sys::ptrace;
-use nix::sys::signal::{Signal, raise};
-use nix::sys::wait::{WaitStatus, waitpid};
-use nix::unistd::Pid;
 use std::collections::HashMap;
-use std::env;
 use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 
+use nix::sys::ptrace;
+use nix::sys::signal::{Signal, raise};
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::Pid;
+
+/// Maximum size of an instruction in bytes.
+const MAX_INSTRUCTION_BYTES: usize = 15;
+
 /// More than any traced call executes. A child that exceeds this limit has left the call.
-const MAX_INSTRUCTIONS: u64 = 1_000_000;
+const MAX_INSTRUCTIONS: u64 = 10_000_000;
 
 /// `int3`.
 const BREAKPOINT: u8 = 0xcc;
 
-/// Returns the demand of one call that seals `messages` messages of `bytes` bytes, or `None` if it cannot be traced.
-pub(super) fn demand(algorithm: &str, backend: &str, bytes: usize, messages: usize) -> Option<Demand> {
-    let mut child = Command::new(env::current_exe().ok()?)
-        .args([super::counting::COMMAND, algorithm, backend, &bytes.to_string(), &messages.to_string()])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let demand = between_the_stops_of(&child);
+/// What is known about an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Size of the instruction in bytes.
+    pub bytes: usize,
+    /// Whether an instruction other than the following one may execute next.
+    pub may_branch: bool,
+}
+
+/// What is counted about executed instructions.
+pub trait Tally: Default {
+    /// Adds the first instruction of `code`. It follows the one that was added before. Returns `None` if it is invalid.
+    fn add(&mut self, code: &[u8]) -> Option<Step>;
+
+    /// Adds all instructions of another tally.
+    fn add_all(&mut self, other: &Self);
+}
+
+/// Returns the tally of what `command` executes between its two stops, see [`between_stops`], or `None` if it cannot be
+/// traced.
+pub fn trace<T: Tally>(command: &mut Command) -> Option<T> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
+    let tally = between_the_stops_of(&child);
     // The child is no longer needed. If it has already ended, `kill` fails, and that is fine.
     let _ = child.kill();
     let _ = child.wait();
-    demand
+    tally
 }
 
-/// Runs `work` between two stops for which the parent waits.
-pub(super) fn between_stops(work: &mut dyn FnMut()) -> Result<(), nix::Error> {
+/// Runs `work` between two stops for which the parent process waits in [`trace`].
+///
+/// # Errors
+/// This process cannot be traced.
+pub fn between_stops(work: &mut dyn FnMut()) -> io::Result<()> {
     ptrace::traceme()?;
     raise(Signal::SIGSTOP)?;
     work();
-    raise(Signal::SIGSTOP)
+    Ok(raise(Signal::SIGSTOP)?)
 }
 
-fn between_the_stops_of(child: &Child) -> Option<Demand> {
+fn between_the_stops_of<T: Tally>(child: &Child) -> Option<T> {
     let pid = Pid::from_raw(child.id().cast_signed());
     if stop(pid)? != Signal::SIGSTOP {
         return None;
     }
     let memory = OpenOptions::new().read(true).write(true).open(format!("/proc/{pid}/mem")).ok()?;
     let mut code = Code { memory, runs: HashMap::new() };
-    let mut demand = Demand::default();
-    while demand.instructions < MAX_INSTRUCTIONS {
+    let (mut tally, mut instructions) = (T::default(), 0);
+    while instructions < MAX_INSTRUCTIONS {
         let start = ptrace::getregs(pid).ok()?.rip;
         let run = code.run(start)?;
         if run.end != start && code.continue_to_end(pid, &run)? == Signal::SIGSTOP {
-            return Some(demand);
+            return Some(tally);
         }
-        demand.add_all(&run.demand);
+        tally.add_all(&run.tally);
+        instructions += run.instructions;
         ptrace::step(pid, None).ok()?;
         match stop(pid)? {
             Signal::SIGTRAP => {}
-            Signal::SIGSTOP => return Some(demand),
+            Signal::SIGSTOP => return Some(tally),
             _ => return None,
         }
     }
@@ -87,8 +106,9 @@ fn stop(pid: Pid) -> Option<Signal> {
 }
 
 /// A sequence of instructions that executes without a branch before its last instruction.
-struct Run {
-    demand: Demand,
+struct Run<T> {
+    tally: T,
+    instructions: u64,
     /// Address of the last instruction, which may branch.
     end: u64,
     /// First byte of the last instruction, which the breakpoint replaces.
@@ -96,28 +116,27 @@ struct Run {
 }
 
 /// The code of a process. Each run is decoded once.
-struct Code {
+struct Code<T> {
     memory: File,
-    runs: HashMap<u64, Rc<Run>>,
+    runs: HashMap<u64, Rc<Run<T>>>,
 }
 
-impl Code {
+impl<T: Tally> Code<T> {
     /// Returns the run that begins at this address.
-    fn run(&mut self, start: u64) -> Option<Rc<Run>> {
+    fn run(&mut self, start: u64) -> Option<Rc<Run<T>>> {
         if let Some(run) = self.runs.get(&start) {
             return Some(Rc::clone(run));
         }
-        let (mut demand, mut end, mut compares) = (Demand::default(), start, false);
+        let (mut tally, mut instructions, mut end) = (T::default(), 0, start);
         let run = loop {
             let mut bytes = [0; MAX_INSTRUCTION_BYTES];
             let read = self.memory.read_at(&mut bytes, end).ok()?;
-            let decoded = Decoded::of(&bytes[..read])?;
-            decoded.add_to(&mut demand, compares);
-            if decoded.may_branch {
-                break Rc::new(Run { demand, end, byte: bytes[0] });
+            let step = tally.add(&bytes[..read])?;
+            instructions += 1;
+            if step.may_branch {
+                break Rc::new(Run { tally, instructions, end, byte: bytes[0] });
             }
-            compares = decoded.compares;
-            end += decoded.bytes as u64;
+            end += step.bytes as u64;
         };
         self.runs.insert(start, Rc::clone(&run));
         Some(run)
@@ -125,7 +144,7 @@ impl Code {
 
     /// Continues a process from the beginning of a run to its last instruction. Returns the signal that stopped it:
     /// `SIGTRAP` for the breakpoint, or its own `SIGSTOP`.
-    fn continue_to_end(&self, pid: Pid, run: &Run) -> Option<Signal> {
+    fn continue_to_end(&self, pid: Pid, run: &Run<T>) -> Option<Signal> {
         self.memory.write_all_at(&[BREAKPOINT], run.end).ok()?;
         ptrace::cont(pid, None).ok()?;
         let signal = stop(pid)?;
