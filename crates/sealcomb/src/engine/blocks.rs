@@ -314,7 +314,7 @@ fn crypt_blocks<B: Isa, K: Permutation<B>, const DECRYPTS: bool>(b: B, keys: K, 
     }
     if blocks.len() <= B::BLOCKS {
         let mut x = [b.load_bytes(blocks.as_flattened())];
-        crypt::<B, K, 1, DECRYPTS>(b, keys, &mut x);
+        keys.crypt(b, DECRYPTS, &mut x);
         return b.store_some(x[0], blocks);
     }
     for blocks in blocks.chunks_mut(REGISTERS * B::BLOCKS) {
@@ -322,7 +322,7 @@ fn crypt_blocks<B: Isa, K: Permutation<B>, const DECRYPTS: bool>(b: B, keys: K, 
         for (x, blocks) in x.iter_mut().zip(blocks.chunks(B::BLOCKS)) {
             *x = b.load_bytes(blocks.as_flattened());
         }
-        crypt::<B, K, REGISTERS, DECRYPTS>(b, keys, &mut x);
+        keys.crypt(b, DECRYPTS, &mut x);
         for (x, blocks) in x.iter().zip(blocks.chunks_mut(B::BLOCKS)) {
             b.store_some(*x, blocks);
         }
@@ -332,15 +332,6 @@ fn crypt_blocks<B: Isa, K: Permutation<B>, const DECRYPTS: bool>(b: B, keys: K, 
 #[inline(always)]
 fn crypt_block<B: Isa, K: Permutation<B>, const DECRYPTS: bool>(b: B, keys: K, block: &mut Block) {
     let mut x = [b.one(block)];
-    crypt::<B, K, 1, DECRYPTS>(b, keys, &mut x);
+    keys.crypt(b, DECRYPTS, &mut x);
     *block = b.first(x[0]);
-}
-
-#[inline(always)]
-fn crypt<B: Isa, K: Permutation<B>, const R: usize, const DECRYPTS: bool>(b: B, keys: K, x: &mut [B::V; R]) {
-    if DECRYPTS {
-        keys.decrypt(b, x);
-    } else {
-        keys.encrypt(b, x);
-    }
 }

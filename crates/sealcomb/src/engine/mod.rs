@@ -10,6 +10,7 @@
 //! - `lane_groups`: short messages, one per lane.
 //! - `layers`: two cipher layers with a mixing between them.
 //! - `wide`: states of several blocks, of one message per lane.
+//! - `xex`: the cipher under a mask per block.
 #![forbid(unsafe_code)]
 
 pub(crate) mod blocks;
@@ -26,6 +27,7 @@ mod message;
 mod order;
 pub(crate) mod slots;
 pub(crate) mod wide;
+pub(crate) mod xex;
 
 pub(crate) use cipher::BlockCipher;
 pub(crate) use lanes::Lanes;

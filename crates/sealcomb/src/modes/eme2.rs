@@ -23,12 +23,15 @@
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, ModeState, Span};
 use crate::engine::blocks::{Loose, Pass, pass};
+use crate::engine::xex::{Equation, Sequence, Sum, Xex};
 use crate::engine::{Batch, Column, Material, Message};
 use crate::primitives::aes::Shared;
 use crate::primitives::block::{PADDING, whole};
 use crate::primitives::doubles::Doubles;
 use crate::primitives::doublings::{Doublings, Masks};
 use crate::primitives::gf128::{short, times_short, times_x_to};
+use crate::primitives::masked;
+use crate::primitives::permutation::Permutation;
 
 pub(crate) struct Eme2;
 
@@ -104,31 +107,6 @@ fn table<'a>(message: &Message<'a>) -> Masks<'a> {
     Masks::short(message.key.mode_state.get::<Doublings>())
 }
 
-/// A sequence of masks, from a table or computed.
-trait Sequence<B: Isa> {
-    /// Returns the next `count` masks in `R` registers.
-    fn take<const R: usize>(&mut self, b: B, count: usize) -> [B::V; R];
-}
-
-impl<B: Isa> Sequence<B> for Masks<'_> {
-    #[inline(always)]
-    fn take<const R: usize>(&mut self, b: B, count: usize) -> [B::V; R] {
-        let mut masks = [b.zero(); R];
-        for r in 0..R {
-            masks[r] = self.ahead().register(b, r, 1);
-        }
-        self.go(b, count);
-        masks
-    }
-}
-
-impl<B: Isa> Sequence<B> for Doubles<B, false> {
-    #[inline(always)]
-    fn take<const R: usize>(&mut self, b: B, count: usize) -> [B::V; R] {
-        self.take(b, count)
-    }
-}
-
 /// Returns the number of bytes after the last whole block.
 #[inline(always)]
 fn ragged(message: &Message<'_>) -> usize {
@@ -151,6 +129,12 @@ fn f<B: Isa, const OPENS: bool>(b: B, blocks: &mut Loose<'_>) {
     }
 }
 
+/// Returns whether a tweak of this many bytes is empty, or ends with a partial block.
+#[inline(always)]
+fn has_last(bytes: usize) -> bool {
+    bytes == 0 || !bytes.is_multiple_of(BLOCK)
+}
+
 /// Computes `t` of each message. It uses encryption in both directions.
 #[inline(always)]
 fn tweaks<B: Isa>(b: B, messages: &[&mut Message<'_>], t: &mut Column) {
@@ -164,9 +148,8 @@ fn tweaks<B: Isa>(b: B, messages: &[&mut Message<'_>], t: &mut Column) {
             continue;
         }
         let (whole, rest) = tweak.split_at(whole(tweak.len()));
-        let masks = Doubles::from(b, times_x_to(b, b.splat(k_ad), 1));
-        let mut pieces = Pieces { keys: key.aes.encrypting(), masks, sum: b.zero() };
-        pass(b, &mut whole.into(), &mut pieces);
+        let masks = Doubles::<B, false>::from(b, times_x_to(b, b.splat(k_ad), 1));
+        let pieces = Xex::<B, _, _, Pieces>::over(b, &mut whole.into(), key.aes.encrypting(), masks);
         let mut sum = b.fold(pieces.sum);
         if !rest.is_empty() {
             let k = times_x_to(b, pieces.masks.at(b, whole.len() / BLOCK), 1);
@@ -177,89 +160,41 @@ fn tweaks<B: Isa>(b: B, messages: &[&mut Message<'_>], t: &mut Column) {
         t.push(b.first(sum));
     }
     last.encrypt_on(b);
-    let mut last = last.blocks.iter();
-    for (message, t) in messages.iter().zip(t) {
-        if message.aad.is_empty() || !message.aad.len().is_multiple_of(BLOCK) {
-            let last = last.next().expect("a block for every tweak that is not whole");
-            *t = b.first(b.xor(b.one(t), b.one(last)));
-        }
+    let with_last = messages.iter().zip(t).filter(|(message, _)| has_last(message.aad.len()));
+    for ((_, t), last) in with_last.zip(&last.blocks) {
+        *t = b.first(b.xor(b.one(t), b.one(last)));
     }
 }
 
-/// The sum over the whole blocks of a tweak.
-struct Pieces<'k, B: Isa> {
-    keys: Shared<'k>,
-    masks: Doubles<B, false>,
-    sum: B::V,
-}
+/// The sum over the whole blocks of a tweak: `t ← t ⊕ E(T_j ⊕ k_j) ⊕ k_j`.
+struct Pieces;
 
-impl<B: Isa> Pass<B> for Pieces<'_, B> {
+impl Equation for Pieces {
+    const IS_XEX: bool = true;
     const WRITES: bool = false;
-
-    /// Computes `t ← t ⊕ E(T_j ⊕ k) ⊕ k`, where `k = 2^j K_AD`.
-    #[inline(always)]
-    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
-        let k: [B::V; R] = self.masks.take(b, (R - 1) * B::BLOCKS + bytes / BLOCK);
-        for r in 0..R {
-            x[r] = b.xor(x[r], k[r]);
-        }
-        b.encrypt(self.keys, x);
-        for r in 0..R {
-            x[r] = b.xor(x[r], k[r]);
-        }
-        x[R - 1] = b.keep(x[R - 1], bytes);
-        for r in 0..R {
-            self.sum = b.xor(self.sum, x[r]);
-        }
-    }
+    const SUM: Sum = Sum::Output;
 }
 
-/// Writes `B_i = F(P_i ⊕ 2^i K_ECB)` to the output. Returns the sum of all `B_i` in the first lane.
+/// `B_i = F(P_i ⊕ 2^i K_ECB)`, and the sum of all `B_i`.
+struct FirstPass<const OPENS: bool>;
+
+impl<const OPENS: bool> Equation for FirstPass<OPENS> {
+    const IS_XEX: bool = false;
+    const DECRYPTS: bool = OPENS;
+    const SUM: Sum = Sum::Output;
+}
+
+/// Writes `B_i` to the output. Returns their sum in the first lane.
 #[inline(always)]
 fn first_pass<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
-    let keys = keys::<OPENS>(message);
-    if fits_table(message) {
-        FirstPass::<B, _, OPENS> { keys, masks: table(message), sum: b.zero() }.run(b, message)
+    let (keys, k_ecb) = (keys::<OPENS>(message), b.splat(k_ecb(message)));
+    let (fits_table, table) = (fits_table(message), table(message));
+    let blocks = &mut message.data.part(0, message.data.len() - ragged(message));
+    b.fold(if fits_table {
+        Xex::<B, _, _, FirstPass<OPENS>>::over(b, blocks, keys, table).sum
     } else {
-        let masks = Doubles::from(b, b.splat(k_ecb(message)));
-        FirstPass::<B, _, OPENS> { keys, masks, sum: b.zero() }.run(b, message)
-    }
-}
-
-struct FirstPass<'k, B: Isa, S, const OPENS: bool> {
-    keys: Shared<'k>,
-    masks: S,
-    sum: B::V,
-}
-
-impl<B: Isa, S: Sequence<B>, const OPENS: bool> FirstPass<'_, B, S, OPENS> {
-    #[inline(always)]
-    fn run(mut self, b: B, message: &mut Message<'_>) -> B::V {
-        let bytes = message.data.len() - ragged(message);
-        pass(b, &mut message.data.part(0, bytes), &mut self);
-        b.fold(self.sum)
-    }
-}
-
-impl<B: Isa, S: Sequence<B>, const OPENS: bool> Pass<B> for FirstPass<'_, B, S, OPENS> {
-    const WRITES: bool = true;
-
-    #[inline(always)]
-    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
-        let masks: [B::V; R] = self.masks.take(b, (R - 1) * B::BLOCKS + bytes / BLOCK);
-        for r in 0..R {
-            x[r] = b.xor(x[r], masks[r]);
-        }
-        if OPENS {
-            b.decrypt(self.keys, x);
-        } else {
-            b.encrypt(self.keys, x);
-        }
-        for r in 0..R {
-            let sum = if r + 1 < R { x[r] } else { b.keep(x[r], bytes) };
-            self.sum = b.xor(self.sum, sum);
-        }
-    }
+        Xex::<B, _, _, FirstPass<OPENS>>::over(b, blocks, keys, Doubles::<B, false>::from(b, k_ecb)).sum
+    })
 }
 
 /// Returns `pad(Q)` of the input, or zero if there is no `Q`.
@@ -298,14 +233,14 @@ fn middle<B: Isa, const OPENS: bool>(
     let mut mc = mc.blocks.iter();
     for (((message, mp), mm), t) in messages.iter_mut().zip(mp).zip(&mm.blocks).zip(t) {
         let bytes = ragged(message);
-        let (mc, q) = if bytes == 0 {
-            (b.one(mm), b.zero())
-        } else {
+        let next = if bytes > 0 { mc.next() } else { None };
+        let (mc, q) = if let Some(mc) = next {
             let at = message.data.len() - bytes;
             let q = b.xor(message.data.load_part(b, at), b.one(mm));
             message.data.store_part(b, at, q);
-            let mc = mc.next().expect("an mc for every message with last bytes");
             (b.one(mc), b.xor(b.keep(q, bytes), b.one(&PADDING[bytes])))
+        } else {
+            (b.one(mm), b.zero())
         };
         m1.push(b.first(b.xor(b.one(mp), mc)));
         g0.push(b.first(b.xor3(b.one(t), mc, q)));
@@ -342,7 +277,7 @@ fn second_pass<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, m1: &
         sum = if fits_table {
             SecondPass::<B, _, OPENS> { keys, masks: &mut table, m, sum }.run(b, further)
         } else {
-            let masks = &mut Doubles::from(b, times_x_to(b, mask, 1));
+            let masks = &mut Doubles::<B, false>::from(b, times_x_to(b, mask, 1));
             SecondPass::<B, _, OPENS> { keys, masks, m, sum }.run(b, further)
         };
         // The next group's mask is `x^128` times this one, and x^128 = x^7 + x^2 + x + 1.
@@ -356,11 +291,7 @@ fn second_pass<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, m1: &
 #[inline(always)]
 fn single<B: Isa, const OPENS: bool>(b: B, keys: Shared<'_>, x: B::V) -> B::V {
     let mut x = [x];
-    if OPENS {
-        b.decrypt(keys, &mut x);
-    } else {
-        b.encrypt(keys, &mut x);
-    }
+    keys.crypt(b, OPENS, &mut x);
     x[0]
 }
 
@@ -382,24 +313,16 @@ impl<B: Isa, S: Sequence<B>, const OPENS: bool> SecondPass<'_, B, S, OPENS> {
 impl<B: Isa, S: Sequence<B>, const OPENS: bool> Pass<B> for SecondPass<'_, B, S, OPENS> {
     const WRITES: bool = true;
 
-    /// Computes `G_i = B_i ⊕ m`, where `m` doubles from block to block.
+    /// Computes `G_i = B_i ⊕ m`, where `m` doubles from block to block, and `C_i = F(G_i) ⊕ 2^i K_ECB`.
     #[inline(always)]
     fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
         let blocks = (R - 1) * B::BLOCKS + bytes / BLOCK;
-        let m: [B::V; R] = self.m.take(b, blocks);
+        masked::add(b, x, &self.m.take(b, blocks));
         for r in 0..R {
-            x[r] = b.xor(x[r], m[r]);
             let g = if r + 1 < R { x[r] } else { b.keep(x[r], bytes) };
             self.sum = b.xor(self.sum, g);
         }
-        if OPENS {
-            b.decrypt(self.keys, x);
-        } else {
-            b.encrypt(self.keys, x);
-        }
-        let masks: [B::V; R] = self.masks.take(b, blocks);
-        for r in 0..R {
-            x[r] = b.xor(x[r], masks[r]);
-        }
+        self.keys.crypt(b, OPENS, x);
+        masked::add(b, x, &self.masks.take(b, blocks));
     }
 }

@@ -18,7 +18,8 @@ use core::marker::PhantomData;
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, ModeState, Span, Wiped};
-use crate::engine::blocks::{Loose, Pass, encrypt_block, encrypt_each_by, pass};
+use crate::engine::blocks::{Loose, encrypt_block, encrypt_each_by};
+use crate::engine::xex::{Equation, Sum, Xex};
 use crate::engine::{Batch, BlockCipher, Column, Material, Message};
 use crate::primitives::aes;
 use crate::primitives::block::PADDING;
@@ -105,12 +106,9 @@ impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
             tags.push(b.first(b.xor3(checksum, offset, b.one(l.dollar()))));
         }
         pads.encrypt_on(b);
-        let mut pads = pads.blocks.iter();
-        for (message, tag) in messages.iter_mut().zip(&mut tags) {
-            if ragged(message.data.len()) > 0 {
-                let pad = pads.next().expect("a pad for every ragged message");
-                *tag = b.first(b.xor(b.one(tag), last_block::<B, OPENS>(b, &mut message.data, pad)));
-            }
+        let ragged = messages.iter_mut().zip(&mut tags).filter(|(message, _)| ragged(message.data.len()) > 0);
+        for ((message, tag), pad) in ragged.zip(&pads.blocks) {
+            *tag = b.first(b.xor(b.one(tag), last_block::<B, OPENS>(b, &mut message.data, pad)));
         }
         encrypt_each_by::<C, B>(b, messages, &mut tags);
         let mut hashes = Column::new();
@@ -172,49 +170,17 @@ fn whole_blocks<C: BlockCipher, B: Isa, const OPENS: bool>(
     let cipher = C::of(key);
     let keys = if OPENS { cipher.decrypting::<B>() } else { cipher.encrypting::<B>() };
     let offsets = Offsets::after(table::<C>(key), b.splat(start));
-    let mut blocks = WholeBlocks::<_, B, OPENS> { keys, offsets, checksum: b.zero() };
-    pass(b, &mut data.part(0, bytes), &mut blocks);
-    (b.fold(blocks.checksum), blocks.offsets.last(b, bytes / BLOCK))
+    let blocks = Xex::<B, _, _, Blocks<OPENS>>::over(b, &mut data.part(0, bytes), keys, offsets);
+    (b.fold(blocks.sum), blocks.masks.last(b, bytes / BLOCK))
 }
 
-struct WholeBlocks<'k, K, B: Isa, const OPENS: bool> {
-    keys: K,
-    offsets: Offsets<'k, B>,
-    checksum: B::V,
-}
+/// `C_i = Offset_i ⊕ ENCIPHER(K, P_i ⊕ Offset_i)`, or `P_i` from `C_i` with `DECIPHER`; the sum of all `P_i`.
+struct Blocks<const OPENS: bool>;
 
-impl<K: Permutation<B>, B: Isa, const OPENS: bool> Pass<B> for WholeBlocks<'_, K, B, OPENS> {
-    const WRITES: bool = true;
-
-    /// Computes `C_i = Offset_i ⊕ ENCIPHER(K, P_i ⊕ Offset_i)`, or `P_i` from `C_i` with `DECIPHER`.
-    #[inline(always)]
-    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
-        let offsets: [B::V; R] = self.offsets.take(b, blocks_of::<B, R>(bytes));
-        for r in 0..R {
-            if !OPENS {
-                self.checksum = b.xor(self.checksum, x[r]);
-            }
-            x[r] = b.xor(x[r], offsets[r]);
-        }
-        if OPENS {
-            self.keys.decrypt(b, x);
-        } else {
-            self.keys.encrypt(b, x);
-        }
-        for r in 0..R {
-            x[r] = b.xor(x[r], offsets[r]);
-            if OPENS {
-                let p = if r + 1 < R { x[r] } else { b.keep(x[r], bytes) };
-                self.checksum = b.xor(self.checksum, p);
-            }
-        }
-    }
-}
-
-/// Returns the number of whole blocks in `R` registers, the last of which has `bytes` bytes.
-#[inline(always)]
-fn blocks_of<B: Isa, const R: usize>(bytes: usize) -> usize {
-    (R - 1) * B::BLOCKS + bytes / BLOCK
+impl<const OPENS: bool> Equation for Blocks<OPENS> {
+    const IS_XEX: bool = true;
+    const DECRYPTS: bool = OPENS;
+    const SUM: Sum = if OPENS { Sum::Output } else { Sum::Input };
 }
 
 /// Encrypts or decrypts the bytes after the whole blocks. Returns `P_* ‖ 1 ‖ zeros`, which is added to the checksum,
@@ -251,12 +217,9 @@ fn hash<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>], sums: &mut 
         sums.push(b.first(sum));
     }
     last.encrypt_on(b);
-    let mut last = last.blocks.iter();
-    for (message, sum) in messages.iter().zip(sums) {
-        if ragged(message.aad.len()) > 0 {
-            let last = last.next().expect("a last block for all ragged data");
-            *sum = b.first(b.xor(b.one(sum), b.one(last)));
-        }
+    let ragged = messages.iter().zip(sums).filter(|(message, _)| ragged(message.aad.len()) > 0);
+    for ((_, sum), last) in ragged.zip(&last.blocks) {
+        *sum = b.first(b.xor(b.one(sum), b.one(last)));
     }
 }
 
@@ -269,31 +232,15 @@ pub(super) fn sum_of_blocks<K: Permutation<B>, B: Isa>(
     l: &OffsetTable,
     whole: &[u8],
 ) -> (B::V, B::V) {
-    let mut blocks = Hashed { keys, offsets: Offsets::after(l, b.zero()), sum: b.zero() };
-    pass(b, &mut whole.into(), &mut blocks);
-    (b.fold(blocks.sum), blocks.offsets.last(b, whole.len() / BLOCK))
+    let blocks = Xex::<B, _, _, Hashed>::over(b, &mut whole.into(), keys, Offsets::after(l, b.zero()));
+    (b.fold(blocks.sum), blocks.masks.last(b, whole.len() / BLOCK))
 }
 
-struct Hashed<'k, K, B: Isa> {
-    keys: K,
-    offsets: Offsets<'k, B>,
-    sum: B::V,
-}
+/// `Sum_i = Sum_{i-1} ⊕ ENCIPHER(K, A_i ⊕ Offset_i)`.
+struct Hashed;
 
-impl<K: Permutation<B>, B: Isa> Pass<B> for Hashed<'_, K, B> {
+impl Equation for Hashed {
+    const IS_XEX: bool = false;
     const WRITES: bool = false;
-
-    /// Computes `Sum_i = Sum_{i-1} ⊕ ENCIPHER(K, A_i ⊕ Offset_i)`.
-    #[inline(always)]
-    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
-        let offsets: [B::V; R] = self.offsets.take(b, blocks_of::<B, R>(bytes));
-        for r in 0..R {
-            x[r] = b.xor(x[r], offsets[r]);
-        }
-        self.keys.encrypt(b, x);
-        x[R - 1] = b.keep(x[R - 1], bytes);
-        for r in 0..R {
-            self.sum = b.xor(self.sum, x[r]);
-        }
-    }
+    const SUM: Sum = Sum::Output;
 }

@@ -33,7 +33,8 @@ use super::Mode;
 use super::ocb3::nonce_block;
 use super::omac::cbc_mac;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
-use crate::engine::blocks::{Loose, PairPass, Pass, encrypt_alone, encrypt_each, pass, pass_pairs};
+use crate::engine::blocks::{Loose, PairPass, encrypt_alone, encrypt_each, pass_pairs};
+use crate::engine::xex::{Equation, Sum, Xex};
 use crate::engine::{Batch, Column, FLIGHT, Material, Message};
 use crate::primitives::aes::Shared;
 use crate::primitives::block::{PADDING, before_last};
@@ -185,9 +186,8 @@ fn associated_data<B: Isa>(b: B, messages: &[&mut Message<'_>], s: Option<&[Bloc
         let (sum, mask) = if let Some(s) = s {
             (b.one(&s[i]), times_small(b, q, if is_whole { 4 } else { 2 }))
         } else {
-            let masks = Doubles::from(b, b.splat(q));
-            let mut blocks = Hashed { keys: key.aes.encrypting(), masks, sum: b.zero() };
-            pass(b, &mut before.into(), &mut blocks);
+            let masks = Doubles::<B, true>::from(b, b.splat(q));
+            let blocks = Xex::<B, _, _, Hashed>::over(b, &mut before.into(), key.aes.encrypting(), masks);
             let mask = b.first(blocks.masks.at(b, before.len() / BLOCK));
             (b.fold(blocks.sum), times_small(b, &mask, if is_whole { 5 } else { 3 }))
         };
@@ -195,37 +195,19 @@ fn associated_data<B: Isa>(b: B, messages: &[&mut Message<'_>], s: Option<&[Bloc
         last.push(&key.aes, b.first(b.xor3(sum, a_last, mask)));
     }
     last.encrypt_on(b);
-    let mut last = last.blocks.iter();
-    for (message, ta) in messages.iter().zip(ta) {
-        if !message.aad.is_empty() {
-            *ta = *last.next().expect("a last block for all associated data");
-        }
+    let with_data = messages.iter().zip(ta).filter(|(message, _)| !message.aad.is_empty());
+    for ((_, ta), last) in with_data.zip(&last.blocks) {
+        *ta = *last;
     }
 }
 
-/// The blocks of associated data before the last, in the parallel sets.
-struct Hashed<'k, B: Isa> {
-    keys: Shared<'k>,
-    masks: Doubles<B, true>,
-    sum: B::V,
-}
+/// The blocks of associated data before the last, in the parallel sets: `S ← S ⊕ E_K(A_i ⊕ 2^(i-1) Q)`.
+struct Hashed;
 
-impl<B: Isa> Pass<B> for Hashed<'_, B> {
+impl Equation for Hashed {
+    const IS_XEX: bool = false;
     const WRITES: bool = false;
-
-    /// Computes `S ← S ⊕ E_K(A_i ⊕ 2^(i-1) Q)`.
-    #[inline(always)]
-    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
-        let masks: [B::V; R] = self.masks.take(b, (R - 1) * B::BLOCKS + bytes / BLOCK);
-        for r in 0..R {
-            x[r] = b.xor(x[r], masks[r]);
-        }
-        b.encrypt(self.keys, x);
-        x[R - 1] = b.keep(x[R - 1], bytes);
-        for r in 0..R {
-            self.sum = b.xor(self.sum, x[r]);
-        }
-    }
+    const SUM: Sum = Sum::Output;
 }
 
 /// Encrypts or decrypts all chunks but the partial last one, with masks that begin with `l`.
@@ -326,17 +308,14 @@ fn last_chunks<B: Isa, const OPENS: bool>(b: B, messages: &mut [&mut Message<'_>
     }
     first.encrypt_on(b);
 
+    for (_, End { sum, .. }) in messages.iter().zip(&mut *ends).filter(|(message, _)| message.data.len() == 0)
+    {
+        *sum = b.first(padded(b, b.zero(), 0));
+    }
     let mut second = Loose::new();
-    let mut blocks = first.blocks.iter();
-    for (message, End { l, sum }) in messages.iter_mut().zip(&mut *ends) {
-        let r = left(message);
-        if r == 0 {
-            if message.data.len() == 0 {
-                *sum = b.first(padded(b, b.zero(), 0));
-            }
-            continue;
-        }
-        let block = b.one(blocks.next().expect("a block for every message that has one"));
+    let with_last = messages.iter_mut().zip(&mut *ends).filter(|(message, _)| left(message) > 0);
+    for ((message, End { l, sum }), block) in with_last.zip(&first.blocks) {
+        let (r, block) = (left(message), b.one(block));
         let mut chunk = message.data.part(message.data.len() - r, message.data.len());
         if r <= BLOCK {
             let input = chunk.load_part(b, 0);
@@ -360,13 +339,9 @@ fn last_chunks<B: Isa, const OPENS: bool>(b: B, messages: &mut [&mut Message<'_>
     }
     second.encrypt_on(b);
 
-    let mut blocks = second.blocks.iter();
-    for (message, End { sum, .. }) in messages.iter_mut().zip(ends) {
-        let r = left(message);
-        if r <= BLOCK {
-            continue;
-        }
-        let block = b.one(blocks.next().expect("a second block for every message that needs one"));
+    let with_second = messages.iter_mut().zip(ends).filter(|(message, _)| left(message) > BLOCK);
+    for ((message, End { sum, .. }), block) in with_second.zip(&second.blocks) {
+        let (r, block) = (left(message), b.one(block));
         let mut chunk = message.data.part(message.data.len() - r, message.data.len());
         if OPENS {
             // P2 = C2 ⊕ Z

@@ -19,12 +19,12 @@ use ctutils::CtEq;
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, ModeState};
-use crate::engine::blocks::{Loose, Pass, encrypt_block, encrypt_blocks, pass};
+use crate::engine::blocks::{Loose, encrypt_block, encrypt_blocks};
+use crate::engine::xex::{Equation, Sum, Xex};
 use crate::engine::{Batch, Column, Material, Message, share_key};
-use crate::primitives::aes::{KeySchedule, Shared};
+use crate::primitives::aes::KeySchedule;
 use crate::primitives::block::rest_mask;
-use crate::primitives::doubles::{Doubles, MaskedGroups};
-use crate::primitives::masked::crypt_masked;
+use crate::primitives::doubles::MaskedGroups;
 
 pub(crate) struct Xts;
 
@@ -138,31 +138,23 @@ fn whole_blocks<B: Isa, const OPENS: bool>(
     if at == message.data.len() {
         return;
     }
-    let mut blocks = WholeBlocks::<B, OPENS> { keys, masks: rest };
-    pass(b, &mut message.data.part(at, bytes), &mut blocks);
+    let blocks = &mut message.data.part(at, bytes);
+    let rest = Xex::<B, _, _, Blocks<OPENS>>::over(b, blocks, keys, rest).masks;
     if ragged(message) > 0 {
         let before = (bytes - at) / BLOCK;
-        let (before_last, last) =
-            (b.first(blocks.masks.at(b, before)), b.first(blocks.masks.at(b, before + 1)));
+        let (before_last, last) = (b.first(rest.at(b, before)), b.first(rest.at(b, before + 1)));
         masks.first.push(if OPENS { last } else { before_last });
         masks.second.push(if OPENS { before_last } else { last });
     }
 }
 
-struct WholeBlocks<'k, B: Isa, const OPENS: bool> {
-    keys: Shared<'k>,
-    masks: Doubles<B, false>,
-}
+/// `C_j = E(Key1, P_j ⊕ T_j) ⊕ T_j`, or `P_j` from `C_j` with the inverse cipher.
+struct Blocks<const OPENS: bool>;
 
-impl<B: Isa, const OPENS: bool> Pass<B> for WholeBlocks<'_, B, OPENS> {
-    const WRITES: bool = true;
-
-    /// Computes `C_j = E(Key1, P_j ⊕ T_j) ⊕ T_j`, or `P_j` from `C_j` with the inverse cipher.
-    #[inline(always)]
-    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
-        let masks: [B::V; R] = self.masks.take(b, (R - 1) * B::BLOCKS + bytes / BLOCK);
-        crypt_masked::<B, _, R, OPENS>(b, self.keys, x, masks, &mut ());
-    }
+impl<const OPENS: bool> Equation for Blocks<OPENS> {
+    const IS_XEX: bool = true;
+    const DECRYPTS: bool = OPENS;
+    const SUM: Sum = Sum::Nothing;
 }
 
 /// Encrypts or decrypts the last whole block and the bytes after it, in all messages that have such bytes.

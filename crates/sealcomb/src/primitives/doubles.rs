@@ -9,7 +9,7 @@
 
 use super::aes::Shared;
 use super::gf128::{short, times_short, times_x_to};
-use super::masked::crypt_masked;
+use super::masked;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, Weave};
 
 /// Number of powers in the table: the blocks of a group, and one more register.
@@ -202,9 +202,9 @@ impl<B: Isa> Ahead<B> {
         masks: [B::V; REGISTERS],
     ) {
         if B::BLOCKS == 4 {
-            crypt_masked::<B, _, REGISTERS, OPENS>(b, keys, x, masks, self);
+            masked::crypt(b, OPENS, keys, x, masks, self);
         } else {
-            crypt_masked::<B, _, REGISTERS, OPENS>(b, keys, x, masks, &mut ());
+            masked::crypt(b, OPENS, keys, x, masks, &mut ());
             self.0 = Doubles::<B, false>::onward(b, self.0[0]);
         }
     }

@@ -6,43 +6,44 @@
 //!
 //! The masks are added to the first and the last round key, so that no block waits for its mask.
 
-use super::aes::Shared;
 use crate::backend::{Isa, RoundKeys, SoftAes, Weave};
 
 /// Encrypts or decrypts blocks with masks, with the pieces of `weave` between the rounds.
 #[inline(always)]
-pub(crate) fn crypt_masked<B: Isa, W: Weave<B>, const R: usize, const OPENS: bool>(
+pub(crate) fn crypt<B: Isa, K: RoundKeys<B>, W: Weave<B>, const R: usize>(
     b: B,
-    keys: Shared<'_>,
+    decrypts: bool,
+    keys: K,
     x: &mut [B::V; R],
     masks: [B::V; R],
     weave: &mut W,
 ) {
     if B::SOFT {
         add(b, x, &masks);
-        crypt::<_, _, _, R, OPENS>(b, keys, x, weave);
+        rounds(b, decrypts, keys, x, weave);
         add(b, x, &masks);
     } else {
-        let rounds = RoundKeys::<B>::rounds(keys);
-        crypt::<_, _, _, R, OPENS>(b, Masked::<B, R> { keys, rounds, masks }, x, weave);
+        rounds(b, decrypts, Masked::<B, K, R> { keys, rounds: keys.rounds(), masks }, x, weave);
     }
 }
 
+/// Adds the masks.
 #[inline(always)]
-fn add<B: Isa, const R: usize>(b: B, x: &mut [B::V; R], masks: &[B::V; R]) {
+pub(crate) fn add<B: Isa, const R: usize>(b: B, x: &mut [B::V; R], masks: &[B::V; R]) {
     for r in 0..R {
         x[r] = b.xor(x[r], masks[r]);
     }
 }
 
 #[inline(always)]
-fn crypt<B: Isa, K: RoundKeys<B>, W: Weave<B>, const R: usize, const OPENS: bool>(
+fn rounds<B: Isa, K: RoundKeys<B>, W: Weave<B>, const R: usize>(
     b: B,
+    decrypts: bool,
     keys: K,
     x: &mut [B::V; R],
     weave: &mut W,
 ) {
-    if OPENS {
+    if decrypts {
         b.decrypt_with(keys, x, weave);
     } else {
         b.encrypt_with(keys, x, weave);
@@ -51,13 +52,13 @@ fn crypt<B: Isa, K: RoundKeys<B>, W: Weave<B>, const R: usize, const OPENS: bool
 
 /// Round keys with a mask for each register in the first and the last one.
 #[derive(Clone, Copy)]
-struct Masked<'k, B: Isa, const R: usize> {
-    keys: Shared<'k>,
+struct Masked<B: Isa, K, const R: usize> {
+    keys: K,
     rounds: usize,
     masks: [B::V; R],
 }
 
-impl<B: Isa, const R: usize> RoundKeys<B> for Masked<'_, B, R> {
+impl<B: Isa, K: RoundKeys<B>, const R: usize> RoundKeys<B> for Masked<B, K, R> {
     const SHARED: bool = false;
 
     #[inline(always)]
@@ -72,11 +73,11 @@ impl<B: Isa, const R: usize> RoundKeys<B> for Masked<'_, B, R> {
     }
 
     fn soft(&self, lane: usize) -> Option<&SoftAes> {
-        RoundKeys::<B>::soft(&self.keys, lane)
+        self.keys.soft(lane)
     }
 
     #[inline(always)]
     fn hidden(self) -> Self {
-        Self { keys: RoundKeys::<B>::hidden(self.keys), ..self }
+        Self { keys: self.keys.hidden(), ..self }
     }
 }

@@ -30,6 +30,16 @@ pub(crate) trait Permutation<B: Isa>: Copy {
 
     /// Decrypts every block of `x`. The keys must be those for decryption.
     fn decrypt<const R: usize>(self, b: B, x: &mut [B::V; R]);
+
+    /// Encrypts or decrypts every block of `x`.
+    #[inline(always)]
+    fn crypt<const R: usize>(self, b: B, decrypts: bool, x: &mut [B::V; R]) {
+        if decrypts {
+            self.decrypt(b, x);
+        } else {
+            self.encrypt(b, x);
+        }
+    }
 }
 
 /// Implements AES for types that hold round keys. The backend computes the rounds.
