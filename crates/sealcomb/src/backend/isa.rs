@@ -6,7 +6,7 @@
 
 use core::hint::black_box;
 
-use super::{Kernel, SoftAes};
+use super::{Kernel, SoftAes, rounds};
 
 /// Size of an AES block in bytes.
 pub(crate) const BLOCK: usize = 16;
@@ -379,11 +379,6 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     }
 
     /// Encrypts every block of `x`, with the `R` pieces of `weave` between the rounds.
-    ///
-    /// The nine full rounds of every key size are straight-line code, so that the pieces of `weave` are too. The
-    /// additional rounds of longer keys are a loop. The address of the keys is hidden from the compiler: otherwise
-    /// it loads all round keys ahead of the loop over the blocks, runs out of registers, and spills copies of them
-    /// to the stack.
     #[inline(always)]
     fn encrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
         self,
@@ -391,99 +386,7 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         x: &mut [Self::V; R],
         weave: &mut W,
     ) {
-        let keys = keys.hidden();
-        let rounds = keys.rounds();
-        each_register!(R, r => {
-            x[r] = self.xor(x[r], keys.key(self, 0, r));
-        });
-        if W::LONG {
-            each_round!(I => {
-                self.round_with(keys, I, x, weave);
-            });
-        } else {
-            for i in 1..10 {
-                self.round_with(keys, i, x, weave);
-            }
-        }
-        for i in 10..rounds {
-            each_register!(R, r => {
-                x[r] = self.aes_round(x[r], keys.key(self, i, r));
-            });
-        }
-        each_register!(R, r => {
-            x[r] = self.aes_last(x[r], keys.key(self, rounds, r));
-        });
-    }
-
-    /// Computes the rounds after the first one, with the `R` pieces of `weave` between them, like
-    /// [`Isa::encrypt_with`]. The compiler would keep a loop around the pieces if it were left to unroll it.
-    #[inline(always)]
-    fn finish_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
-        self,
-        keys: K,
-        x: &mut [Self::V; R],
-        weave: &mut W,
-    ) {
-        let keys = keys.hidden();
-        let rounds = keys.rounds();
-        each_round!(2 3 4 5 6 7 8 9, I => {
-            each_register!(R, r => {
-                x[r] = self.aes_round(x[r], keys.key(self, I, r));
-            });
-            if W::LONG {
-                each_register!(R, r => {
-                    x[r] = self.pin(x[r]);
-                });
-            }
-            if I <= R + 1 {
-                weave.thread(self, I - 2);
-            }
-        });
-        for i in 10..rounds {
-            each_register!(R, r => {
-                x[r] = self.aes_round(x[r], keys.key(self, i, r));
-            });
-        }
-        each_register!(R, r => {
-            x[r] = self.aes_last(x[r], keys.last_key(self, r));
-        });
-    }
-
-    /// Computes round `i` of the cipher, then piece `i - 1` of `weave`.
-    #[inline(always)]
-    fn round_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
-        self,
-        keys: K,
-        i: usize,
-        x: &mut [Self::V; R],
-        weave: &mut W,
-    ) {
-        each_register!(R, r => {
-            x[r] = self.aes_round(x[r], keys.key(self, i, r));
-        });
-        if W::LONG {
-            each_register!(R, r => {
-                x[r] = self.pin(x[r]);
-            });
-        }
-        if i <= R {
-            weave.thread(self, i - 1);
-        }
-    }
-
-    /// Computes the first `rounds` rounds of the cipher on every block of `x`, after adding round key 0. All of them
-    /// are full rounds, including the last.
-    #[inline(always)]
-    fn aes_rounds<K: RoundKeys<Self>, const R: usize>(self, keys: K, rounds: usize, x: &mut [Self::V; R]) {
-        let keys = keys.hidden();
-        each_register!(R, r => {
-            x[r] = self.xor(x[r], keys.key(self, 0, r));
-        });
-        for i in 1..=rounds {
-            each_register!(R, r => {
-                x[r] = self.aes_round(x[r], keys.key(self, i, r));
-            });
-        }
+        self.crypt_with::<K, W, R, false>(keys, x, weave);
     }
 
     /// Decrypts every block of `x`.
@@ -492,8 +395,7 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         self.decrypt_with(keys, x, &mut ());
     }
 
-    /// Decrypts every block of `x`, with the `R` pieces of `weave` between the rounds. Rounds are unrolled and keys
-    /// hidden like in [`Isa::encrypt_with`].
+    /// Decrypts every block of `x`, with the `R` pieces of `weave` between the rounds.
     #[inline(always)]
     fn decrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
         self,
@@ -501,49 +403,41 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         x: &mut [Self::V; R],
         weave: &mut W,
     ) {
-        let keys = keys.hidden();
-        let rounds = keys.rounds();
-        each_register!(R, r => {
-            x[r] = self.xor(x[r], keys.key(self, 0, r));
-        });
-        if W::LONG {
-            each_round!(I => {
-                self.inv_round_with(keys, I, x, weave);
-            });
-        } else {
-            for i in 1..10 {
-                self.inv_round_with(keys, i, x, weave);
-            }
-        }
-        for i in 10..rounds {
-            each_register!(R, r => {
-                x[r] = self.aes_inv_round(x[r], keys.key(self, i, r));
-            });
-        }
-        each_register!(R, r => {
-            x[r] = self.aes_inv_last(x[r], keys.key(self, rounds, r));
-        });
+        self.crypt_with::<K, W, R, true>(keys, x, weave);
     }
 
-    /// Computes round `i` of the inverse cipher, then piece `i - 1` of `weave`.
+    /// Encrypts every block of `x`, or decrypts it by the `INVERSE` cipher.
     #[inline(always)]
-    fn inv_round_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
+    fn crypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize, const INVERSE: bool>(
         self,
         keys: K,
-        i: usize,
         x: &mut [Self::V; R],
         weave: &mut W,
     ) {
-        each_register!(R, r => {
-            x[r] = self.aes_inv_round(x[r], keys.key(self, i, r));
-        });
-        if W::LONG {
-            each_register!(R, r => {
-                x[r] = self.pin(x[r]);
-            });
-        }
-        if i <= R {
-            weave.thread(self, i - 1);
+        let keys = keys.hidden();
+        rounds::add_first_key(self, keys, x);
+        rounds::from::<_, _, _, R, 1, INVERSE>(self, keys, x, weave);
+    }
+
+    /// Computes the rounds after the first one, with the `R` pieces of `weave` between them.
+    #[inline(always)]
+    fn finish_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
+        self,
+        keys: K,
+        x: &mut [Self::V; R],
+        weave: &mut W,
+    ) {
+        rounds::from::<_, _, _, R, 2, false>(self, keys.hidden(), x, weave);
+    }
+
+    /// Computes the first `rounds` rounds of the cipher on every block of `x`, after adding round key 0. All of them
+    /// are full rounds, including the last.
+    #[inline(always)]
+    fn aes_rounds<K: RoundKeys<Self>, const R: usize>(self, keys: K, rounds: usize, x: &mut [Self::V; R]) {
+        let keys = keys.hidden();
+        rounds::add_first_key(self, keys, x);
+        for i in 1..=rounds {
+            rounds::round::<_, _, R, false>(self, keys, i, x);
         }
     }
 

@@ -20,6 +20,7 @@ mod mode_state;
 mod part;
 mod portable;
 mod probe;
+mod rounds;
 mod span;
 #[cfg(target_arch = "x86_64")]
 mod vaes256;

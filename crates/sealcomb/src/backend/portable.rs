@@ -464,26 +464,13 @@ impl<const N: usize> Isa for Portable<N> {
     }
 
     #[inline]
-    fn encrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
+    fn crypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize, const INVERSE: bool>(
         self,
         keys: K,
         x: &mut [Self::V; R],
         weave: &mut W,
     ) {
-        Self::with_soft(keys, x, SoftAes::encrypt);
-        for piece in 0..R {
-            weave.thread(self, piece);
-        }
-    }
-
-    #[inline]
-    fn decrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
-        self,
-        keys: K,
-        x: &mut [Self::V; R],
-        weave: &mut W,
-    ) {
-        Self::with_soft(keys, x, SoftAes::decrypt);
+        Self::with_soft(keys, x, if INVERSE { SoftAes::decrypt } else { SoftAes::encrypt });
         for piece in 0..R {
             weave.thread(self, piece);
         }

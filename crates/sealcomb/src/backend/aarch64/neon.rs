@@ -8,7 +8,7 @@
 //! Arm    x ← aesmc(aese(x, k0));  x ← aesmc(aese(x, k1)) …   aese(x, k9) + k10
 //! ```
 //!
-//! Whole ciphers (`encrypt_with`, `decrypt`) use Arm's order. The operations for single rounds use x86's: an `aese`
+//! Whole ciphers (`crypt_with`) use Arm's order. The operations for single rounds use x86's: an `aese`
 //! with a zero key, then an XOR with the round key. In straight-line code the compiler turns the XOR in front of an
 //! `aese` into its key.
 
@@ -281,20 +281,18 @@ impl<T: Armv8> Isa for T {
     }
 
     #[inline(always)]
-    fn encrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
+    fn crypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize, const INVERSE: bool>(
         self,
         keys: K,
         x: &mut [Self::V; R],
         weave: &mut W,
     ) {
-        // Keys are hidden, the nine rounds of every key size unrolled, and the others a loop: see
-        // `Isa::encrypt_with`.
+        // Keys are hidden, the nine rounds of every key size unrolled, and the others a loop, as in `rounds`.
         let keys = keys.hidden();
         let rounds = keys.rounds();
         each_round!(I => {
             for r in 0..R {
-                // SAFETY: the token proves AES.
-                x[r] = unsafe { round(x[r], keys.key(self, I - 1, r)) };
+                x[r] = own_round::<INVERSE>(self, x[r], keys.key(self, I - 1, r));
             }
             if I <= R {
                 weave.thread(self, I - 1);
@@ -302,47 +300,23 @@ impl<T: Armv8> Isa for T {
         });
         for i in 9..rounds - 1 {
             for r in 0..R {
-                // SAFETY: the token proves AES.
-                x[r] = unsafe { round(x[r], keys.key(self, i, r)) };
+                x[r] = own_round::<INVERSE>(self, x[r], keys.key(self, i, r));
             }
         }
         for r in 0..R {
+            let key = keys.key(self, rounds - 1, r);
             // SAFETY: the token proves AES.
-            let last = unsafe { last(x[r], keys.key(self, rounds - 1, r)) };
+            let last = unsafe { if INVERSE { inv_last(x[r], key) } else { last(x[r], key) } };
             x[r] = self.xor(last, keys.key(self, rounds, r));
         }
     }
+}
 
-    #[inline(always)]
-    fn decrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
-        self,
-        keys: K,
-        x: &mut [Self::V; R],
-        weave: &mut W,
-    ) {
-        let keys = keys.hidden();
-        let rounds = keys.rounds();
-        each_round!(I => {
-            for r in 0..R {
-                // SAFETY: the token proves AES.
-                x[r] = unsafe { inv_round(x[r], keys.key(self, I - 1, r)) };
-            }
-            if I <= R {
-                weave.thread(self, I - 1);
-            }
-        });
-        for i in 9..rounds - 1 {
-            for r in 0..R {
-                // SAFETY: the token proves AES.
-                x[r] = unsafe { inv_round(x[r], keys.key(self, i, r)) };
-            }
-        }
-        for r in 0..R {
-            // SAFETY: the token proves AES.
-            let last = unsafe { inv_last(x[r], keys.key(self, rounds - 1, r)) };
-            x[r] = self.xor(last, keys.key(self, rounds, r));
-        }
-    }
+/// Computes a full round in Arm's order.
+#[inline(always)]
+fn own_round<const INVERSE: bool>(_: impl Armv8, x: uint8x16_t, key: uint8x16_t) -> uint8x16_t {
+    // SAFETY: the token proves AES.
+    unsafe { if INVERSE { inv_round(x, key) } else { round(x, key) } }
 }
 
 impl<T: Armv8> Probe for T {
