@@ -25,10 +25,23 @@ pub(crate) trait DerivedLanes {
     fn crypt_group<B: Isa, const OPENS: bool>(b: B, group: Group<'_, '_, '_>, derived: &mut Derived);
     /// Seals messages of any length, or opens them.
     fn crypt_each<B: Isa>(b: B, messages: &mut [&mut Message<'_>], opens: bool);
+    /// Whether the mode has a function for single messages.
+    const HAS_ONE: bool = false;
+    /// Seals a single message, or opens it.
+    #[inline(always)]
+    fn crypt_one<B: Isa>(b: B, message: &mut Message<'_>, opens: bool) {
+        Self::crypt_each(b, &mut [message], opens);
+    }
 }
 
 /// Processes a batch. Groups pay off only on the widest registers.
 pub(crate) fn run<G: DerivedLanes, const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
+    if G::HAS_ONE
+        && let [message] = &mut *batch.messages
+        && !batch.backend.is_soft()
+    {
+        return batch.backend.run(One::<G> { message, opens: OPENS, mode: PhantomData });
+    }
     if batch.messages.len() < G::FEW || batch.backend.blocks() < 4 || !share_key(batch.messages) {
         return batch.backend.run(Each::<G> { messages: batch.messages, opens: OPENS, mode: PhantomData });
     }
@@ -41,6 +54,22 @@ pub(crate) fn run<G: DerivedLanes, const OPENS: bool>(batch: &mut Batch<'_, '_, 
         } else {
             batch.backend.run(Each::<G> { messages, opens: OPENS, mode: PhantomData });
         }
+    }
+}
+
+/// A single message.
+struct One<'m, 'a, G> {
+    message: &'m mut Message<'a>,
+    opens: bool,
+    mode: PhantomData<G>,
+}
+
+impl<G: DerivedLanes> Kernel for One<'_, '_, G> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        G::crypt_one(b, self.message, self.opens);
     }
 }
 

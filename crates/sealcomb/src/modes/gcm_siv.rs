@@ -14,7 +14,7 @@
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use crate::backend::{BLOCK, Block, Isa, LINE, Span};
+use crate::backend::{BLOCK, Block, Isa, LINE, Span, Wiped};
 use crate::engine::derived_lanes::{self, DerivedLanes, hash_lanes, low_lanes};
 use crate::engine::lane_groups::{COLUMNS, Group, lanes, store_tags, xor_columns};
 use crate::engine::{Batch, Message};
@@ -48,6 +48,53 @@ impl DerivedLanes for GcmSiv {
     #[inline(always)]
     fn crypt_each<B: Isa>(b: B, messages: &mut [&mut Message<'_>], opens: bool) {
         crypt_each(b, messages, opens);
+    }
+
+    const HAS_ONE: bool = true;
+
+    #[inline(always)]
+    fn crypt_one<B: Isa>(b: B, message: &mut Message<'_>, opens: bool) {
+        crypt_one(b, message, opens);
+    }
+}
+
+/// Computes the tag of a message, and encrypts or decrypts it. The blocks from which its keys are derived have a register
+/// each, because lanes would have to be moved.
+#[inline(always)]
+fn crypt_one<B: Isa>(b: B, message: &mut Message<'_>, opens: bool) {
+    let mut encryption = Wiped::new(KeySchedule::empty());
+    let mut authentication = Wiped::new([[0; BLOCK]; GROUP]);
+    let mut powers = Powers::empty();
+    let nonce = b.load_bytes(message.nonce);
+    let aes = message.key.aes.encrypting();
+    let halves = if message.key.aes.rounds() == 14 { 2 } else { 1 };
+    let numbered = b.spread(b.shuffle(nonce, &UP));
+    let mut x = [b.zero(); 4];
+    each_register!(4, 0 1 2 3, i => {
+        x[i] = b.xor(numbered, b.splat(&NUMBERS.0[i]));
+    });
+    b.encrypt(aes, &mut x);
+    authentication[0] = b.first(low_lanes(b, x[0], x[1]));
+    let mut key = Wiped::new([b.first(low_lanes(b, x[2], x[3])), [0; BLOCK]]);
+    if halves == 2 {
+        let mut x = [b.xor(numbered, b.splat(&NUMBERS.0[4])), b.xor(numbered, b.splat(&NUMBERS.0[5]))];
+        b.encrypt(aes, &mut x);
+        key[1] = b.first(low_lanes(b, x[0], x[1]));
+    }
+    encryption.expand_on(b, key[..halves].as_flattened());
+    let keys = encryption.encrypting();
+
+    if opens {
+        xor_keystream::<Le32, B, _>(b, keys, &counter(&message.tag), &mut message.data);
+    }
+    let longest = message.data.len().max(message.aad.len());
+    Powers::fill_each(b, core::slice::from_mut(&mut powers), &authentication, longest);
+    let s = hash(b, &powers, &message.aad, plaintext(message, opens)).finish(b);
+    let mut tag = [b.and(b.xor(s, nonce), b.one(&WITHOUT_LAST_BIT))];
+    b.encrypt(keys, &mut tag);
+    message.tag = b.first(tag[0]);
+    if !opens {
+        xor_keystream::<Le32, B, _>(b, keys, &counter(&message.tag), &mut message.data);
     }
 }
 

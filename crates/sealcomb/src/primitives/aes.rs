@@ -40,6 +40,12 @@ impl KeySchedule {
         }
     }
 
+    /// Expands a key like [`KeySchedule::expand`] within a kernel.
+    #[inline(always)]
+    pub(crate) fn expand_on<B: Isa>(&mut self, b: B, key: &[u8]) {
+        expand_single(b, key, self);
+    }
+
     /// Expands keys of one size like [`KeySchedule::expand`], in parallel lanes.
     pub(crate) fn expand_group(backend: Backend, pairs: ArrayVec<Pair<'_>, GROUP>) {
         if pairs.iter().all(|(key, _)| !key.is_empty()) {
