@@ -127,8 +127,12 @@ pub(crate) fn chains<'a, M, const S: usize, const K: usize, const C: usize, cons
 
 /// Returns the minimum number of blocks in addition to those of the longest chain job for which lanes are worth setting
 /// up. Below it, out-of-order execution overlaps the end of a short chain job with the beginning of the next.
-pub(super) const fn min_blocks(longest: usize) -> usize {
-    if longest <= 8 { 28 } else { 12 }
+pub(super) fn min_blocks(backend: Backend, longest: usize) -> usize {
+    match longest {
+        ..=8 if backend.blocks() == 4 => 20,
+        ..=8 => 28,
+        _ => 12,
+    }
 }
 
 /// Lanes share a chain key if their keys are equal. That is correct because constants differ only where keys differ, but
@@ -156,7 +160,7 @@ fn run<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, con
     }
     let policy = match schedule {
         Schedule::Single | Schedule::Blocks => None,
-        Schedule::Auto | Schedule::Refill if blocks - longest < min_blocks(longest) => None,
+        Schedule::Auto | Schedule::Refill if blocks - longest < min_blocks(backend, longest) => None,
         Schedule::Auto | Schedule::Refill => Some(Policy::Refilled),
         Schedule::Comb(p) => Some(Policy::Comb(p.clamp(1, backend.lanes()))),
     };

@@ -108,7 +108,7 @@ pub(crate) fn pay<'a, M: SlotChain>(
         blocks += message_blocks;
         longest = longest.max(message_blocks);
     }
-    if blocks * count / SAMPLE < longest + comb::min_blocks(longest) {
+    if blocks * count / SAMPLE < longest + comb::min_blocks(batch.backend, longest) {
         return false;
     }
     // Whether lines share sets of the L1 data cache, so that some are evicted between the comb's accesses to their
