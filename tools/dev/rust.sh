@@ -147,7 +147,7 @@ check_no_std() {
     if has_target "$BARE_TARGET"; then
         local all
         all=$(modes | tr ' ' ,)
-        cargo check --quiet -p sealcomb --no-default-features --features "$all,rustcrypto-aead-06,rustcrypto-digest-011,hazmat,research" --target "$BARE_TARGET"
+        cargo check --quiet -p sealcomb --no-default-features --features "$all,rustcrypto-aead-05,rustcrypto-aead-06,rustcrypto-digest-011,hazmat,research" --target "$BARE_TARGET"
         echo "compiles for $BARE_TARGET, which has no standard library and is not x86"
     else
         grep -q '^#!\[no_std\]' crates/sealcomb/src/lib.rs

@@ -219,7 +219,11 @@ impl Key {
 
     /// Expands the key of a RustCrypto type, which fixes the algorithm and the key size. Falls back to the best
     /// backend if `SEALCOMB_BACKEND` is invalid, since these types cannot return an error.
-    #[cfg(any(feature = "rustcrypto-aead-06", feature = "rustcrypto-digest-011"))]
+    #[cfg(any(
+        feature = "rustcrypto-aead-05",
+        feature = "rustcrypto-aead-06",
+        feature = "rustcrypto-digest-011"
+    ))]
     pub(crate) fn of_type(id: &str, key: &[u8]) -> Self {
         let algorithm = Algorithm::by_id(id).expect("the catalog has every type's algorithm");
         let backend = Backend::selected().unwrap_or_else(|_| Backend::best());

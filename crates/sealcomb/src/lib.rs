@@ -139,6 +139,7 @@
 //! |---|---|---|
 //! | `std` | yes | the variable `SEALCOMB_BACKEND`; without `std` the library is `no_std` with `alloc` |
 //! | `aegis`, `ccm`, `cmac`, `colm`, `eax`, `gcm`, `gcm-siv`, `ocb3`, `siv`, `xaes` | yes | the algorithms of a mode; `gcm` adds GMAC as well |
+//! | `rustcrypto-aead-05` | no | the module `rustcrypto::aead_05`, whose types implement the traits of `aead` 0.5 |
 //! | `rustcrypto-aead-06` | no | the module `rustcrypto::aead`, whose types implement the traits of `aead` 0.6 |
 //! | `rustcrypto-digest-011` | no | the module `rustcrypto::mac`: CMAC with the trait `Mac` of `digest` 0.11 |
 //! | `hazmat` | no | the module `hazmat`: ECB, CBC, CFB128, OFB, CTR, XTS, EME2 and HCTR2, which do not authenticate; tag lengths that the standards of GCM and GMAC (under 12 bytes) and CCM (under 8 bytes) allow only under conditions; messages in pieces, and opening without verifying, which release plaintext before it is verified |
@@ -269,7 +270,11 @@ pub mod probe;
 pub mod reference;
 #[cfg(feature = "research")]
 pub mod research;
-#[cfg(any(feature = "rustcrypto-aead-06", feature = "rustcrypto-digest-011"))]
+#[cfg(any(
+    feature = "rustcrypto-aead-05",
+    feature = "rustcrypto-aead-06",
+    feature = "rustcrypto-digest-011"
+))]
 pub mod rustcrypto;
 #[cfg(feature = "hazmat")]
 mod sectors;

@@ -42,48 +42,38 @@
 pub use ::aead;
 pub use ::aead::{Aead, AeadCore, AeadInOut, Buffer, Error, KeyInit, KeySizeUser, Nonce, Payload, Tag};
 
+use super::types::each_type;
+use crate::{Key, batch};
 use ::aead::TagPosition;
 use ::aead::consts::{U12, U16, U24, U32, U64};
 use ::aead::inout::InOutBuf;
-use zeroize::ZeroizeOnDrop;
 
-use crate::{Key, batch};
+pub use super::types::*;
 
-/// Declares the types, each with its name, its id in the catalog, its key and nonce sizes in bytes, and the position of
-/// the tag in sealed messages, if it does not follow the ciphertext.
-macro_rules! types {
+macro_rules! implement {
     ($($feature:literal {
         $($Type:ident = $name:literal, $id:literal, $KeySize:ty, $NonceSize:ty $(, $position:ident)?;)*
     })*) => {$($(
-        #[doc = concat!($name, ".")]
         #[cfg(feature = $feature)]
-        #[derive(Debug, ZeroizeOnDrop)]
-        pub struct $Type(Key);
-
-        #[cfg(feature = $feature)]
-        const _: () = {
         impl KeySizeUser for $Type {
             type KeySize = $KeySize;
         }
 
+        #[cfg(feature = $feature)]
         impl KeyInit for $Type {
             fn new(key: &::aead::Key<Self>) -> Self {
                 Self(Key::of_type($id, key))
             }
         }
 
-        impl AsRef<Key> for $Type {
-            fn as_ref(&self) -> &Key {
-                &self.0
-            }
-        }
-
+        #[cfg(feature = $feature)]
         impl AeadCore for $Type {
             type NonceSize = $NonceSize;
             type TagSize = U16;
-            const TAG_POSITION: TagPosition = types!(@position $($position)?);
+            const TAG_POSITION: TagPosition = implement!(@position $($position)?);
         }
 
+        #[cfg(feature = $feature)]
         impl AeadInOut for $Type {
             #[inline]
             fn encrypt_inout_detached(
@@ -114,41 +104,9 @@ macro_rules! types {
                     .map_err(|_| Error)
             }
         }
-        };
     )*)*};
     (@position) => { TagPosition::Postfix };
     (@position $position:ident) => { TagPosition::$position };
 }
 
-types! {
-    "gcm" {
-        Aes128Gcm = "AES-128-GCM, with keys of 16 bytes and nonces of 12 bytes", "aes128-gcm", U16, U12;
-        Aes192Gcm = "AES-192-GCM, with keys of 24 bytes and nonces of 12 bytes", "aes192-gcm", U24, U12;
-        Aes256Gcm = "AES-256-GCM, with keys of 32 bytes and nonces of 12 bytes", "aes256-gcm", U32, U12;
-    }
-    "gcm-siv" {
-        Aes128GcmSiv = "AES-128-GCM-SIV, with keys of 16 bytes and nonces of 12 bytes", "aes128-gcm-siv", U16, U12;
-        Aes256GcmSiv = "AES-256-GCM-SIV, with keys of 32 bytes and nonces of 12 bytes", "aes256-gcm-siv", U32, U12;
-    }
-    "aegis" {
-        Aegis128L = "AEGIS-128L, with keys of 16 bytes and nonces of 16 bytes", "aegis128l", U16, U16;
-        Aegis256 = "AEGIS-256, with keys of 32 bytes and nonces of 32 bytes", "aegis256", U32, U32;
-    }
-    "xaes" {
-        Xaes256Gcm = "XAES-256-GCM, with keys of 32 bytes and nonces of 24 bytes", "xaes256-gcm", U32, U24;
-    }
-    "siv" {
-        Aes128Siv = "AES-128-SIV, with keys of 32 bytes and nonces of 16 bytes", "aes128-siv", U32, U16, Prefix;
-        Aes256Siv = "AES-256-SIV, with keys of 64 bytes and nonces of 16 bytes", "aes256-siv", U64, U16, Prefix;
-    }
-    "ccm" {
-        Aes128Ccm = "AES-128-CCM, with keys of 16 bytes and nonces of 12 bytes", "aes128-ccm", U16, U12;
-        Aes192Ccm = "AES-192-CCM, with keys of 24 bytes and nonces of 12 bytes", "aes192-ccm", U24, U12;
-        Aes256Ccm = "AES-256-CCM, with keys of 32 bytes and nonces of 12 bytes", "aes256-ccm", U32, U12;
-    }
-    "eax" {
-        Aes128Eax = "AES-128-EAX, with keys of 16 bytes and nonces of 16 bytes", "aes128-eax", U16, U16;
-        Aes192Eax = "AES-192-EAX, with keys of 24 bytes and nonces of 16 bytes", "aes192-eax", U24, U16;
-        Aes256Eax = "AES-256-EAX, with keys of 32 bytes and nonces of 16 bytes", "aes256-eax", U32, U16;
-    }
-}
+each_type!(implement);
