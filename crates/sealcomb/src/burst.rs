@@ -180,12 +180,19 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
     /// Seals up to a flight of messages, the first of which has this index.
     #[inline(always)]
     fn seal_flight<B: Sealing>(&self, first: usize, buffers: &mut B) -> Result<(), BatchError> {
-        if let Some(flights) = self.key.algorithm().code().flights(false)
+        if let Some(flights) = self.flights(false, buffers.len())
             && self.seal_columns(flights, first, buffers)?
         {
             return Ok(());
         }
         self.seal_messages(first, buffers)
+    }
+
+    /// Returns how this number of messages is processed in columns, if that is better.
+    #[inline(always)]
+    fn flights(&self, opens: bool, messages: usize) -> Option<Flights> {
+        let flights = self.key.algorithm().code().flights(opens)?;
+        (flights.takes)(self.key.backend(), messages).then_some(flights)
     }
 
     /// Seals a flight in columns. Returns whether it did: the mode does not if the lengths of the nonces differ. A
@@ -283,7 +290,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         buffers: &mut B,
         verdicts: &mut [Verdict],
     ) -> Result<usize, BatchError> {
-        if let Some(flights) = self.key.algorithm().code().flights(true)
+        if let Some(flights) = self.flights(true, buffers.len())
             && let Some(forged) = self.open_columns(flights, first, buffers, verdicts)?
         {
             return Ok(forged);

@@ -22,6 +22,7 @@ use generativity::{Guard, Id};
 use zeroize::optimization_barrier;
 
 use super::isa::Part;
+use super::lines::{Text, Texts};
 use super::span::{Chunk, Span};
 use super::{BLOCK, Block, Isa, REGISTERS};
 
@@ -147,6 +148,56 @@ impl<'a> Columns<'a> {
                 (nonce, aad, Span::from_raw(input.assume_init(), data, len as usize))
             }
         })
+    }
+
+    /// Returns the nonce of each message.
+    ///
+    /// # Panics
+    /// If the lengths of the nonces differ.
+    #[inline(always)]
+    pub(crate) fn nonces(&self) -> impl Iterator<Item = &[u8]> {
+        assert!(!self.uneven);
+        // SAFETY: `fill` has written the addresses of nonces of this length, which the columns borrow.
+        self.nonces[..self.len]
+            .iter()
+            .map(|nonce| unsafe { core::slice::from_raw_parts(nonce.assume_init(), self.nonce_bytes) })
+    }
+
+    /// Appends the texts to a list.
+    #[inline(always)]
+    pub(crate) fn list_texts<'t, const N: usize>(&'t mut self, list: &mut Texts<'t, N>) {
+        let entries = self.outputs[..self.len].iter().zip(&self.inputs);
+        // SAFETY: `fill` has written the entries, from spans that the columns borrow exclusively, and that have room for as
+        // many bytes as they have.
+        unsafe {
+            list.extend_raw(
+                true,
+                entries.map(|(output, input)| {
+                    let Entry { len, data } = output.assume_init();
+                    Text { src: input.assume_init(), dst: data, len: len as usize }
+                }),
+            );
+        }
+    }
+
+    /// Appends the additional data of all messages to a list of texts to read. Returns whether it did: not if they share it.
+    #[inline(always)]
+    pub(crate) fn list_aads<'t, const N: usize>(&'t self, list: &mut Texts<'t, N>) -> bool {
+        if self.shared_aad.is_some() {
+            return false;
+        }
+        let entries = self.aads[..self.len].iter();
+        // SAFETY: without shared data, `fill` has written the entries, from slices that the columns borrow.
+        unsafe {
+            list.extend_raw(
+                false,
+                entries.map(|aad| {
+                    let Entry { len, data } = aad.assume_init();
+                    Text { src: data, dst: data, len: len as usize }
+                }),
+            );
+        }
+        true
     }
 
     /// Zeroes the outputs of a set of messages.

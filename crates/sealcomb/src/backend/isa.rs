@@ -558,6 +558,27 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         unsafe { self.gather(pointers.as_ptr(), 0) }
     }
 
+    /// Returns a number in both halves of each lane. A store and a load; `VPERMQ` on `vaes512`.
+    #[inline(always)]
+    fn numbers(self, numbers: &[u64; 4]) -> Self::V {
+        let mut blocks = [[0; BLOCK]; 4];
+        each_register!(4, 0 1 2 3, n => {
+            let number = u128::from(numbers[n]);
+            blocks[n] = (number << 64 | number).to_le_bytes();
+        });
+        self.load(&blocks)
+    }
+
+    /// Returns the blocks of `a` whose numbers, less than 2^63, are `n`, and those of `b` elsewhere. Integer
+    /// arithmetic; `VPCMPEQQ` and `VPBLENDMQ` on `vaes512`.
+    #[inline(always)]
+    fn select_equal(self, numbers: Self::V, n: u64, a: Self::V, b: Self::V) -> Self::V {
+        let differ = self.xor(numbers, self.numbers(&[n; 4]));
+        // Negative only without a difference.
+        let equal = self.shift_right(self.sub64(differ, self.numbers(&[1; 4])), 63);
+        self.select(self.sub64(self.zero(), equal), a, b)
+    }
+
     /// Fetches the cache line of an address, which need not be readable. `PREFETCHT0`; no effect on `neon`.
     #[inline(always)]
     fn prefetch(self, _: *const u8) {}

@@ -25,18 +25,31 @@ pub(crate) const LANES: usize = 4;
 /// The distance of prefetched lines in bytes. There are more messages in flight than the CPU's prefetcher follows.
 const AHEAD: usize = 2 * LINE;
 
+/// The last blocks of messages in a line of their group.
+pub(crate) enum LastBlocks {
+    None,
+    /// Those of all messages, in this step.
+    All(usize),
+    /// Those of some messages, or perhaps of none.
+    Some,
+}
+
 /// One line of each message of a group, as rows or as steps.
 pub(crate) type Line<B> = [<B as Isa>::V; STEPS];
 
 /// A message's pointers and length.
 #[derive(Clone, Copy)]
-struct Text {
-    src: *const u8,
-    dst: *mut u8,
-    len: usize,
+pub(super) struct Text {
+    pub(super) src: *const u8,
+    pub(super) dst: *mut u8,
+    pub(super) len: usize,
 }
 
-/// Up to `N` messages, in the order in which the slots process them.
+impl Text {
+    const EMPTY: Self = Self { src: core::ptr::null(), dst: core::ptr::null_mut(), len: 0 };
+}
+
+/// Up to `N` messages, by their places.
 pub(crate) struct Texts<'a, const N: usize> {
     list: ArrayVec<Text, N>,
     // Whether the messages are written as well as read.
@@ -60,30 +73,32 @@ impl<'a, const N: usize> Texts<'a, N> {
         self.list.push(Text { src, dst, len });
     }
 
-    /// Appends empty messages until the number of messages is a multiple of `group`.
+    /// Appends messages.
+    ///
+    /// # Safety
+    /// The messages must be readable for `'a`, and writable if the list's are; only the list may access them.
     #[inline(always)]
-    pub(crate) fn fill_up(&mut self, group: usize) {
-        while !self.list.len().is_multiple_of(group) {
-            self.list.push(Text { src: core::ptr::null(), dst: core::ptr::null_mut(), len: 0 });
-        }
+    pub(super) unsafe fn extend_raw(&mut self, writable: bool, texts: impl Iterator<Item = Text>) {
+        assert!(writable || !self.writes);
+        self.list.extend(texts);
     }
 
-    /// Selects the messages at these places, in this order.
     #[inline(always)]
-    pub(crate) fn arrange(&mut self, places: impl Iterator<Item = usize>) {
-        let texts = self.list.clone();
-        self.list.clear();
-        for place in places {
-            self.list.push(texts[place]);
-        }
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Returns the length of each message.
+    #[inline(always)]
+    pub(crate) fn lens(&self) -> impl Iterator<Item = usize> {
+        self.list.iter().map(|text| text.len)
     }
 }
 
 /// A group of messages, one per lane, and its position.
 #[derive(Clone, Copy)]
 struct Group {
-    // The number of the first message.
-    first: usize,
+    texts: [Text; LANES],
     // Number of bytes before the current line.
     at: usize,
     // Number of bytes in the lines of which all messages have all bytes.
@@ -93,6 +108,11 @@ struct Group {
     // Number of bytes of the shortest and of the longest message.
     shortest: usize,
     longest: usize,
+}
+
+impl Group {
+    const EMPTY: Self =
+        Self { texts: [Text::EMPTY; LANES], at: 0, whole: 0, inner: 0, shortest: 0, longest: 0 };
 }
 
 /// `S` slots, each with a group of messages. The lengths of a group are compared once, when it begins. Each line that
@@ -106,20 +126,27 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
     /// Creates slots without messages.
     #[inline(always)]
     pub(crate) fn new(texts: &'t Texts<'a, N>) -> Self {
-        Self { texts, groups: [Group { first: 0, at: 0, whole: 0, inner: 0, shortest: 0, longest: 0 }; S] }
+        Self { texts, groups: [Group::EMPTY; S] }
     }
 
-    /// Assigns the group that begins with message `first` to a slot. There must be a message for each lane. `ends` is
-    /// whether the last block of each message is processed differently: [`Lines::pass`] stops before it.
+    /// Assigns the messages at some places to the lanes of a slot. Lanes with the same message must write the same. `ends`
+    /// is whether the last block of each message is processed differently: [`Lines::pass`] stops before it.
     #[inline(always)]
-    pub(crate) fn begin<B: Isa>(&mut self, _: B, slot: usize, first: usize, ends: bool) {
+    pub(crate) fn begin<B: Isa>(&mut self, _: B, slot: usize, places: [usize; LANES], ends: bool) {
         let (mut shortest, mut longest) = (usize::MAX, 0);
-        for text in &self.texts.list[first..first + B::BLOCKS] {
-            shortest = shortest.min(text.len);
-            longest = longest.max(text.len);
-        }
-        let inner = shortest.saturating_sub(usize::from(ends)) / LINE * LINE;
-        self.groups[slot] = Group { first, at: 0, whole: shortest / LINE * LINE, inner, shortest, longest };
+        let group = &mut self.groups[slot];
+        each_register!(LANES, 0 1 2 3, lane => {
+            if lane < B::BLOCKS {
+                let text = &self.texts.list[places[lane]];
+                shortest = shortest.min(text.len);
+                longest = longest.max(text.len);
+                group.texts[lane] = *text;
+            }
+        });
+        group.at = 0;
+        group.whole = shortest / LINE * LINE;
+        group.inner = shortest.saturating_sub(usize::from(ends)) / LINE * LINE;
+        (group.shortest, group.longest) = (shortest, longest);
     }
 
     /// Advances a slot by one line if all messages have all of the current and the next line, and neither contains a
@@ -127,18 +154,22 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
     /// of the next one.
     #[inline(always)]
     pub(crate) fn pass<B: Isa>(&mut self, b: B, slot: usize, steps: &Line<B>) -> Option<Line<B>> {
-        let Group { first, at, inner, .. } = self.groups[slot];
-        let next = at + LINE;
-        if next + LINE > inner {
+        let group = &mut self.groups[slot];
+        let (at, next) = (group.at, group.at + LINE);
+        if next + LINE > group.inner {
             return None;
         }
-        self.groups[slot].at = next;
+        group.at = next;
+        let group = &self.groups[slot];
         // The load comes first: the CPU would compare it with the stores, and lines a multiple of 4096 bytes apart
         // look equal to it. SAFETY: all messages have at least `inner` bytes, so they have two lines from `at` on.
-        let rows = unsafe { self.load_whole(b, first, next) };
+        let rows = unsafe { group.load_whole(b, next) };
+        for text in &group.texts[..B::BLOCKS] {
+            b.prefetch(text.src.wrapping_add(next + AHEAD));
+        }
         if self.texts.writes {
             // SAFETY: as above, and all messages are writable.
-            unsafe { self.store_whole(b, first, at, &b.transpose(*steps)) };
+            unsafe { group.store_whole(b, at, &b.transpose(*steps)) };
         }
         Some(b.transpose(rows))
     }
@@ -168,10 +199,10 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
     /// Returns masks for the rows of a slot's current line: ones up to the end of each message, zeros after it.
     #[inline(always)]
     pub(crate) fn masks<B: Isa>(&self, b: B, slot: usize) -> Line<B> {
-        let Group { first, at, .. } = self.groups[slot];
+        let group = &self.groups[slot];
         let mut masks = [b.splat(&[0xff; BLOCK]); STEPS];
         for r in 0..STEPS {
-            let (_, bytes) = part::<B>(at, self.texts.list[first + r % B::BLOCKS].len, r);
+            let (_, bytes) = group.part::<B>(r);
             masks[r] = b.keep(masks[r], bytes);
         }
         masks
@@ -180,17 +211,17 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
     /// Returns the rows of a slot's current line, with zeros after the end of each message.
     #[inline(always)]
     pub(crate) fn rows<B: Isa>(&self, b: B, slot: usize) -> Line<B> {
-        let Group { first, at, whole, .. } = self.groups[slot];
-        if at < whole {
+        let group = &self.groups[slot];
+        if group.at < group.whole {
             // SAFETY: `at` and `whole` are multiples of `LINE`, so all messages have a line from there on.
-            return unsafe { self.load_whole(b, first, at) };
+            return unsafe { group.load_whole(b, group.at) };
         }
         let mut rows = [b.zero(); STEPS];
         for r in 0..STEPS {
-            let Text { src, len, .. } = self.texts.list[first + r % B::BLOCKS];
-            let (from, bytes) = part::<B>(at, len, r);
+            let (from, bytes) = group.part::<B>(r);
+            let src = group.texts[r % B::BLOCKS].src.wrapping_add(from);
             // SAFETY: the message has so many bytes from there on.
-            rows[r] = unsafe { b.load_part_from(src.wrapping_add(from), bytes) };
+            rows[r] = unsafe { b.load_part_from(src, bytes) };
         }
         rows
     }
@@ -199,91 +230,84 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
     #[inline(always)]
     pub(crate) fn write<B: Isa>(&mut self, b: B, slot: usize, steps: &Line<B>) {
         assert!(self.texts.writes);
-        let Group { first, at, whole, .. } = self.groups[slot];
+        let group = &self.groups[slot];
         let rows = b.transpose(*steps);
-        if at < whole {
+        if group.at < group.whole {
             // SAFETY: `at` and `whole` are multiples of `LINE`, so all messages have a writable line from there on.
-            return unsafe { self.store_whole(b, first, at, &rows) };
+            return unsafe { group.store_whole(b, group.at, &rows) };
         }
         for r in 0..STEPS {
-            let Text { dst, len, .. } = self.texts.list[first + r % B::BLOCKS];
-            let (from, bytes) = part::<B>(at, len, r);
+            let (from, bytes) = group.part::<B>(r);
+            let dst = group.texts[r % B::BLOCKS].dst.wrapping_add(from);
             // SAFETY: the message has so many writable bytes from there on.
-            unsafe { b.store_part_to(rows[r], dst.wrapping_add(from), bytes) };
+            unsafe { b.store_part_to(rows[r], dst, bytes) };
         }
     }
 
-    /// Returns the step of a slot's current line that contains the last block of a lane's message, if the line
-    /// contains it. The last block of an empty message is its first.
+    /// Returns which last blocks a slot's current line contains.
     #[inline(always)]
-    pub(crate) fn last_step(&self, slot: usize, lane: usize) -> Option<usize> {
-        let Group { first, at, .. } = self.groups[slot];
-        let step = self.texts.list[first + lane].len.saturating_sub(1).wrapping_sub(at) / BLOCK;
-        (step < STEPS).then_some(step)
+    pub(crate) fn last_blocks(&self, slot: usize) -> LastBlocks {
+        let Group { at, shortest, longest, .. } = self.groups[slot];
+        if shortest != longest {
+            return LastBlocks::Some;
+        }
+        let step = longest.saturating_sub(1).wrapping_sub(at) / BLOCK;
+        if step < STEPS { LastBlocks::All(step) } else { LastBlocks::None }
     }
 
-    /// Returns the step of a slot's current line that contains the last block of each message, if all messages have
-    /// equal lengths and end in this line.
+    /// Returns, for each lane, the step of a slot's current line that contains the last block of the message, as
+    /// [`Isa::numbers`]. Other lines have higher numbers. The last block of an empty message is its first if `ends`.
     #[inline(always)]
-    pub(crate) fn common_last_step(&self, slot: usize) -> Option<usize> {
-        let Group { shortest, longest, .. } = self.groups[slot];
-        if shortest == longest { self.last_step(slot, 0) } else { None }
+    pub(crate) fn last_steps<B: Isa>(&self, b: B, slot: usize, ends: bool) -> B::V {
+        let Group { texts, at, .. } = &self.groups[slot];
+        let mut steps = [0; LANES];
+        each_register!(LANES, 0 1 2 3, lane => {
+            let len = if ends { texts[lane].len.max(1) } else { texts[lane].len };
+            steps[lane] = (len.wrapping_sub(at + 1) / BLOCK) as u64;
+        });
+        b.numbers(&steps)
     }
 
+    /// Returns the number of bytes of the last block of a lane's message: 0 only if the message is empty.
+    #[inline(always)]
+    pub(crate) fn last_bytes(&self, slot: usize, lane: usize) -> usize {
+        let len = self.groups[slot].texts[lane].len;
+        len - len.saturating_sub(1) / BLOCK * BLOCK
+    }
+}
+
+impl Group {
     /// # Safety
-    /// There must be a message `first`, and one after it for each lane, all with a whole line from byte `at` on.
+    /// There must be a message in each lane, with a whole line from byte `at` on.
     #[inline(always)]
-    unsafe fn load_whole<B: Isa>(&self, b: B, first: usize, at: usize) -> Line<B> {
+    unsafe fn load_whole<B: Isa>(&self, b: B, at: usize) -> Line<B> {
         let mut rows = [b.zero(); STEPS];
         for r in 0..STEPS {
             let from = at + r / B::BLOCKS * (BLOCK * B::BLOCKS);
+            let src = self.texts[r % B::BLOCKS].src;
             // SAFETY: the caller guarantees the message, and this register of the line.
-            unsafe {
-                let src = (*self.texts.list.as_ptr().add(first + r % B::BLOCKS)).src;
-                if r < B::BLOCKS {
-                    b.prefetch(src.wrapping_add(at + AHEAD));
-                }
-                rows[r] = b.load_from(src.wrapping_add(from));
-            }
+            rows[r] = unsafe { b.load_from(src.wrapping_add(from)) };
         }
         rows
     }
 
     /// # Safety
-    /// There must be a message `first`, and one after it for each lane, all with a whole, writable line from byte
-    /// `at` on.
+    /// There must be a message in each lane, with a whole, writable line from byte `at` on.
     #[inline(always)]
-    unsafe fn store_whole<B: Isa>(&self, b: B, first: usize, at: usize, rows: &Line<B>) {
+    unsafe fn store_whole<B: Isa>(&self, b: B, at: usize, rows: &Line<B>) {
         for r in 0..STEPS {
             let from = at + r / B::BLOCKS * (BLOCK * B::BLOCKS);
+            let dst = self.texts[r % B::BLOCKS].dst;
             // SAFETY: the caller guarantees the message, and this register of the line.
-            unsafe {
-                let dst = (*self.texts.list.as_ptr().add(first + r % B::BLOCKS)).dst;
-                b.store_to(rows[r], dst.wrapping_add(from));
-            }
+            unsafe { b.store_to(rows[r], dst.wrapping_add(from)) };
         }
     }
-}
 
-/// Returns where register `r` of the line at byte `at` begins in its message of `len` bytes, and how many bytes of
-/// the register the message has.
-#[inline(always)]
-fn part<B: Isa>(at: usize, len: usize, r: usize) -> (usize, usize) {
-    let from = at + r / B::BLOCKS * (BLOCK * B::BLOCKS);
-    (from, len.saturating_sub(from).min(BLOCK * B::BLOCKS))
-}
-
-/// Adds two blocks to step `step` of a lane, given the rows of a line.
-#[inline(always)]
-pub(crate) fn add_to_row<B: Isa>(b: B, rows: &mut Line<B>, lane: usize, step: usize, blocks: [&Block; 2]) {
-    static ONE_OF_EIGHT: [Block; 2 * STEPS] = {
-        let mut blocks = [[0; BLOCK]; 2 * STEPS];
-        blocks[STEPS] = [0xff; BLOCK];
-        blocks
-    };
-    let block = b.xor(b.splat(blocks[0]), b.splat(blocks[1]));
-    for r in (lane..STEPS).step_by(B::BLOCKS) {
-        let mask = b.load(&ONE_OF_EIGHT[STEPS - step + (r - lane)..]);
-        rows[r] = b.xor(rows[r], b.and(block, mask));
+    /// Returns where register `r` of the current line begins in its message, and how many bytes of the register the
+    /// message has.
+    #[inline(always)]
+    fn part<B: Isa>(&self, r: usize) -> (usize, usize) {
+        let from = self.at + r / B::BLOCKS * (BLOCK * B::BLOCKS);
+        (from, self.texts[r % B::BLOCKS].len.saturating_sub(from).min(BLOCK * B::BLOCKS))
     }
 }

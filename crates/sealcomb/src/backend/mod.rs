@@ -34,7 +34,7 @@ use core::fmt;
 pub(crate) use flight::{Columns, Exponents, FLIGHT, Flight, Index, Member, Secrets, Tags, Tail, Tails};
 pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, Weave, hidden};
 pub(crate) use lane_pointers::{LINE, LanePointers, Scratch, SquareAt};
-pub(crate) use lines::{LANES, Line, Lines, STEPS, Texts, add_to_row};
+pub(crate) use lines::{LANES, LastBlocks, Line, Lines, STEPS, Texts};
 pub(crate) use mode_state::ModeState;
 pub(crate) use part::{read_part, write_part};
 pub(crate) use portable::SoftAes;

@@ -155,6 +155,24 @@ impl Isa for Vaes512 {
     }
 
     #[inline(always)]
+    fn numbers(self, numbers: &[u64; 4]) -> Self::V {
+        // SAFETY: the array has 32 bytes, and the token proves AVX-512F.
+        unsafe {
+            let numbers = _mm512_castsi256_si512(_mm256_loadu_si256(numbers.as_ptr().cast()));
+            _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3), numbers)
+        }
+    }
+
+    #[inline(always)]
+    fn select_equal(self, numbers: Self::V, n: u64, a: Self::V, b: Self::V) -> Self::V {
+        // SAFETY: the token proves AVX-512F.
+        unsafe {
+            let equal = _mm512_cmpeq_epi64_mask(numbers, _mm512_set1_epi64(n.cast_signed()));
+            _mm512_mask_mov_epi64(b, equal, a)
+        }
+    }
+
+    #[inline(always)]
     fn nonzero(self, v: Self::V) -> u64 {
         // SAFETY: the token proves AVX-512F and BMI2.
         unsafe {

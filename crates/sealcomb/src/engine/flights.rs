@@ -18,6 +18,8 @@ use crate::primitives::block::bytes_mask;
 /// How one direction of a mode processes flights in columns.
 #[derive(Clone, Copy)]
 pub(crate) struct Flights {
+    /// Returns whether this number of messages is better processed in columns.
+    pub(crate) takes: fn(Backend, usize) -> bool,
     /// Processes a flight under a key. Returns whether it did: it does nothing if the lengths of the nonces differ.
     pub(crate) run: fn(Backend, &Material, &mut Columns<'_>, &mut Results<'_>) -> bool,
     /// Computes what the first flight under a key computes otherwise.
@@ -27,7 +29,7 @@ pub(crate) struct Flights {
 impl Flights {
     /// Messages are processed one by one.
     pub(crate) fn of_single_messages<M: Alone>() -> Self {
-        Self { run: run_columns::<M>, prepare: |_, _| {} }
+        Self { takes: |_, _| true, run: run_columns::<M>, prepare: |_, _| {} }
     }
 }
 

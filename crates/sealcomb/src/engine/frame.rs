@@ -52,7 +52,7 @@ pub(crate) trait Framed: Alone {
 impl Flights {
     /// Messages are processed in the frame, or one by one if they are few.
     pub(crate) fn framed<M: Framed>() -> Self {
-        Self { run: run_columns::<M>, prepare: prepare_key::<M::Cipher> }
+        Self { takes: |_, _| true, run: run_columns::<M>, prepare: prepare_key::<M::Cipher> }
     }
 
     /// Messages are processed one by one, with what depends on the key if they are many.
@@ -64,7 +64,7 @@ impl Flights {
             }
             flights::run_columns::<M>(backend, key, columns, results)
         };
-        Self { run, prepare: prepare_key::<C> }
+        Self { takes: |_, _| true, run, prepare: prepare_key::<C> }
     }
 }
 

@@ -128,13 +128,13 @@ impl<B: Isa, W: Wide<S, R>, const S: usize, const R: usize, const G: usize> Stat
             for message in messages.iter() {
                 texts.push(&Span::from(&*message.aad));
             }
-            self.process::<_, false>(texts);
+            self.process::<_, false>(&texts);
         }
         let mut texts = Texts::<'_, { ABREAST * LANES }>::new(true);
         for message in messages.iter_mut() {
             texts.push(&message.data.reborrow());
         }
-        self.process::<_, true>(texts);
+        self.process::<_, true>(&texts);
         each_register!(G, 0 1, g => {
             let mut tags = [[0; BLOCK]; LANES];
             let lengths = members::<B>(messages, g).map(lengths);
@@ -149,12 +149,11 @@ impl<B: Isa, W: Wide<S, R>, const S: usize, const R: usize, const G: usize> Stat
     /// Updates the states with a string of each message. If `CRYPTS`, the string is the message, which is encrypted or
     /// decrypted.
     #[inline(always)]
-    fn process<const N: usize, const CRYPTS: bool>(&mut self, mut texts: Texts<'_, N>) {
+    fn process<const N: usize, const CRYPTS: bool>(&mut self, texts: &Texts<'_, N>) {
         let b = self.b;
-        texts.fill_up(G * B::BLOCKS);
-        let mut lines = Lines::<N, G>::new(&texts);
+        let mut lines = Lines::<N, G>::new(texts);
         each_register!(G, 0 1, g => {
-            lines.begin(b, g, g * B::BLOCKS, false);
+            lines.begin(b, g, places::<B>(texts.len(), g), false);
         });
         loop {
             let mut more = false;
@@ -230,7 +229,13 @@ impl<B: Isa, W: Wide<S, R>, const S: usize, const R: usize, const G: usize> Stat
 /// Returns the messages of group `g`. Lanes without a message have the last one.
 #[inline(always)]
 fn members<'g, 'a, B: Isa>(messages: &'g [&mut Message<'a>], g: usize) -> [&'g Message<'a>; LANES] {
-    [0, 1, 2, 3].map(|lane| &*messages[(g * B::BLOCKS + lane).min(messages.len() - 1)])
+    places::<B>(messages.len(), g).map(|place| &*messages[place])
+}
+
+/// Returns the places of the messages of group `g`, of this number of messages.
+#[inline(always)]
+fn places<B: Isa>(messages: usize, g: usize) -> [usize; LANES] {
+    [0, 1, 2, 3].map(|lane| (g * B::BLOCKS + lane).min(messages - 1))
 }
 
 /// Returns the lengths of additional data and message in bits, as 64-bit little-endian numbers.

@@ -29,7 +29,7 @@ impl Mode for Cbc {
     }
 
     fn flights(&self, opens: bool) -> Option<Flights> {
-        opens.then(Flights::of_single_messages::<Decrypt>)
+        Some(if opens { Flights::of_single_messages::<Decrypt>() } else { Flights::chained::<Encrypt>() })
     }
 }
 

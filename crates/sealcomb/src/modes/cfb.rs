@@ -25,7 +25,7 @@ impl Mode for Cfb {
     }
 
     fn flights(&self, opens: bool) -> Option<Flights> {
-        opens.then(Flights::of_single_messages::<Decrypt>)
+        Some(if opens { Flights::of_single_messages::<Decrypt>() } else { Flights::chained::<Encrypt>() })
     }
 }
 

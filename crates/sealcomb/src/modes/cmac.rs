@@ -2,12 +2,12 @@
 //! algorithm, see `modes/omac.rs`.
 
 use super::Mode;
-use super::omac::{Omac, omac};
-use super::omac_lanes::LaneOmac;
-use crate::backend::{BLOCK, Backend, Isa, LINE, Span};
-use crate::engine::blocks::encrypt_alone;
-use crate::engine::lane_groups::{self, COLUMNS, Group, LaneGrouped, columns, store_tags};
-use crate::engine::{Batch, Column, Material, Message};
+use super::omac::{CbcMac, Omac, omac};
+use crate::backend::{BLOCK, Backend, Block, Columns, Isa, Kernel, Span, read_part};
+use crate::engine::blocks::{encrypt_alone, encrypt_blocks};
+use crate::engine::flights::{Flights, Results};
+use crate::engine::{Batch, Column, Material, slots};
+use crate::primitives::aes::KeySchedule;
 
 pub(crate) struct Cmac;
 
@@ -18,44 +18,66 @@ impl Mode for Cmac {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        lane_groups::run::<Self>(batch);
+        let mut tags = Column::new();
+        tags.extend(batch.messages.iter().map(|_| [0; BLOCK]));
+        omac(batch, Omac::of, &mut tags, |message| Span::from(&*message.aad));
+        batch.set_tags(&tags);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         self.seal(batch);
     }
+
+    fn flights(&self, _: bool) -> Option<Flights> {
+        Some(Flights { takes: slots::takes, run: run_columns, prepare: |_, _| {} })
+    }
 }
 
-impl LaneGrouped for Cmac {
-    const MOST_LINES: usize = 4;
-    const MOST_AAD: usize = usize::MAX;
-
-    #[inline(always)]
-    fn bytes(message: &Message<'_>) -> usize {
-        message.aad.len()
-    }
-
-    /// Single blocks are faster without columns.
-    #[inline(always)]
-    fn fit(messages: &[&mut Message<'_>]) -> bool {
-        messages.iter().any(|message| message.aad.len() > BLOCK)
-    }
-
-    #[inline(always)]
-    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) {
-        let omac = Omac::of(group.messages[0].key);
-        let mut chains = LaneOmac::new(b, omac.aes, group.messages, Self::bytes, |n| omac.ends_of(n));
-        for line in 0..group.lines {
-            let x = columns(b, group.messages, line * LINE, |message| Span::from(&*message.aad));
-            chains.absorb(b, line * COLUMNS, &x);
+/// Computes the tags of a flight, like [`Flights::run`].
+fn run_columns(
+    backend: Backend,
+    key: &Material,
+    columns: &mut Columns<'_>,
+    results: &mut Results<'_>,
+) -> bool {
+    let omac = Omac::of(key);
+    let mut tags = Column::new();
+    let chained = columns.messages().any(|(_, message, _)| message.len() > BLOCK);
+    if chained {
+        tags.extend((0..columns.len()).map(|_| [0; BLOCK]));
+        let list = |texts: &mut _| columns.list_aads(texts);
+        if !slots::run_texts::<CbcMac>(backend, omac.aes, &[omac.subkeys], &mut tags, list) {
+            return false;
         }
-        store_tags(b, group.messages, chains.macs());
+    } else {
+        tags.extend(columns.messages().map(|(_, message, _)| omac.last(&read_part(message), message.len())));
     }
+    backend.run(Finish { aes: if chained { None } else { Some(omac.aes) }, tags: &mut tags, results });
+    true
+}
 
-    fn crypt_chains(batch: &mut Batch<'_, '_, '_>) {
-        let mut tags = Column::new();
-        tags.extend(batch.messages.iter().map(|_| [0; BLOCK]));
-        omac(batch, Omac::of, &mut tags, |message| Span::from(&*message.aad));
-        batch.set_tags(&tags);
+/// Encrypts the last blocks of a flight, unless that has been done, and writes or compares its tags.
+struct Finish<'f, 't> {
+    aes: Option<&'f KeySchedule>,
+    tags: &'f mut [Block],
+    results: &'f mut Results<'t>,
+}
+
+impl Kernel for Finish<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        let Self { aes, tags, results } = self;
+        if let Some(aes) = aes {
+            encrypt_blocks(b, aes.encrypting(), tags);
+        }
+        let (registers, rest) = tags.split_at(tags.len() / B::BLOCKS * B::BLOCKS);
+        for (n, blocks) in registers.chunks_exact(B::BLOCKS).enumerate() {
+            results.put(b, n * B::BLOCKS, b.load(blocks));
+        }
+        if !rest.is_empty() {
+            results.put(b, registers.len(), b.load_bytes(rest.as_flattened()));
+        }
     }
 }

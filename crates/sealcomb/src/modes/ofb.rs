@@ -8,6 +8,7 @@
 
 use super::Mode;
 use crate::engine::comb::Chain;
+use crate::engine::flights::Flights;
 use crate::engine::slots::{Added, SlotChain, from_nonces};
 use crate::engine::{Batch, Lanes};
 
@@ -20,6 +21,10 @@ impl Mode for Ofb {
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         self.seal(batch);
+    }
+
+    fn flights(&self, _: bool) -> Option<Flights> {
+        Some(Flights::chained::<Output>())
     }
 }
 

@@ -13,7 +13,7 @@ use arrayvec::ArrayVec;
 
 use crate::backend::{BLOCK, Block, Span};
 use crate::engine::comb::{self, Chain, ChainKey};
-use crate::engine::slots::{self, Added, Ends, SlotChain};
+use crate::engine::slots::{self, Added, SlotChain, Subkeys};
 use crate::engine::{Batch, Column, FLIGHT, Lanes, Material, Message, each};
 use crate::primitives::aes::KeySchedule;
 use crate::primitives::block::{PADDING, before_last, xor};
@@ -51,8 +51,11 @@ pub(super) fn cbc_mac<'a>(
 #[derive(Clone, Copy)]
 pub(crate) struct Omac<'k> {
     pub(crate) aes: &'k KeySchedule,
-    pub(crate) subkeys: [&'k Block; 2],
+    pub(crate) subkeys: Subkeys<'k>,
 }
+
+/// The padding and the subkey that are added to the last block.
+pub(super) type Ends<'k> = [&'k Block; 2];
 
 impl<'k> Omac<'k> {
     /// Returns the [`Omac`] of a key whose first two subkeys are `K1` and `K2`.
@@ -99,10 +102,10 @@ pub(super) fn omac<'a>(
     c: &mut Column,
     string: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
 ) {
-    if slots::pay::<CbcMac>(batch, true, |message| string(message)) {
-        return whole_chains(batch, key, c, string);
-    }
     if batch.messages.iter().any(|message| string(message).len() > BLOCK) {
+        if slots::pay::<CbcMac>(batch, |message| string(message)) {
+            return whole_chains(batch, key, c, string);
+        }
         comb::chains::<CbcMac, 1, 1, 0, 1>(
             batch,
             |material| ChainKey::under(key(material).aes),
@@ -126,11 +129,11 @@ fn whole_chains<'a>(
     c: &mut Column,
     string: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
 ) {
-    let mut ends = ArrayVec::<Ends<'_>, FLIGHT>::new();
+    let mut subkeys = ArrayVec::<Subkeys<'_>, FLIGHT>::new();
     for message in batch.messages.iter() {
-        ends.push(key(message.key).ends_of(string(message).len()));
+        subkeys.push(key(message.key).subkeys);
     }
-    slots::run::<CbcMac>(batch, |material| key(material).aes, c, &ends, |message| string(message));
+    slots::run::<CbcMac>(batch, |material| key(material).aes, c, &subkeys, |message| string(message));
 }
 
 // Not inlined, so that its blocks and the chain jobs do not occupy the stack at the same time.

@@ -8,10 +8,10 @@
 //!
 //! After the end of a string, its lane processes zeros.
 
+use super::omac::Ends;
 use crate::backend::{BLOCK, Block, Isa};
 use crate::engine::Message;
 use crate::engine::lane_groups::{COLUMNS, R, lanes};
-use crate::engine::slots::Ends;
 use crate::primitives::aes::KeySchedule;
 use crate::primitives::gf128::short;
 

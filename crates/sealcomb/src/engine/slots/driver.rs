@@ -15,29 +15,34 @@ use core::marker::PhantomData;
 
 use super::keys::Keys;
 use super::{Added, ChainJobs, SlotChain, TEXTS};
-use crate::backend::{BLOCK, Block, Isa, Kernel, LANES, Line, Lines, RoundKeys, STEPS, add_to_row};
+use crate::backend::{BLOCK, Block, Isa, Kernel, LANES, LastBlocks, Line, Lines, RoundKeys, STEPS};
+use crate::primitives::block::PADDING;
 
 /// `S` slots with their groups, with the keys `A`.
-pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize> {
+pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize, const ABREAST: bool> {
     b: B,
     lines: Lines<'d, 's, TEXTS, S>,
     /// The current line of each slot. The steps that have been processed contain their output or, if the chain does
     /// not write, the state; the others contain their input.
     line: [Line<B>; S],
-    /// The position of the first message of each slot in the order, and the number of messages in the slot.
-    first: [usize; S],
-    live: [usize; S],
+    /// The places of the messages in each slot. Lanes without a message have that of the last one.
+    places: [[usize; LANES]; S],
+    /// The states of those messages in each slot that have ended.
+    ended: [B::V; S],
     /// The position of the next message in the order.
     next: usize,
-    /// The slots that have a group or may get one, as a bit mask.
+    /// The slots that have a group or may get one, and those that have one, as bit masks.
     awake: u32,
+    taken: u32,
     jobs: &'d ChainJobs<'s>,
     states: &'d mut [Block],
     keys: A,
     chain: PhantomData<M>,
 }
 
-impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's, B, M, A, S> {
+impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bool>
+    Driver<'d, 's, B, M, A, S, ABREAST>
+{
     #[inline(always)]
     pub(super) fn new(b: B, jobs: &'d ChainJobs<'s>, states: &'d mut [Block], keys: A) -> Self {
         const { assert!(S.is_multiple_of(STEPS) && S < u32::BITS as usize) };
@@ -45,10 +50,11 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's
             b,
             lines: Lines::new(&jobs.texts),
             line: [[b.zero(); STEPS]; S],
-            first: [0; S],
-            live: [0; S],
+            places: [[0; LANES]; S],
+            ended: [b.zero(); S],
             next: 0,
             awake: (1 << S) - 1,
+            taken: 0,
             jobs,
             states,
             keys,
@@ -72,7 +78,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's
     #[inline(always)]
     fn turn<const T: usize>(&mut self, s: &mut [B::V; S]) -> bool {
         each_register!(S, slot => {
-            if slot % STEPS == T && !self.new_line(slot, &mut s[slot]) {
+            if (if ABREAST { T == 0 } else { slot % STEPS == T }) && !self.new_line(slot, &mut s[slot]) {
                 return false;
             }
         });
@@ -126,7 +132,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'d, 's
                 let first = keys.key(b, 0, slot);
                 ends = [first, b.xor(first, keys.key(b, rounds, slot))];
             }
-            let step = (STEPS + T - slot % STEPS) % STEPS;
+            let step = if ABREAST { T } else { (STEPS + T - slot % STEPS) % STEPS };
             let line = &mut self.line[slot];
             // The next line has not been read yet.
             let added = match M::ADDED {
@@ -153,106 +159,139 @@ struct Event<'e, D, V> {
     s: V,
 }
 
-impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Kernel
-    for Event<'_, Driver<'_, 's, B, M, A, S>, B::V>
+impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bool> Kernel
+    for Event<'_, Driver<'_, 's, B, M, A, S, ABREAST>, B::V>
 {
     type Output = B::V;
 
     #[inline(always)]
     fn run<I: Isa>(self, _: I) -> B::V {
         let Self { driver, slot, s } = self;
-        if driver.live[slot] > 0 {
+        if driver.taken & (1 << slot) != 0 {
             driver.end_line(slot);
+            if driver.lines.advance(slot) {
+                driver.read_line(slot);
+                return s;
+            }
+            driver.end_group(slot);
         }
-        if driver.lines.advance(slot) {
-            driver.read_line(slot);
-            s
-        } else {
-            driver.begin_group(slot)
-        }
+        driver.begin_group(slot)
     }
 }
 
-impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize> Driver<'_, 's, B, M, A, S> {
-    /// Writes the output of a slot's line, or stores the states of the messages that end in it.
+impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bool>
+    Driver<'_, 's, B, M, A, S, ABREAST>
+{
+    /// Writes the output of a slot's line, or keeps the states of the messages that end in it.
     #[inline(always)]
     fn end_line(&mut self, slot: usize) {
         let b = self.b;
         if M::WRITES {
-            self.lines.write(b, slot, &self.line[slot]);
-            return;
+            return self.lines.write(b, slot, &self.line[slot]);
         }
-        let (mut blocks, mut stored) = ([[0; BLOCK]; LANES], STEPS);
-        for lane in 0..B::BLOCKS {
-            if lane < self.live[slot]
-                && let Some(step) = self.lines.last_step(slot, lane)
-            {
-                if step != stored {
-                    let first_key = self.keys.round_keys().key(b, 0, slot);
-                    b.store(b.xor(self.line[slot][step], first_key), &mut blocks);
-                    stored = step;
-                }
-                self.states[self.jobs.order.place(self.first[slot] + lane)] = blocks[lane];
+        match self.lines.last_blocks(slot) {
+            LastBlocks::None => {}
+            LastBlocks::All(step) => self.ended[slot] = self.line[slot][step],
+            LastBlocks::Some => {
+                let last = self.lines.last_steps(b, slot, !self.jobs.subkeys.is_empty());
+                each_register!(STEPS, 0 1 2 3, step => {
+                    let state = self.line[slot][step];
+                    self.ended[slot] = b.select_equal(last, step as u64, state, self.ended[slot]);
+                });
             }
         }
     }
 
-    /// Reads a slot's line, and adds the end blocks of the messages that end in it.
+    /// Reads a slot's line, and adds the padding and the subkeys to the last blocks of the messages that end in it.
     #[inline(always)]
     fn read_line(&mut self, slot: usize) {
-        let (b, ends) = (self.b, self.jobs.ends);
-        let mut rows = self.lines.rows(b, slot);
-        if ends.is_empty() {
-            self.line[slot] = b.transpose(rows);
-        } else if let Some(step) = self.lines.common_last_step(slot) {
-            self.line[slot] = b.transpose(rows);
-            let places = self.places(slot);
-            let first = b.load_each(places.map(|place| ends[place][0]));
-            let second = b.load_each(places.map(|place| ends[place][1]));
-            self.line[slot][step] = b.xor3(self.line[slot][step], first, second);
-        } else {
-            for lane in 0..B::BLOCKS {
-                if lane < self.live[slot]
-                    && let Some(step) = self.lines.last_step(slot, lane)
-                {
-                    let place = self.jobs.order.place(self.first[slot] + lane);
-                    add_to_row(b, &mut rows, lane, step, ends[place]);
-                }
+        let b = self.b;
+        let line = b.transpose(self.lines.rows(b, slot));
+        self.line[slot] = line;
+        if self.jobs.subkeys.is_empty() {
+            return;
+        }
+        match self.lines.last_blocks(slot) {
+            LastBlocks::None => {}
+            LastBlocks::All(step) => {
+                let addition = if A::SHARED {
+                    let [padding, subkey] = self.last_block_additions(slot, 0);
+                    b.xor(b.splat(padding), b.splat(subkey))
+                } else {
+                    self.gather_last_block_additions(slot)
+                };
+                self.line[slot][step] = b.xor(line[step], addition);
             }
-            self.line[slot] = b.transpose(rows);
+            LastBlocks::Some => {
+                let addition = self.gather_last_block_additions(slot);
+                let last = self.lines.last_steps(b, slot, !self.jobs.subkeys.is_empty());
+                each_register!(STEPS, 0 1 2 3, step => {
+                    let sum = b.xor(line[step], addition);
+                    self.line[slot][step] = b.select_equal(last, step as u64, sum, line[step]);
+                });
+            }
         }
     }
 
-    /// Returns the places of the messages in a slot. Lanes without a message have the place 0.
+    /// Returns what the last block of a lane's message adds: its padding, and `K1` if it is whole or `K2`.
     #[inline(always)]
-    fn places(&self, slot: usize) -> [usize; LANES] {
-        let mut places = [0; LANES];
-        for lane in 0..B::BLOCKS {
-            if lane < self.live[slot] {
-                places[lane] = self.jobs.order.place(self.first[slot] + lane);
-            }
+    fn last_block_additions(&self, slot: usize, lane: usize) -> [&'s Block; 2] {
+        let bytes = self.lines.last_bytes(slot, lane);
+        let [whole, partial] = self.jobs.subkeys[if A::SHARED { 0 } else { self.places[slot][lane] }];
+        [&PADDING[bytes], if bytes == BLOCK { whole } else { partial }]
+    }
+
+    /// Returns the sum of these two blocks for each lane.
+    #[inline(always)]
+    fn gather_last_block_additions(&self, slot: usize) -> B::V {
+        let b = self.b;
+        let (mut paddings, mut subkeys) = ([&PADDING[0]; LANES], [&PADDING[0]; LANES]);
+        each_register!(LANES, 0 1 2 3, lane => {
+            [paddings[lane], subkeys[lane]] = self.last_block_additions(slot, lane);
+        });
+        b.xor(b.load_each(paddings), b.load_each(subkeys))
+    }
+
+    /// Stores the states of a slot's messages.
+    #[inline(always)]
+    fn end_group(&mut self, slot: usize) {
+        if M::WRITES {
+            return;
         }
-        places
+        let b = self.b;
+        let states = b.xor(self.ended[slot], self.keys.round_keys().key(b, 0, slot));
+        let lanes = b.transpose([states, b.zero(), b.zero(), b.zero()]);
+        each_register!(LANES, 0 1 2 3, lane => {
+            if lane < B::BLOCKS {
+                self.states[self.places[slot][lane]] = b.first(lanes[lane]);
+            }
+        });
     }
 
     /// Assigns the next group to a slot, if there is one. Returns its first states, with the first round key added.
     #[inline(always)]
     fn begin_group(&mut self, slot: usize) -> B::V {
         let b = self.b;
-        let left = self.jobs.order.len() - self.next;
-        if left == 0 {
+        if self.next >= self.jobs.count() {
             self.awake &= !(1 << slot);
+            self.taken &= !(1 << slot);
             return b.zero();
         }
-        (self.first[slot], self.live[slot]) = (self.next, left.min(B::BLOCKS));
-        self.next += self.live[slot];
-        self.lines.begin(b, slot, self.first[slot], !self.jobs.ends.is_empty());
+        let (next, mut places) = (self.next, [0; LANES]);
+        each_register!(LANES, 0 1 2 3, lane => {
+            places[lane] = self.jobs.place(next + lane);
+        });
+        self.places[slot] = places;
+        self.next += B::BLOCKS;
+        self.taken |= 1 << slot;
+        self.lines.begin(b, slot, places, !self.jobs.subkeys.is_empty());
         self.read_line(slot);
-        let places = self.places(slot);
         if !A::SHARED {
             self.keys.assign(slot, places.map(|place| self.jobs.keys[place]));
         }
         let states = b.load_each(places.map(|place| &self.states[place]));
-        b.xor(states, self.keys.round_keys().key(b, 0, slot))
+        let states = b.xor(states, self.keys.round_keys().key(b, 0, slot));
+        self.ended[slot] = states;
+        states
     }
 }

@@ -19,20 +19,19 @@
 
 mod driver;
 mod keys;
-#[cfg(feature = "hazmat")]
-mod short;
 
 use core::marker::PhantomData;
 
 use arrayvec::ArrayVec;
 
 use super::comb::{self, Chain, ChainKey};
-#[cfg(feature = "hazmat")]
-use super::lane_groups;
+use super::flights::{Flights, Results};
 use super::message::{Batch, Column, Material, Message, share_key};
 use super::order::Order;
 use super::{FLIGHT, Schedule};
-use crate::backend::{BLOCK, Block, Isa, Kernel, LANES, Span, Texts, has_two_wide_aes_units};
+use crate::backend::{
+    BLOCK, Backend, Block, Columns, Isa, Kernel, LANES, Span, Texts, has_two_wide_aes_units,
+};
 use crate::primitives::aes::KeySchedule;
 use driver::Driver;
 use keys::{OneKey, SlotKeys};
@@ -53,22 +52,64 @@ pub(crate) trait SlotChain: Chain<1> {
     const ADDED: Added;
 }
 
-/// Two blocks that a message adds to its last block.
-pub(crate) type Ends<'a> = [&'a Block; 2];
+/// `K1` and `K2` of OMAC, of which a message adds one to its last block, and to a partial one its padding.
+pub(crate) type Subkeys<'a> = [&'a Block; 2];
 
-/// Maximum number of messages: those of a flight, and empty ones that complete the last group.
-const TEXTS: usize = FLIGHT + LANES;
+/// Maximum number of messages.
+const TEXTS: usize = FLIGHT;
 
 /// The messages of a flight in a chain.
 struct ChainJobs<'s> {
+    /// The places of the messages that have a block, unless all have equally many: then, they are in order.
     order: Order,
-    /// The messages, in order.
+    even: bool,
+    /// The messages, by place.
     texts: Texts<'s, TEXTS>,
-    /// The key of each message, by place.
+    /// The key of each message, by place, or that of all messages.
     keys: ArrayVec<&'s KeySchedule, FLIGHT>,
-    /// The blocks that each message adds to its last block, by place; empty if there are none.
-    ends: &'s [Ends<'s>],
+    /// The subkeys of each message, by place, or those of all messages; empty if last blocks are like the others.
+    subkeys: &'s [Subkeys<'s>],
 }
+
+impl<'s> ChainJobs<'s> {
+    /// Returns a flight without messages, to be filled in place: it is too large to be moved.
+    #[inline(always)]
+    fn empty(writes: bool, subkeys: &'s [Subkeys<'s>]) -> Self {
+        Self { order: Order::new(), even: false, texts: Texts::new(writes), keys: ArrayVec::new(), subkeys }
+    }
+
+    /// Orders the messages, longest first.
+    #[inline(always)]
+    fn sort(&mut self) {
+        let is_live = |len| len > 0 || !self.subkeys.is_empty();
+        let first = self.texts.lens().next().unwrap_or(0);
+        self.even = is_live(first) && self.texts.lens().all(|len| len == first);
+        if !self.even {
+            for (place, len) in self.texts.lens().enumerate() {
+                if is_live(len) {
+                    self.order.push(place, len);
+                }
+            }
+            self.order.sort();
+        }
+    }
+
+    /// Returns the number of messages that have a block.
+    #[inline(always)]
+    fn count(&self) -> usize {
+        if self.even { self.texts.len() } else { self.order.len() }
+    }
+
+    /// Returns the place of the message at a position in the order, or of the last one behind it.
+    #[inline(always)]
+    fn place(&self, position: usize) -> usize {
+        let position = position.min(self.count() - 1);
+        if self.even { position } else { self.order.place(position) }
+    }
+}
+
+/// Fewer messages are faster in the comb.
+const FEWEST: usize = 4;
 
 /// Processes a part of each message with a chain. `aes` returns the cipher of a key. The column `states` has the
 /// first states. It receives the last ones if the chain does not write; otherwise, its values are unspecified
@@ -79,7 +120,7 @@ pub(crate) fn chains<'a, M: SlotChain>(
     states: &mut Column,
     part: impl for<'m> Fn(&'m mut Message<'a>) -> Span<'m>,
 ) {
-    if pay::<M>(batch, false, &part) {
+    if pay::<M>(batch, &part) {
         run::<M>(batch, aes, states, &[], part);
     } else {
         comb::chains::<M, 1, 1, 0, 1>(batch, |key| ChainKey::under(aes(key)), [states], part);
@@ -94,10 +135,9 @@ pub(crate) fn chains<'a, M: SlotChain>(
 #[inline(always)]
 pub(crate) fn pay<'a, M: SlotChain>(
     batch: &mut Batch<'_, '_, 'a>,
-    has_ends: bool,
     part: impl for<'m> Fn(&'m mut Message<'a>) -> Span<'m>,
 ) -> bool {
-    const SAMPLE: usize = 4;
+    const SAMPLE: usize = FEWEST;
     let count = batch.messages.len();
     if batch.schedule != Schedule::Auto || batch.backend.is_soft() || count < SAMPLE {
         return false;
@@ -107,6 +147,9 @@ pub(crate) fn pay<'a, M: SlotChain>(
         let message_blocks = part(batch.messages[i * count / SAMPLE]).len().div_ceil(BLOCK);
         blocks += message_blocks;
         longest = longest.max(message_blocks);
+    }
+    if batch.backend.blocks() == 4 && share_key(batch.messages) {
+        return true;
     }
     if blocks * count / SAMPLE < longest + comb::min_blocks(batch.backend, longest) {
         return false;
@@ -120,35 +163,28 @@ pub(crate) fn pay<'a, M: SlotChain>(
     match batch.backend.blocks() {
         1 => few && long && share_key(batch.messages),
         2 => M::WRITES && share_sets || long && share_key(batch.messages),
-        _ if few => M::WRITES || (has_ends || long) && share_key(batch.messages),
-        _ => share_sets || M::WRITES && share_key(batch.messages),
+        _ if few => M::WRITES,
+        _ => share_sets,
     }
 }
 
-/// Processes a part of each message in slots; see [`chains`]. If `ends` is not empty, it has the blocks that each
-/// message adds to its last block, zero-padded; an empty message then consists of one block.
+/// Processes a part of each message in slots; see [`chains`]. If there are `subkeys`, one pair per message, an empty
+/// message consists of one block.
 // Not inlined, so that the chain jobs occupy the stack only while they are needed.
 #[inline(never)]
 pub(crate) fn run<'a, M: SlotChain>(
     batch: &mut Batch<'_, '_, 'a>,
     aes: impl for<'k> Fn(&'k Material) -> &'k KeySchedule,
     states: &mut [Block],
-    ends: &[Ends<'_>],
+    subkeys: &[Subkeys<'_>],
     part: impl for<'m> Fn(&'m mut Message<'a>) -> Span<'m>,
 ) {
-    let mut jobs =
-        ChainJobs { order: Order::new(), texts: Texts::new(M::WRITES), keys: ArrayVec::new(), ends };
-    let mut shared = true;
-    for (i, message) in batch.messages.iter_mut().enumerate() {
-        let (key, data) = (aes(message.key), part(message));
-        if data.len() > 0 || !ends.is_empty() {
-            jobs.order.push(i, data.len());
-        }
-        shared &= jobs.keys.first().is_none_or(|first| core::ptr::eq(*first, key));
-        jobs.keys.push(key);
-        jobs.texts.push(&data);
+    let jobs = &mut ChainJobs::empty(M::WRITES, subkeys);
+    for message in batch.messages.iter_mut() {
+        jobs.keys.push(aes(message.key));
+        jobs.texts.push(&part(message));
     }
-    let jobs = &mut jobs;
+    let shared = jobs.keys.iter().all(|key| core::ptr::eq(*key, jobs.keys[0]));
     let chain = PhantomData::<M>;
     if shared {
         batch.backend.run(InSlots::<M, true> { jobs, states, chain });
@@ -160,7 +196,62 @@ pub(crate) fn run<'a, M: SlotChain>(
 /// Processes the messages with a chain whose first state is the nonce, 16 bytes.
 #[cfg(feature = "hazmat")]
 pub(crate) fn from_nonces<M: SlotChain>(batch: &mut Batch<'_, '_, '_>) {
-    lane_groups::run::<short::FromNonces<M>>(batch);
+    let mut states = Column::new();
+    states.extend(batch.messages.iter().map(|message| first_state(message.nonce)));
+    chains::<M>(batch, |key| &key.aes, &mut states, |message| message.data.reborrow());
+}
+
+/// Returns an IV as the first state.
+#[cfg(feature = "hazmat")]
+fn first_state(nonce: &[u8]) -> Block {
+    *nonce.first_chunk().expect("an IV of 16 bytes")
+}
+
+impl Flights {
+    /// Messages are processed in slots, with a chain whose first state is the nonce, 16 bytes.
+    #[cfg(feature = "hazmat")]
+    pub(crate) fn chained<M: SlotChain>() -> Self {
+        Self { takes, run: run_columns::<M>, prepare: |_, _| {} }
+    }
+}
+
+/// Returns whether slots take this number of messages under one key, whatever their lengths.
+pub(crate) fn takes(backend: Backend, messages: usize) -> bool {
+    messages >= FEWEST && backend.blocks() == 4 && !backend.is_soft()
+}
+
+/// Processes a flight under a key, like [`Flights::run`].
+#[cfg(feature = "hazmat")]
+fn run_columns<M: SlotChain>(
+    backend: Backend,
+    key: &Material,
+    columns: &mut Columns<'_>,
+    _: &mut Results<'_>,
+) -> bool {
+    let mut states = Column::new();
+    states.extend(columns.nonces().map(first_state));
+    run_texts::<M>(backend, &key.aes, &[], &mut states, |texts| {
+        columns.list_texts(texts);
+        true
+    })
+}
+
+/// Processes the texts that `list` appends, under a key, like [`run`]. Returns whether it appended any.
+#[inline(always)]
+pub(crate) fn run_texts<'s, M: SlotChain>(
+    backend: Backend,
+    aes: &'s KeySchedule,
+    subkeys: &'s [Subkeys<'s>],
+    states: &mut [Block],
+    list: impl FnOnce(&mut Texts<'s, TEXTS>) -> bool,
+) -> bool {
+    let jobs = &mut ChainJobs::empty(M::WRITES, subkeys);
+    jobs.keys.push(aes);
+    if !list(&mut jobs.texts) {
+        return false;
+    }
+    backend.run(InSlots::<M, true> { jobs, states, chain: PhantomData });
+    true
 }
 
 /// The kernel: chain jobs with one key, or one key each.
@@ -180,23 +271,19 @@ impl<M: SlotChain, const SHARED: bool> Kernel for InSlots<'_, '_, M, SHARED> {
             unreachable!("slots need AES instructions");
         }
         let Self { jobs, states, .. } = self;
-        if !jobs.order.is_sorted() || jobs.order.len() < jobs.keys.len() {
-            jobs.order.sort();
-            jobs.texts.arrange(jobs.order.places());
-        }
-        jobs.texts.fill_up(B::BLOCKS);
-        let few = jobs.order.len() <= 4 * B::BLOCKS || !has_two_wide_aes_units();
+        jobs.sort();
+        let few = jobs.count() <= 4 * B::BLOCKS || !has_two_wide_aes_units();
         let key = jobs.keys[0];
         if const { SHARED && B::BLOCKS == 4 } && few {
-            Driver::<B, M, _, 4>::new(b, jobs, states, OneKey::of(key)).run();
+            Driver::<B, M, _, 4, true>::new(b, jobs, states, OneKey::of(key)).run();
         } else if const { SHARED } {
-            Driver::<B, M, _, 8>::new(b, jobs, states, OneKey::of(key)).run();
+            Driver::<B, M, _, 8, false>::new(b, jobs, states, OneKey::of(key)).run();
         } else if const { B::BLOCKS == 4 } && few {
-            Driver::<B, M, _, 4>::new(b, jobs, states, SlotKeys::<16>::like(key)).run();
+            Driver::<B, M, _, 4, false>::new(b, jobs, states, SlotKeys::<16>::like(key)).run();
         } else if const { B::BLOCKS == 4 } {
-            Driver::<B, M, _, 8>::new(b, jobs, states, SlotKeys::<32>::like(key)).run();
+            Driver::<B, M, _, 8, false>::new(b, jobs, states, SlotKeys::<32>::like(key)).run();
         } else {
-            Driver::<B, M, _, 8>::new(b, jobs, states, SlotKeys::<16>::like(key)).run();
+            Driver::<B, M, _, 8, false>::new(b, jobs, states, SlotKeys::<16>::like(key)).run();
         }
     }
 }
