@@ -150,6 +150,12 @@ impl<'a> Columns<'a> {
         })
     }
 
+    /// Returns whether a message has additional data.
+    #[inline(always)]
+    pub(crate) fn has_aads(&self) -> bool {
+        self.has_aads
+    }
+
     /// Returns the nonce of each message.
     ///
     /// # Panics

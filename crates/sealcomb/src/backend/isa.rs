@@ -569,6 +569,13 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         self.load(&blocks)
     }
 
+    /// Returns a number, big-endian, in the last word of each block, after zeros. A store and a load; `VPBROADCASTD` with a
+    /// mask on `vaes512`.
+    #[inline(always)]
+    fn last_word(self, n: u32) -> Self::V {
+        self.splat(&u128::from(n).to_be_bytes())
+    }
+
     /// Returns the blocks of `a` whose numbers, less than 2^63, are `n`, and those of `b` elsewhere. Integer
     /// arithmetic; `VPCMPEQQ` and `VPBLENDMQ` on `vaes512`.
     #[inline(always)]

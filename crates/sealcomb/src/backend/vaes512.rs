@@ -164,6 +164,12 @@ impl Isa for Vaes512 {
     }
 
     #[inline(always)]
+    fn last_word(self, n: u32) -> Self::V {
+        // SAFETY: the token proves AVX-512F.
+        unsafe { _mm512_maskz_set1_epi32(0x8888, n.swap_bytes().cast_signed()) }
+    }
+
+    #[inline(always)]
     fn select_equal(self, numbers: Self::V, n: u64, a: Self::V, b: Self::V) -> Self::V {
         // SAFETY: the token proves AVX-512F.
         unsafe {

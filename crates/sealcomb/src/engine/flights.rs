@@ -7,13 +7,15 @@
 //!
 //! Consecutive messages do not depend on each other, so the CPU overlaps the end of one with the beginning of the next.
 
+use core::convert::Infallible;
 use core::marker::PhantomData;
 
-use super::message::Material;
-#[cfg(feature = "hazmat")]
-use super::message::{Batch, Message};
-use crate::backend::{Backend, Block, Columns, Isa, Kernel, Span, Tags};
+use super::Schedule;
+use super::message::{Batch, Material, Message, share_key};
+use crate::backend::{self, Backend, Block, Columns, Isa, Kernel, Span, Tags};
 use crate::primitives::block::bytes_mask;
+
+type Run = fn(Backend, &Material, &mut Columns<'_>, &mut Results<'_>) -> bool;
 
 /// How one direction of a mode processes flights in columns.
 #[derive(Clone, Copy)]
@@ -21,7 +23,7 @@ pub(crate) struct Flights {
     /// Returns whether this number of messages is better processed in columns.
     pub(crate) takes: fn(Backend, usize) -> bool,
     /// Processes a flight under a key. Returns whether it did: it does nothing if the lengths of the nonces differ.
-    pub(crate) run: fn(Backend, &Material, &mut Columns<'_>, &mut Results<'_>) -> bool,
+    pub(crate) run: Run,
     /// Computes what the first flight under a key computes otherwise.
     pub(crate) prepare: fn(Backend, &Material),
 }
@@ -31,6 +33,43 @@ impl Flights {
     pub(crate) fn of_single_messages<M: Alone>() -> Self {
         Self { takes: |_, _| true, run: run_columns::<M>, prepare: |_, _| {} }
     }
+}
+
+/// Processes the messages of a batch in columns, if there are enough of them under one key, and otherwise as `otherwise`
+/// does.
+pub(crate) fn run_batch(
+    batch: &mut Batch<'_, '_, '_>,
+    flights: Flights,
+    otherwise: impl Fn(&mut Batch<'_, '_, '_>),
+) {
+    let Batch { backend, schedule, ref mut messages } = *batch;
+    if schedule != Schedule::Auto || !(flights.takes)(backend, messages.len()) || !share_key(messages) {
+        return otherwise(batch);
+    }
+    for messages in messages.chunks_mut(backend::FLIGHT) {
+        if !run_flight(backend, messages, flights.run) {
+            otherwise(&mut Batch { backend, schedule, messages });
+        }
+    }
+}
+
+/// Processes messages under one key, at most a flight, in columns. Returns whether it did, like [`Flights::run`].
+pub(crate) fn run_flight(backend: Backend, messages: &mut [&mut Message<'_>], run: Run) -> bool {
+    let (mut columns, mut tags) = (Columns::new(), Tags::new());
+    let key = messages[0].key;
+    let Ok(()) = columns.fill(
+        None,
+        messages.iter_mut().map(|message| {
+            let Message { nonce, aad, data, .. } = &mut **message;
+            Ok::<_, Infallible>((*nonce, &**aad, data.reborrow()))
+        }),
+    );
+    let done = run(backend, key, &mut columns, &mut Results::Write(&mut tags));
+    for (message, tag) in messages.iter_mut().zip(tags.get()) {
+        message.tag = *tag;
+    }
+    tags.wipe();
+    done
 }
 
 /// One direction of a mode that can process messages one by one.
@@ -128,6 +167,18 @@ impl Results<'_> {
                 let wrong = b.and(b.xor(tags, expected), b.splat(&bytes_mask(*bytes)));
                 *forged |= (b.nonzero(wrong) & !(u64::MAX << lanes)) << at;
             }
+        }
+    }
+
+    /// Takes the tags of all messages.
+    #[inline(always)]
+    pub(crate) fn put_all<B: Isa>(&mut self, b: B, tags: &[Block]) {
+        let (registers, rest) = tags.split_at(tags.len() / B::BLOCKS * B::BLOCKS);
+        for (n, blocks) in registers.chunks_exact(B::BLOCKS).enumerate() {
+            self.put(b, n * B::BLOCKS, b.load(blocks));
+        }
+        if !rest.is_empty() {
+            self.put(b, registers.len(), b.load_bytes(rest.as_flattened()));
         }
     }
 

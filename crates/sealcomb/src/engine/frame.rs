@@ -13,7 +13,6 @@
 //! addresses. The counter blocks' first round comes from a table (see [`first_round`](crate::primitives::first_round)).
 
 use alloc::boxed::Box;
-use core::convert::Infallible;
 use core::marker::PhantomData;
 
 use generativity::make_guard;
@@ -84,26 +83,9 @@ pub(crate) fn run<M: Framed>(batch: &mut Batch<'_, '_, '_>) {
     };
     for run in batch.messages.chunk_by_mut(alike) {
         for messages in run.chunks_mut(FLIGHT) {
-            run_flight::<M>(batch.backend, messages);
+            flights::run_flight(batch.backend, messages, run_columns::<M>);
         }
     }
-}
-
-fn run_flight<M: Framed>(backend: Backend, messages: &mut [&mut Message<'_>]) {
-    let (mut columns, mut tags) = (Columns::new(), Tags::new());
-    let key = messages[0].key;
-    let Ok(()) = columns.fill(
-        None,
-        messages.iter_mut().map(|message| {
-            let Message { nonce, aad, data, .. } = &mut **message;
-            Ok::<_, Infallible>((*nonce, &**aad, data.reborrow()))
-        }),
-    );
-    run_columns::<M>(backend, key, &mut columns, &mut Results::Write(&mut tags));
-    for (message, tag) in messages.iter_mut().zip(tags.get()) {
-        message.tag = *tag;
-    }
-    tags.wipe();
 }
 
 /// Processes a flight under a key, like [`Flights::run`].

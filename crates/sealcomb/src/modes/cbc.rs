@@ -10,7 +10,7 @@ use crate::backend::Backend;
 use crate::engine::blocks::Independent;
 use crate::engine::comb::Chain;
 use crate::engine::flights::{self, Flights};
-use crate::engine::slots::{Added, SlotChain, from_nonces};
+use crate::engine::slots::{Added, SlotChain, Text, from_nonces};
 use crate::engine::{Batch, Lanes, Material};
 
 pub(crate) struct Cbc;
@@ -49,6 +49,7 @@ impl Chain<1> for Encrypt {
 
 impl SlotChain for Encrypt {
     const ADDED: Added = Added::Next;
+    const TEXT: Text = Text::Chained;
 }
 
 struct Decrypt;

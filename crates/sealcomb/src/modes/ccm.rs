@@ -9,124 +9,156 @@
 //!
 //! The formats of `B_0`, the additional data and the counter blocks are those of appendix A.
 
+use arrayvec::ArrayVec;
+
 use super::Mode;
-use super::omac::cbc_mac;
-use crate::backend::{BLOCK, Block, Isa, LINE, Span};
-use crate::engine::blocks::keystream;
-use crate::engine::lane_groups::{
-    self, COLUMNS, Group, LaneGrouped, R, bits_of_data, columns, encrypt_columns, if_present, lanes,
-    store_tags, xor_columns,
-};
-use crate::engine::{Batch, Column, Message, each};
-use crate::primitives::block::{bit_lengths, xor};
-use crate::primitives::counter::{Be128, Counter, LAST_BYTES};
+use super::omac::{CbcMac, cbc_mac};
+use crate::backend::{self, BLOCK, Backend, Block, Columns, Isa, Kernel, Span};
+use crate::engine::blocks::{encrypt_blocks, keystream};
+use crate::engine::flights::{self, Flights, Results};
+use crate::engine::slots::{self, Added, Common, Counters, SlotChain, Text};
+use crate::engine::{Batch, Column, Material, Message, each};
+use crate::primitives::aes::KeySchedule;
+use crate::primitives::block::xor;
+use crate::primitives::counter::{Be128, Counter};
 
 pub(crate) struct Ccm;
 
 impl Mode for Ccm {
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        lane_groups::run::<Crypt<false>>(batch);
+        flights::run_batch(batch, in_columns::<false>(), crypt::<false>);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        lane_groups::run::<Crypt<true>>(batch);
+        flights::run_batch(batch, in_columns::<true>(), crypt::<true>);
+    }
+
+    fn flights(&self, opens: bool) -> Option<Flights> {
+        Some(if opens { in_columns::<true>() } else { in_columns::<false>() })
     }
 }
 
-/// One direction of CCM.
+/// One direction of CCM, after the additional data.
 struct Crypt<const OPENS: bool>;
 
-impl<const OPENS: bool> LaneGrouped for Crypt<OPENS> {
-    /// The bytes of one block.
-    const MOST_AAD: usize = BLOCK - 2;
+impl<const OPENS: bool> SlotChain for Crypt<OPENS> {
+    const ADDED: Added = Added::Nothing;
+    const TEXT: Text = if OPENS { Text::Opened } else { Text::Sealed };
+}
+
+fn in_columns<const OPENS: bool>() -> Flights {
+    Flights { takes: slots::takes, run: run_columns::<OPENS>, prepare: |_, _| {} }
+}
+
+/// The blocks of a flight in columns: up to three for each message, one kind after the other.
+type Blocks = ArrayVec<Block, { 3 * backend::FLIGHT }>;
+
+/// Processes a flight under a key, like [`Flights::run`].
+fn run_columns<const OPENS: bool>(
+    backend: Backend,
+    key: &Material,
+    columns: &mut Columns<'_>,
+    results: &mut Results<'_>,
+) -> bool {
+    let is_short = |len: usize| len as u64 <= slots::MAX_COUNTED;
+    if columns.nonce_bytes().is_none() || !columns.messages().all(|(_, _, data)| is_short(data.len())) {
+        return false;
+    }
+    let (count, mut counters, mut blocks) =
+        (columns.len(), ArrayVec::<_, { backend::FLIGHT }>::new(), Blocks::new());
+    for (nonce, aad, data) in columns.messages() {
+        let counter = number(nonce);
+        counters.push(counter.to_be_bytes());
+        blocks.push(first_block(key, counter, aad.len(), data.len()));
+    }
+    blocks.extend(counters.iter().copied());
+    if OPENS {
+        blocks.extend(columns.nonces().map(|nonce| (number(nonce) + 1).to_be_bytes()));
+    }
+    backend.run(Encrypt { aes: &key.aes, blocks: &mut blocks });
+    let (y, rest) = blocks.split_at_mut(count);
+    let (s0, s1) = rest.split_at(count);
+    if columns.has_aads() {
+        absorb_aads(backend, key, columns, y);
+    }
+    let common = Common::of(&key.aes).with_counters(Counters { bases: &counters, first: s1 });
+    slots::run_texts::<Crypt<OPENS>>(backend, common, y, |texts| {
+        columns.list_texts(texts);
+        true
+    });
+    for (y, s0) in y.iter_mut().zip(s0) {
+        xor(y, s0);
+    }
+    backend.run(Put { tags: y, results });
+    true
+}
+
+/// Absorbs the additional data of a flight in columns.
+#[inline(never)]
+fn absorb_aads(backend: Backend, key: &Material, columns: &mut Columns<'_>, y: &mut [Block]) {
+    let (mut next, mut more) = (Blocks::new(), false);
+    for ((_, aad, _), y) in columns.messages().zip(&*y) {
+        let (mut block, bytes) = first_of_aad(aad);
+        xor(&mut block, y);
+        next.push(block);
+        more |= aad.len() > bytes;
+    }
+    backend.run(Encrypt { aes: &key.aes, blocks: &mut next });
+    for (((_, aad, _), y), next) in columns.messages().zip(&mut *y).zip(&next) {
+        if !aad.is_empty() {
+            *y = *next;
+        }
+    }
+    if more {
+        slots::run_texts::<CbcMac>(backend, Common::of(&key.aes), y, |texts| {
+            for (_, aad, _) in columns.messages() {
+                texts.push(&Span::from(&aad[first_of_aad(aad).1..]));
+            }
+            true
+        });
+    }
+}
+
+struct Encrypt<'f> {
+    aes: &'f KeySchedule,
+    blocks: &'f mut [Block],
+}
+
+impl Kernel for Encrypt<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) {
-        if OPENS {
-            encrypt_group(b, group);
-        }
-        let tags = authenticate_group::<B, OPENS>(b, group);
-        store_tags(b, group.messages, tags);
-        if !OPENS {
-            encrypt_group(b, group);
-        }
-    }
-
-    fn crypt_chains(batch: &mut Batch<'_, '_, '_>) {
-        let mut y = Column::new();
-        if OPENS {
-            encrypt(batch);
-        }
-        authenticate::<OPENS>(batch, &mut y);
-        if !OPENS {
-            encrypt(batch);
-        }
-        set_tags(batch, &y);
+    fn run<B: Isa>(self, b: B) {
+        encrypt_blocks(b, self.aes.encrypting(), self.blocks);
     }
 }
 
-/// Computes `C_j = P_j ⊕ E_K(Ctr_j)` for a group.
-#[inline(always)]
-fn encrypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) {
-    let aes = &group.messages[0].key.aes;
-    let counters: [B::V; R] = lanes(b, group.messages, |message| b.one(&counter(message.nonce)));
-    for line in 0..group.lines {
-        let mut x = [[b.zero(); COLUMNS]; R];
-        each_register!(R, 0 1 2 3, q => {
-            each_register!(COLUMNS, 0 1 2 3, i => {
-                x[q][i] = b.xor(counters[q], b.splat(&LAST_BYTES[line * COLUMNS + i + 1]));
-            });
-        });
-        encrypt_columns(b, aes, &mut x);
-        xor_columns(b, group.messages, line * LINE, x);
+/// Writes or compares the tags of a flight.
+struct Put<'f, 't> {
+    tags: &'f [Block],
+    results: &'f mut Results<'t>,
+}
+
+impl Kernel for Put<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        self.results.put_all(b, self.tags);
     }
 }
 
-/// Returns the tags `Y ⊕ S_0` of a group.
-#[inline(always)]
-fn authenticate_group<B: Isa, const OPENS: bool>(b: B, group: &Group<'_, '_, '_>) -> [B::V; R] {
-    let keys = group.messages[0].key.aes.encrypting();
-    let b0: [B::V; R] = lanes(b, group.messages, |message| b.one(&first_block(message)));
-    let s0: [B::V; R] = lanes(b, group.messages, |message| b.one(&counter(message.nonce)));
-    let lengths: [B::V; R] = lanes(b, group.messages, |message| {
-        b.one(&bit_lengths(message.aad.len() as u64, message.data.len() as u64).to_le_bytes())
-    });
-    let mut x = [b.zero(); 2 * R];
-    each_register!(R, 0 1 2 3, q => {
-        (x[q], x[R + q]) = (b0[q], s0[q]);
-    });
-    b.encrypt(keys, &mut x);
-    let [mut y, s0] = [[x[0], x[1], x[2], x[3]], [x[4], x[5], x[6], x[7]]];
-    if group.aad {
-        let a: [B::V; R] = lanes(b, group.messages, |message| b.one(&first_of_aad(&message.aad).0));
-        let mut next = y;
-        each_register!(R, 0 1 2 3, q => {
-            next[q] = b.xor(y[q], a[q]);
-        });
-        b.encrypt(keys, &mut next);
-        each_register!(R, 0 1 2 3, q => {
-            let bits = b.xor(lengths[q], b.low_to_high(b.xor(lengths[q], b.high_to_low(lengths[q]))));
-            y[q] = if_present(b, bits, 0, next[q], y[q]);
-        });
+/// Encrypts or decrypts messages with any keys.
+fn crypt<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
+    let mut y = Column::new();
+    if OPENS {
+        encrypt(batch);
     }
-    let bits = bits_of_data(b, lengths);
-    for line in 0..group.lines {
-        let x: [[B::V; COLUMNS]; R] = columns(b, group.messages, line * LINE, plaintext::<OPENS>);
-        for i in 0..COLUMNS {
-            let mut next = y;
-            each_register!(R, 0 1 2 3, q => {
-                next[q] = b.xor(y[q], x[q][i]);
-            });
-            b.encrypt(keys, &mut next);
-            each_register!(R, 0 1 2 3, q => {
-                y[q] = if group.whole { next[q] } else { if_present(b, bits[q], line * COLUMNS + i, next[q], y[q]) };
-            });
-        }
+    authenticate::<OPENS>(batch, &mut y);
+    if !OPENS {
+        encrypt(batch);
     }
-    each_register!(R, 0 1 2 3, q => {
-        y[q] = b.xor(y[q], s0[q]);
-    });
-    y
+    set_tags(batch, &y);
 }
 
 // Functions with a block or more per message are not inlined, so that only one of them occupies the stack at a time.
@@ -156,12 +188,13 @@ fn number(nonce: &[u8]) -> u128 {
     (q as u128 - 1) << 120 | nonce
 }
 
-/// Returns `B_0`: flags, nonce, and the message length in the bytes that the nonce leaves (A.2.1).
-fn first_block(message: &Message<'_>) -> Block {
-    let has_aad = u128::from(!message.aad.is_empty());
-    let t = (message.key.tag_bytes as u128 - 2) / 2;
+/// Returns `B_0`: flags, nonce, and the message length in the bytes that the nonce leaves (A.2.1). `counter` is `Ctr_0`.
+#[inline]
+fn first_block(key: &Material, counter: u128, aad_bytes: usize, bytes: usize) -> Block {
+    let has_aad = u128::from(aad_bytes > 0);
+    let t = (key.tag_bytes as u128 - 2) / 2;
     // The length has been checked to fit, so its bits do not overlap the nonce.
-    (number(message.nonce) | has_aad << 126 | t << 123 | message.data.len() as u128).to_be_bytes()
+    (counter | has_aad << 126 | t << 123 | bytes as u128).to_be_bytes()
 }
 
 /// Returns the block with which the additional data begins: its length (A.2.2), then as many of its bytes as fit.
@@ -189,7 +222,9 @@ fn first_of_aad(aad: &[u8]) -> (Block, usize) {
 /// Computes the last `Y` of each message: the chain over `B_0`, the additional data and the plaintext, each padded
 /// with zeros.
 fn authenticate<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>, y: &mut Column) {
-    y.extend(batch.messages.iter().map(|message| first_block(message)));
+    y.extend(batch.messages.iter().map(|message| {
+        first_block(message.key, number(message.nonce), message.aad.len(), message.data.len())
+    }));
     each::encrypt(batch, y);
     if batch.messages.iter().any(|message| !message.aad.is_empty()) {
         begin_aad(batch, y);

@@ -6,7 +6,8 @@ use super::omac::{CbcMac, Omac, omac};
 use crate::backend::{BLOCK, Backend, Block, Columns, Isa, Kernel, Span, read_part};
 use crate::engine::blocks::{encrypt_alone, encrypt_blocks};
 use crate::engine::flights::{Flights, Results};
-use crate::engine::{Batch, Column, Material, slots};
+use crate::engine::slots::{self, Common};
+use crate::engine::{Batch, Column, Material};
 use crate::primitives::aes::KeySchedule;
 
 pub(crate) struct Cmac;
@@ -45,8 +46,9 @@ fn run_columns(
     let chained = columns.messages().any(|(_, message, _)| message.len() > BLOCK);
     if chained {
         tags.extend((0..columns.len()).map(|_| [0; BLOCK]));
-        let list = |texts: &mut _| columns.list_aads(texts);
-        if !slots::run_texts::<CbcMac>(backend, omac.aes, &[omac.subkeys], &mut tags, list) {
+        let (list, subkeys) = (|texts: &mut _| columns.list_aads(texts), [omac.subkeys]);
+        let common = Common::of(omac.aes).with_subkeys(&subkeys);
+        if !slots::run_texts::<CbcMac>(backend, common, &mut tags, list) {
             return false;
         }
     } else {
@@ -72,12 +74,6 @@ impl Kernel for Finish<'_, '_> {
         if let Some(aes) = aes {
             encrypt_blocks(b, aes.encrypting(), tags);
         }
-        let (registers, rest) = tags.split_at(tags.len() / B::BLOCKS * B::BLOCKS);
-        for (n, blocks) in registers.chunks_exact(B::BLOCKS).enumerate() {
-            results.put(b, n * B::BLOCKS, b.load(blocks));
-        }
-        if !rest.is_empty() {
-            results.put(b, registers.len(), b.load_bytes(rest.as_flattened()));
-        }
+        results.put_all(b, tags);
     }
 }

@@ -9,7 +9,7 @@
 use super::Mode;
 use crate::engine::comb::Chain;
 use crate::engine::flights::Flights;
-use crate::engine::slots::{Added, SlotChain, from_nonces};
+use crate::engine::slots::{Added, SlotChain, Text, from_nonces};
 use crate::engine::{Batch, Lanes};
 
 pub(crate) struct Ofb;
@@ -43,4 +43,5 @@ impl Chain<1> for Output {
 
 impl SlotChain for Output {
     const ADDED: Added = Added::Nothing;
+    const TEXT: Text = Text::Chained;
 }

@@ -13,7 +13,7 @@ use arrayvec::ArrayVec;
 
 use crate::backend::{BLOCK, Block, Span};
 use crate::engine::comb::{self, Chain, ChainKey};
-use crate::engine::slots::{self, Added, SlotChain, Subkeys};
+use crate::engine::slots::{self, Added, SlotChain, Subkeys, Text};
 use crate::engine::{Batch, Column, FLIGHT, Lanes, Material, Message, each};
 use crate::primitives::aes::KeySchedule;
 use crate::primitives::block::{PADDING, before_last, xor};
@@ -34,6 +34,7 @@ impl Chain<1> for CbcMac {
 
 impl SlotChain for CbcMac {
     const ADDED: Added = Added::Next;
+    const TEXT: Text = Text::Read;
 }
 
 /// Computes `C ← E_K(C ⊕ M_i)` for all blocks of a part of each message, the last of them zero-padded. `aes` returns

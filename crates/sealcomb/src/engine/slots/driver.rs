@@ -14,7 +14,7 @@
 use core::marker::PhantomData;
 
 use super::keys::Keys;
-use super::{Added, ChainJobs, SlotChain, TEXTS};
+use super::{Added, ChainJobs, Counters, SlotChain, TEXTS};
 use crate::backend::{BLOCK, Block, Isa, Kernel, LANES, LastBlocks, Line, Lines, RoundKeys, STEPS};
 use crate::primitives::block::PADDING;
 
@@ -27,6 +27,14 @@ pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize, const ABREAST: bo
     line: [Line<B>; S],
     /// The places of the messages in each slot. Lanes without a message have that of the last one.
     places: [[usize; LANES]; S],
+    /// If there are counters, the output of each slot's current line, the states after its blocks, and ones where it has
+    /// bytes of the messages.
+    output: [Line<B>; S],
+    chain: [Line<B>; S],
+    trims: [Line<B>; S],
+    /// The counter blocks of each slot with number 0, the first round key added, and the number of the next one.
+    bases: [B::V; S],
+    counts: [u32; S],
     /// The states of those messages in each slot that have ended.
     ended: [B::V; S],
     /// The position of the next message in the order.
@@ -37,7 +45,7 @@ pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize, const ABREAST: bo
     jobs: &'d ChainJobs<'s>,
     states: &'d mut [Block],
     keys: A,
-    chain: PhantomData<M>,
+    mode: PhantomData<M>,
 }
 
 impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bool>
@@ -45,12 +53,17 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
 {
     #[inline(always)]
     pub(super) fn new(b: B, jobs: &'d ChainJobs<'s>, states: &'d mut [Block], keys: A) -> Self {
-        const { assert!(S.is_multiple_of(STEPS) && S < u32::BITS as usize) };
+        const { assert!((ABREAST || S.is_multiple_of(STEPS)) && S < u32::BITS as usize) };
         Self {
             b,
             lines: Lines::new(&jobs.texts),
             line: [[b.zero(); STEPS]; S],
             places: [[0; LANES]; S],
+            output: [[b.zero(); STEPS]; S],
+            chain: [[b.zero(); STEPS]; S],
+            trims: [[b.zero(); STEPS]; S],
+            bases: [b.zero(); S],
+            counts: [0; S],
             ended: [b.zero(); S],
             next: 0,
             awake: (1 << S) - 1,
@@ -58,53 +71,109 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
             jobs,
             states,
             keys,
-            chain: PhantomData,
+            mode: PhantomData,
         }
     }
 
     /// Processes all chain jobs.
     #[inline(always)]
     pub(super) fn run(mut self) {
-        let mut s = [self.b.zero(); S];
-        while self.turn::<0>(&mut s)
-            && self.turn::<1>(&mut s)
-            && self.turn::<2>(&mut s)
-            && self.turn::<3>(&mut s)
-        {}
+        let mut registers = Registers { s: [self.b.zero(); S], stream: [self.b.zero(); S] };
+        let r = &mut registers;
+        while self.turn::<0>(r) && self.turn::<1>(r) && self.turn::<2>(r) && self.turn::<3>(r) {}
     }
 
     /// Begins the lines of the slots whose lines begin in turn `T`, and advances all slots by one block. Returns
     /// whether any slot has a group; if none has, nothing is advanced.
     #[inline(always)]
-    fn turn<const T: usize>(&mut self, s: &mut [B::V; S]) -> bool {
+    fn turn<const T: usize>(&mut self, r: &mut Registers<B::V, S>) -> bool {
         each_register!(S, slot => {
-            if (if ABREAST { T == 0 } else { slot % STEPS == T }) && !self.new_line(slot, &mut s[slot]) {
+            if (if ABREAST { T == 0 } else { slot % STEPS == T }) && !self.new_line(slot, r) {
                 return false;
             }
         });
-        self.step::<T>(s);
+        if const { M::COUNTS } {
+            self.step_with_counters::<T>(r);
+        } else {
+            self.step::<T>(&mut r.s);
+        }
         true
     }
 
-    /// Ends the line of a slot and begins the next one. `s` is the sum of the chain's state and the first round key,
-    /// before and afterwards. Returns whether any slot has a group.
+    /// Ends the line of a slot and begins the next one. Returns whether any slot has a group.
     #[inline(always)]
-    fn new_line(&mut self, number: usize, s: &mut B::V) -> bool {
+    fn new_line(&mut self, number: usize, r: &mut Registers<B::V, S>) -> bool {
         let b = self.b;
-        if let Some(line) = self.lines.pass(b, number, &self.line[number]) {
+        let written = if M::COUNTS { &self.output[number] } else { &self.line[number] };
+        if let Some(line) = self.lines.pass(b, number, written) {
             self.line[number] = line;
         } else if self.awake & (1 << number) != 0 {
-            *s = b.call(Event { driver: self, slot: number, s: *s });
+            [r.s[number], r.stream[number]] =
+                b.call(Event { driver: self, slot: number, s: r.s[number], stream: r.stream[number] });
             if self.awake == 0 {
                 return false;
             }
         } else {
             return true;
         }
-        if M::ADDED == Added::Next {
-            *s = b.xor(*s, self.line[number][0]);
+        if !M::COUNTS && M::ADDED == Added::Next {
+            r.s[number] = b.xor(r.s[number], self.line[number][0]);
         }
         true
+    }
+
+    /// Advances all chains by one block, like [`Self::step`], and the counters next to them. The keystream of an opened
+    /// block was computed in the step before.
+    #[inline(always)]
+    fn step_with_counters<const T: usize>(&mut self, r: &mut Registers<B::V, S>) {
+        let (b, keys) = (self.b, self.keys.round_keys().hidden());
+        let first = keys.key(b, 0, 0);
+        let (mut x, mut z) = (r.s, r.s);
+        each_register!(S, slot => {
+            let step = Self::step_of::<T>(slot);
+            let mut text = self.line[slot][step];
+            if M::OPENS {
+                text = b.and(b.xor(text, r.stream[slot]), self.trims[slot][step]);
+                self.output[slot][step] = text;
+            }
+            x[slot] = b.xor3(x[slot], text, first);
+            z[slot] = b.xor(self.bases[slot], b.last_word(self.counts[slot]));
+            self.counts[slot] = self.counts[slot].wrapping_add(1);
+        });
+        each_round!(I => {
+            let key = keys.key(b, I, 0);
+            each_register!(S, slot => {
+                x[slot] = b.aes_round(x[slot], key);
+            });
+            each_register!(S, slot => {
+                z[slot] = b.aes_round(z[slot], key);
+            });
+        });
+        for round in 10..keys.rounds() {
+            let key = keys.key(b, round, 0);
+            each_register!(S, slot => {
+                x[slot] = b.aes_round(x[slot], key);
+                z[slot] = b.aes_round(z[slot], key);
+            });
+        }
+        let last = keys.last_key(b, 0);
+        each_register!(S, slot => {
+            let step = Self::step_of::<T>(slot);
+            r.s[slot] = b.aes_last(x[slot], last);
+            self.chain[slot][step] = r.s[slot];
+            if M::OPENS {
+                r.stream[slot] = b.aes_last(z[slot], last);
+            } else {
+                self.output[slot][step] = b.aes_last(z[slot], b.xor(last, self.line[slot][step]));
+            }
+        });
+    }
+
+    /// Returns the step of its line in which a slot is in turn `T`: all slots are in the same one, or each is one behind the
+    /// slot before it.
+    #[inline(always)]
+    const fn step_of<const T: usize>(slot: usize) -> usize {
+        if ABREAST { T } else { (STEPS + T - slot % STEPS) % STEPS }
     }
 
     /// Advances all slots by one block. This is step `T` of the line in slot 0; each of the next slots is one step
@@ -132,7 +201,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
                 let first = keys.key(b, 0, slot);
                 ends = [first, b.xor(first, keys.key(b, rounds, slot))];
             }
-            let step = if ABREAST { T } else { (STEPS + T - slot % STEPS) % STEPS };
+            let step = Self::step_of::<T>(slot);
             let line = &mut self.line[slot];
             // The next line has not been read yet.
             let added = match M::ADDED {
@@ -152,26 +221,36 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
     }
 }
 
-/// The end of a line that is not written as a whole, or after which a message or the group ends.
+/// What stays in registers.
+struct Registers<V, const S: usize> {
+    /// The states. Without counters, the first round key has been added, and at the beginning of a step the block that the
+    /// chain adds.
+    s: [V; S],
+    /// The keystream of the next blocks, if they are opened.
+    stream: [V; S],
+}
+
+/// The end of a line that is not written as a whole, or after which a message or the group ends. Returns `s` and `stream`.
 struct Event<'e, D, V> {
     driver: &'e mut D,
     slot: usize,
     s: V,
+    stream: V,
 }
 
 impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bool> Kernel
     for Event<'_, Driver<'_, 's, B, M, A, S, ABREAST>, B::V>
 {
-    type Output = B::V;
+    type Output = [B::V; 2];
 
     #[inline(always)]
-    fn run<I: Isa>(self, _: I) -> B::V {
-        let Self { driver, slot, s } = self;
+    fn run<I: Isa>(self, _: I) -> [B::V; 2] {
+        let Self { driver, slot, s, stream } = self;
         if driver.taken & (1 << slot) != 0 {
             driver.end_line(slot);
             if driver.lines.advance(slot) {
                 driver.read_line(slot);
-                return s;
+                return [s, stream];
             }
             driver.end_group(slot);
         }
@@ -187,16 +266,19 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
     fn end_line(&mut self, slot: usize) {
         let b = self.b;
         if M::WRITES {
-            return self.lines.write(b, slot, &self.line[slot]);
+            self.lines.write(b, slot, if M::COUNTS { &self.output[slot] } else { &self.line[slot] });
         }
+        if !M::HAS_RESULT {
+            return;
+        }
+        let states = if M::COUNTS { self.chain[slot] } else { self.line[slot] };
         match self.lines.last_blocks(slot) {
             LastBlocks::None => {}
-            LastBlocks::All(step) => self.ended[slot] = self.line[slot][step],
+            LastBlocks::All(step) => self.ended[slot] = states[step],
             LastBlocks::Some => {
                 let last = self.lines.last_steps(b, slot, !self.jobs.subkeys.is_empty());
                 each_register!(STEPS, 0 1 2 3, step => {
-                    let state = self.line[slot][step];
-                    self.ended[slot] = b.select_equal(last, step as u64, state, self.ended[slot]);
+                    self.ended[slot] = b.select_equal(last, step as u64, states[step], self.ended[slot]);
                 });
             }
         }
@@ -208,6 +290,13 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
         let b = self.b;
         let line = b.transpose(self.lines.rows(b, slot));
         self.line[slot] = line;
+        if M::OPENS {
+            self.trims[slot] = if self.lines.is_whole(slot) {
+                [b.splat(&[0xff; BLOCK]); STEPS]
+            } else {
+                b.transpose(self.lines.masks(b, slot))
+            };
+        }
         if self.jobs.subkeys.is_empty() {
             return;
         }
@@ -255,11 +344,14 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
     /// Stores the states of a slot's messages.
     #[inline(always)]
     fn end_group(&mut self, slot: usize) {
-        if M::WRITES {
+        if !M::HAS_RESULT {
             return;
         }
         let b = self.b;
-        let states = b.xor(self.ended[slot], self.keys.round_keys().key(b, 0, slot));
+        let mut states = self.ended[slot];
+        if !M::COUNTS {
+            states = b.xor(states, self.keys.round_keys().key(b, 0, slot));
+        }
         let lanes = b.transpose([states, b.zero(), b.zero(), b.zero()]);
         each_register!(LANES, 0 1 2 3, lane => {
             if lane < B::BLOCKS {
@@ -268,14 +360,14 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
         });
     }
 
-    /// Assigns the next group to a slot, if there is one. Returns its first states, with the first round key added.
+    /// Assigns the next group to a slot, if there is one. Returns its first states and keystream.
     #[inline(always)]
-    fn begin_group(&mut self, slot: usize) -> B::V {
+    fn begin_group(&mut self, slot: usize) -> [B::V; 2] {
         let b = self.b;
         if self.next >= self.jobs.count() {
             self.awake &= !(1 << slot);
             self.taken &= !(1 << slot);
-            return b.zero();
+            return [b.zero(); 2];
         }
         let (next, mut places) = (self.next, [0; LANES]);
         each_register!(LANES, 0 1 2 3, lane => {
@@ -289,9 +381,19 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
         if !A::SHARED {
             self.keys.assign(slot, places.map(|place| self.jobs.keys[place]));
         }
-        let states = b.load_each(places.map(|place| &self.states[place]));
-        let states = b.xor(states, self.keys.round_keys().key(b, 0, slot));
+        let (mut states, mut stream) = (b.load_each(places.map(|place| &self.states[place])), b.zero());
+        let first = self.keys.round_keys().key(b, 0, slot);
+        if M::COUNTS {
+            let Counters { bases, first: streams } = self.jobs.counters;
+            self.bases[slot] = b.xor(b.load_each(places.map(|place| &bases[place])), first);
+            self.counts[slot] = if M::OPENS { 2 } else { 1 };
+            if M::OPENS {
+                stream = b.load_each(places.map(|place| &streams[place]));
+            }
+        } else {
+            states = b.xor(states, first);
+        }
         self.ended[slot] = states;
-        states
+        [states, stream]
     }
 }

@@ -47,9 +47,42 @@ pub(crate) enum Added {
     Nothing,
 }
 
+/// What a chain does to the message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Text {
+    /// It is only read.
+    Read,
+    /// The chain's output replaces it.
+    Chained,
+    /// The chain reads the plaintext, which counter mode encrypts.
+    Sealed,
+    /// Counter mode decrypts it, and the chain reads the plaintext.
+    Opened,
+}
+
 /// A chain that slots can process.
-pub(crate) trait SlotChain: Chain<1> {
+pub(crate) trait SlotChain {
     const ADDED: Added;
+    const TEXT: Text;
+    /// Whether the messages are written.
+    const WRITES: bool = !matches!(Self::TEXT, Text::Read);
+    /// Whether they are in counter mode.
+    const COUNTS: bool = matches!(Self::TEXT, Text::Sealed | Text::Opened);
+    const OPENS: bool = matches!(Self::TEXT, Text::Opened);
+    /// Whether the last state is a result.
+    const HAS_RESULT: bool = !matches!(Self::TEXT, Text::Chained);
+}
+
+/// The maximum number of bytes of a message in counter mode: the numbers of its blocks have 32 bits.
+pub(crate) const MAX_COUNTED: u64 = BLOCK as u64 * (u32::MAX as u64 - 2);
+
+/// The counter mode of a flight's messages, by place.
+#[derive(Clone, Copy)]
+pub(crate) struct Counters<'c> {
+    /// Counter blocks without the number in their last bytes, which counts from 1.
+    pub(crate) bases: &'c [Block],
+    /// The first block of each keystream, if the messages are opened.
+    pub(crate) first: &'c [Block],
 }
 
 /// `K1` and `K2` of OMAC, of which a message adds one to its last block, and to a partial one its padding.
@@ -69,13 +102,21 @@ struct ChainJobs<'s> {
     keys: ArrayVec<&'s KeySchedule, FLIGHT>,
     /// The subkeys of each message, by place, or those of all messages; empty if last blocks are like the others.
     subkeys: &'s [Subkeys<'s>],
+    counters: Counters<'s>,
 }
 
 impl<'s> ChainJobs<'s> {
     /// Returns a flight without messages, to be filled in place: it is too large to be moved.
     #[inline(always)]
     fn empty(writes: bool, subkeys: &'s [Subkeys<'s>]) -> Self {
-        Self { order: Order::new(), even: false, texts: Texts::new(writes), keys: ArrayVec::new(), subkeys }
+        Self {
+            order: Order::new(),
+            even: false,
+            texts: Texts::new(writes),
+            keys: ArrayVec::new(),
+            subkeys,
+            counters: Counters { bases: &[], first: &[] },
+        }
     }
 
     /// Orders the messages, longest first.
@@ -114,7 +155,7 @@ const FEWEST: usize = 4;
 /// Processes a part of each message with a chain. `aes` returns the cipher of a key. The column `states` has the
 /// first states. It receives the last ones if the chain does not write; otherwise, its values are unspecified
 /// afterwards.
-pub(crate) fn chains<'a, M: SlotChain>(
+pub(crate) fn chains<'a, M: Chain<1> + SlotChain>(
     batch: &mut Batch<'_, '_, 'a>,
     aes: impl for<'k> Fn(&'k Material) -> &'k KeySchedule,
     states: &mut Column,
@@ -195,7 +236,7 @@ pub(crate) fn run<'a, M: SlotChain>(
 
 /// Processes the messages with a chain whose first state is the nonce, 16 bytes.
 #[cfg(feature = "hazmat")]
-pub(crate) fn from_nonces<M: SlotChain>(batch: &mut Batch<'_, '_, '_>) {
+pub(crate) fn from_nonces<M: Chain<1> + SlotChain>(batch: &mut Batch<'_, '_, '_>) {
     let mut states = Column::new();
     states.extend(batch.messages.iter().map(|message| first_state(message.nonce)));
     chains::<M>(batch, |key| &key.aes, &mut states, |message| message.data.reborrow());
@@ -230,22 +271,46 @@ fn run_columns<M: SlotChain>(
 ) -> bool {
     let mut states = Column::new();
     states.extend(columns.nonces().map(first_state));
-    run_texts::<M>(backend, &key.aes, &[], &mut states, |texts| {
+    run_texts::<M>(backend, Common::of(&key.aes), &mut states, |texts| {
         columns.list_texts(texts);
         true
     })
 }
 
-/// Processes the texts that `list` appends, under a key, like [`run`]. Returns whether it appended any.
+/// What all messages of a flight have.
+#[derive(Clone, Copy)]
+pub(crate) struct Common<'k> {
+    aes: &'k KeySchedule,
+    subkeys: &'k [Subkeys<'k>],
+    counters: Counters<'k>,
+}
+
+impl<'k> Common<'k> {
+    pub(crate) fn of(aes: &'k KeySchedule) -> Self {
+        Self { aes, subkeys: &[], counters: Counters { bases: &[], first: &[] } }
+    }
+
+    /// Adds subkeys and the padding to last blocks.
+    pub(crate) fn with_subkeys(self, subkeys: &'k [Subkeys<'k>; 1]) -> Self {
+        Self { subkeys, ..self }
+    }
+
+    pub(crate) fn with_counters(self, counters: Counters<'k>) -> Self {
+        Self { counters, ..self }
+    }
+}
+
+/// Processes the texts that `list` appends in slots, like [`run`]. Returns whether it appended any.
 #[inline(always)]
 pub(crate) fn run_texts<'s, M: SlotChain>(
     backend: Backend,
-    aes: &'s KeySchedule,
-    subkeys: &'s [Subkeys<'s>],
+    common: Common<'s>,
     states: &mut [Block],
     list: impl FnOnce(&mut Texts<'s, TEXTS>) -> bool,
 ) -> bool {
+    let Common { aes, subkeys, counters } = common;
     let jobs = &mut ChainJobs::empty(M::WRITES, subkeys);
+    jobs.counters = counters;
     jobs.keys.push(aes);
     if !list(&mut jobs.texts) {
         return false;
@@ -267,11 +332,18 @@ impl<M: SlotChain, const SHARED: bool> Kernel for InSlots<'_, '_, M, SHARED> {
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         // `pay` selects the comb there.
-        if const { B::SOFT } {
-            unreachable!("slots need AES instructions");
+        if const { B::SOFT || M::COUNTS && B::BLOCKS < 4 } {
+            unreachable!("slots need AES instructions, and with counters registers of four blocks");
         }
         let Self { jobs, states, .. } = self;
         jobs.sort();
+        if const { M::COUNTS } {
+            let key = OneKey::of(jobs.keys[0]);
+            if jobs.count() <= 2 * B::BLOCKS || !has_two_wide_aes_units() {
+                return Driver::<B, M, _, 2, true>::new(b, jobs, states, key).run();
+            }
+            return Driver::<B, M, _, 4, true>::new(b, jobs, states, key).run();
+        }
         let few = jobs.count() <= 4 * B::BLOCKS || !has_two_wide_aes_units();
         let key = jobs.keys[0];
         if const { SHARED && B::BLOCKS == 4 } && few {
