@@ -294,6 +294,25 @@ pub(crate) fn encrypt_each_by<C: BlockCipher, B: Isa>(
     }
 }
 
+/// Encrypts blocks that share an AES key, one of each message of a flight or more.
+pub(crate) fn encrypt_together(backend: Backend, aes: &KeySchedule, blocks: &mut [Block]) {
+    backend.run(EncryptTogether { aes, blocks });
+}
+
+struct EncryptTogether<'f> {
+    aes: &'f KeySchedule,
+    blocks: &'f mut [Block],
+}
+
+impl Kernel for EncryptTogether<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        encrypt_blocks(b, self.aes.encrypting(), self.blocks);
+    }
+}
+
 /// Encrypts blocks that share a key.
 #[inline(always)]
 pub(crate) fn encrypt_blocks<B: Isa, K: Permutation<B>>(b: B, keys: K, blocks: &mut [Block]) {

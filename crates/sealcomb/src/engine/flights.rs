@@ -170,16 +170,9 @@ impl Results<'_> {
         }
     }
 
-    /// Takes the tags of all messages.
-    #[inline(always)]
-    pub(crate) fn put_all<B: Isa>(&mut self, b: B, tags: &[Block]) {
-        let (registers, rest) = tags.split_at(tags.len() / B::BLOCKS * B::BLOCKS);
-        for (n, blocks) in registers.chunks_exact(B::BLOCKS).enumerate() {
-            self.put(b, n * B::BLOCKS, b.load(blocks));
-        }
-        if !rest.is_empty() {
-            self.put(b, registers.len(), b.load_bytes(rest.as_flattened()));
-        }
+    /// Takes the tags of all messages of a flight.
+    pub(crate) fn put_flight(&mut self, backend: Backend, tags: &[Block]) {
+        backend.run(PutFlight { results: self, tags });
     }
 
     /// Takes the tag of the message with index `i`, in the first lane.
@@ -200,6 +193,27 @@ impl Results<'_> {
         match self {
             Self::Write(_) => 0,
             Self::Compare { forged, .. } => *forged,
+        }
+    }
+}
+
+struct PutFlight<'f, 't> {
+    results: &'f mut Results<'t>,
+    tags: &'f [Block],
+}
+
+impl Kernel for PutFlight<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        let Self { results, tags } = self;
+        let (registers, rest) = tags.split_at(tags.len() / B::BLOCKS * B::BLOCKS);
+        for (n, blocks) in registers.chunks_exact(B::BLOCKS).enumerate() {
+            results.put(b, n * B::BLOCKS, b.load(blocks));
+        }
+        if !rest.is_empty() {
+            results.put(b, registers.len(), b.load_bytes(rest.as_flattened()));
         }
     }
 }

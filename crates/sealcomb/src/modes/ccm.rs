@@ -13,12 +13,11 @@ use arrayvec::ArrayVec;
 
 use super::Mode;
 use super::omac::{CbcMac, cbc_mac};
-use crate::backend::{self, BLOCK, Backend, Block, Columns, Isa, Kernel, Span};
-use crate::engine::blocks::{encrypt_blocks, keystream};
+use crate::backend::{self, BLOCK, Backend, Block, Columns, Span};
+use crate::engine::blocks::{encrypt_together, keystream};
 use crate::engine::flights::{self, Flights, Results};
 use crate::engine::slots::{self, Added, Common, Counters, SlotChain, Text};
 use crate::engine::{Batch, Column, Material, Message, each};
-use crate::primitives::aes::KeySchedule;
 use crate::primitives::block::xor;
 use crate::primitives::counter::{Be128, Counter};
 
@@ -43,15 +42,12 @@ struct Crypt<const OPENS: bool>;
 
 impl<const OPENS: bool> SlotChain for Crypt<OPENS> {
     const ADDED: Added = Added::Nothing;
-    const TEXT: Text = if OPENS { Text::Opened } else { Text::Sealed };
+    const TEXT: Text = if OPENS { Text::Output } else { Text::Input };
 }
 
 fn in_columns<const OPENS: bool>() -> Flights {
     Flights { takes: slots::takes, run: run_columns::<OPENS>, prepare: |_, _| {} }
 }
-
-/// The blocks of a flight in columns: up to three for each message, one kind after the other.
-type Blocks = ArrayVec<Block, { 3 * backend::FLIGHT }>;
 
 /// Processes a flight under a key, like [`Flights::run`].
 fn run_columns<const OPENS: bool>(
@@ -64,7 +60,8 @@ fn run_columns<const OPENS: bool>(
         return false;
     }
     let count = columns.len();
-    let (mut counters, mut blocks) = (ArrayVec::<_, { backend::FLIGHT }>::new(), Blocks::new());
+    let (mut counters, mut blocks) =
+        (ArrayVec::<_, { backend::FLIGHT }>::new(), ArrayVec::<_, { 3 * backend::FLIGHT }>::new());
     let mut longest = 0;
     for (nonce, aad, data) in columns.messages() {
         let counter = number(nonce);
@@ -79,7 +76,7 @@ fn run_columns<const OPENS: bool>(
     if OPENS {
         blocks.extend(counters.iter().map(|counter| Be128::skip(counter, 1)));
     }
-    backend.run(Encrypt { aes: &key.aes, blocks: &mut blocks });
+    encrypt_together(backend, &key.aes, &mut blocks);
     let (y, rest) = blocks.split_at_mut(count);
     let (s0, s1) = rest.split_at(count);
     if columns.has_aads() {
@@ -93,21 +90,21 @@ fn run_columns<const OPENS: bool>(
     for (y, s0) in y.iter_mut().zip(s0) {
         xor(y, s0);
     }
-    backend.run(Put { tags: y, results });
+    results.put_flight(backend, y);
     true
 }
 
 /// Absorbs the additional data of a flight in columns.
 #[inline(never)]
 fn absorb_aads(backend: Backend, key: &Material, columns: &mut Columns<'_>, y: &mut [Block]) {
-    let (mut next, mut more) = (Blocks::new(), false);
+    let (mut next, mut more) = (ArrayVec::<Block, { backend::FLIGHT }>::new(), false);
     for ((_, aad, _), y) in columns.messages().zip(&*y) {
         let (mut block, bytes) = first_of_aad(aad);
         xor(&mut block, y);
         next.push(block);
         more |= aad.len() > bytes;
     }
-    backend.run(Encrypt { aes: &key.aes, blocks: &mut next });
+    encrypt_together(backend, &key.aes, &mut next);
     for (((_, aad, _), y), next) in columns.messages().zip(&mut *y).zip(&next) {
         if !aad.is_empty() {
             *y = *next;
@@ -120,35 +117,6 @@ fn absorb_aads(backend: Backend, key: &Material, columns: &mut Columns<'_>, y: &
             }
             true
         });
-    }
-}
-
-struct Encrypt<'f> {
-    aes: &'f KeySchedule,
-    blocks: &'f mut [Block],
-}
-
-impl Kernel for Encrypt<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<B: Isa>(self, b: B) {
-        encrypt_blocks(b, self.aes.encrypting(), self.blocks);
-    }
-}
-
-/// Writes or compares the tags of a flight.
-struct Put<'f, 't> {
-    tags: &'f [Block],
-    results: &'f mut Results<'t>,
-}
-
-impl Kernel for Put<'_, '_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<B: Isa>(self, b: B) {
-        self.results.put_all(b, self.tags);
     }
 }
 

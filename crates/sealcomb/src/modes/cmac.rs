@@ -3,12 +3,11 @@
 
 use super::Mode;
 use super::omac::{CbcMac, Omac, omac};
-use crate::backend::{BLOCK, Backend, Block, Columns, Isa, Kernel, Span, read_part};
-use crate::engine::blocks::{encrypt_alone, encrypt_blocks};
+use crate::backend::{BLOCK, Backend, Columns, Span, read_part};
+use crate::engine::blocks::{encrypt_alone, encrypt_together};
 use crate::engine::flights::{Flights, Results};
 use crate::engine::slots::{self, Common};
 use crate::engine::{Batch, Column, Material};
-use crate::primitives::aes::KeySchedule;
 
 pub(crate) struct Cmac;
 
@@ -54,26 +53,9 @@ fn run_columns(
     } else {
         tags.extend(columns.messages().map(|(_, message, _)| omac.last(&read_part(message), message.len())));
     }
-    backend.run(Finish { aes: if chained { None } else { Some(omac.aes) }, tags: &mut tags, results });
-    true
-}
-
-/// Encrypts the last blocks of a flight, unless that has been done, and writes or compares its tags.
-struct Finish<'f, 't> {
-    aes: Option<&'f KeySchedule>,
-    tags: &'f mut [Block],
-    results: &'f mut Results<'t>,
-}
-
-impl Kernel for Finish<'_, '_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<B: Isa>(self, b: B) {
-        let Self { aes, tags, results } = self;
-        if let Some(aes) = aes {
-            encrypt_blocks(b, aes.encrypting(), tags);
-        }
-        results.put_all(b, tags);
+    if !chained {
+        encrypt_together(backend, omac.aes, &mut tags);
     }
+    results.put_flight(backend, &tags);
+    true
 }

@@ -11,17 +11,17 @@
 
 use alloc::boxed::Box;
 
+use arrayvec::ArrayVec;
+
 use super::Mode;
-use super::omac::{Omac, omac};
-use super::omac_lanes::LaneOmac;
-use crate::backend::{BLOCK, Backend, Block, Isa, LINE, ModeState, Span, Wiped};
-use crate::engine::blocks::{encrypt_alone, keystream};
-use crate::engine::lane_groups::{
-    self, COLUMNS, Group, LaneGrouped, R, columns, encrypt_columns, lanes, store_tags, xor_columns,
-};
+use super::omac::{CbcMac, Omac, omac};
+use crate::backend::{self, BLOCK, Backend, Block, Columns, ModeState, Span, Wiped, read_part};
+use crate::engine::blocks::{encrypt_alone, encrypt_together, keystream};
+use crate::engine::flights::{self, Flights, Results};
+use crate::engine::slots::{self, Added, Common, Counters, SlotChain, Text};
 use crate::engine::{Batch, Column, Material, Message};
-use crate::primitives::block::{add, mask, xor};
-use crate::primitives::counter::{Be128, NUMBERS};
+use crate::primitives::block::{add, xor};
+use crate::primitives::counter::SecretBe128;
 
 pub(crate) struct Eax;
 
@@ -42,105 +42,119 @@ impl Mode for Eax {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        lane_groups::run::<Crypt<false>>(batch);
+        flights::run_batch(batch, in_columns::<false>(), crypt::<false>);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        lane_groups::run::<Crypt<true>>(batch);
+        flights::run_batch(batch, in_columns::<true>(), crypt::<true>);
+    }
+
+    fn flights(&self, opens: bool) -> Option<Flights> {
+        Some(if opens { in_columns::<true>() } else { in_columns::<false>() })
     }
 }
 
-/// One direction of EAX.
+/// One direction of EAX: the chain of `OMAC^2(C)`.
 struct Crypt<const OPENS: bool>;
 
-impl<const OPENS: bool> LaneGrouped for Crypt<OPENS> {
-    const MOST_AAD: usize = LINE;
-
-    /// A nonce must be one block, which may be partial.
-    #[inline(always)]
-    fn fit(messages: &[&mut Message<'_>]) -> bool {
-        messages.iter().all(|message| (1..=BLOCK).contains(&message.nonce.len()))
-    }
-
-    #[inline(always)]
-    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) {
-        let key = group.messages[0].key;
-        let (omac, Starts { begin, .. }) = (Omac::of(key), key.mode_state.get::<Starts>());
-        let mut n =
-            LaneOmac::new(b, omac.aes, group.messages, |message| message.nonce.len(), |n| omac.ends_of(n));
-        n.start(b, &begin[0]);
-        n.step(b, 0, lanes(b, group.messages, |message| b.load_bytes(message.nonce)));
-        let n = n.macs();
-        let h = headers(b, group);
-        let mut c =
-            LaneOmac::new(b, omac.aes, group.messages, |message| message.data.len(), |n| omac.ends_of(n));
-        c.start(b, &begin[2]);
-        let mut counters = n;
-        each_register!(R, 0 1 2 3, q => {
-            counters[q] = b.reverse(n[q]);
-        });
-        for line in 0..group.lines {
-            let first = line * COLUMNS;
-            let mut x = [[b.zero(); COLUMNS]; R];
-            each_register!(R, 0 1 2 3, q => {
-                each_register!(COLUMNS, 0 1 2 3, i => {
-                    x[q][i] = b.reverse(sum(b, counters[q], first + i));
-                });
-            });
-            encrypt_columns(b, omac.aes, &mut x);
-            let [input, output] = xor_columns(b, group.messages, line * LINE, x);
-            c.absorb(b, first, if OPENS { &input } else { &output });
-        }
-        let mut tags = c.macs();
-        each_register!(R, 0 1 2 3, q => {
-            tags[q] = b.xor3(tags[q], n[q], h[q]);
-        });
-        store_tags(b, group.messages, tags);
-    }
-
-    fn crypt_chains(batch: &mut Batch<'_, '_, '_>) {
-        nonces(batch);
-        if OPENS {
-            open_ciphertexts(batch);
-        } else {
-            encrypt(batch);
-        }
-        add_mac::<1>(batch, |message| Span::from(&*message.aad));
-        if !OPENS {
-            add_mac::<2>(batch, |message| message.data.output());
-        }
-    }
+impl<const OPENS: bool> SlotChain for Crypt<OPENS> {
+    const ADDED: Added = Added::Nothing;
+    const TEXT: Text = if OPENS { Text::Input } else { Text::Output };
+    const IS_EAX: bool = true;
 }
 
-/// Returns `OMAC^1(H)` of the messages of a group.
-#[inline(always)]
-fn headers<B: Isa>(b: B, group: &Group<'_, '_, '_>) -> [B::V; R] {
-    let key = group.messages[0].key;
+fn in_columns<const OPENS: bool>() -> Flights {
+    Flights { takes: slots::takes, run: run_columns::<OPENS>, prepare: |_, _| {} }
+}
+
+/// One block of each message of a flight in columns.
+type Blocks = ArrayVec<Block, { backend::FLIGHT }>;
+
+/// Processes a flight under a key, like [`Flights::run`]. Nonces must be one block, which may be partial.
+fn run_columns<const OPENS: bool>(
+    backend: Backend,
+    key: &Material,
+    columns: &mut Columns<'_>,
+    results: &mut Results<'_>,
+) -> bool {
+    if !columns.nonce_bytes().is_some_and(|bytes| (1..=BLOCK).contains(&bytes)) {
+        return false;
+    }
     let (omac, Starts { begin, empty }) = (Omac::of(key), key.mode_state.get::<Starts>());
-    let empty = b.splat(&empty[1]);
-    if !group.aad {
-        return [empty; R];
+    let last = |t: usize, string: &[u8]| add(omac.last(&read_part(string), string.len()), begin[t]);
+    let count = columns.len();
+    let mut n = Blocks::new();
+    for nonce in columns.nonces() {
+        n.push(last(0, nonce));
     }
-    let mut h = LaneOmac::new(b, omac.aes, group.messages, |message| message.aad.len(), |n| omac.ends_of(n));
-    h.start(b, &begin[1]);
-    h.absorb(b, 0, &columns(b, group.messages, 0, |message| Span::from(&*message.aad)));
-    let mut macs = h.macs();
-    if group.messages.iter().any(|message| message.aad.is_empty()) {
-        let masks: [B::V; R] = lanes(b, group.messages, |message| b.one(&mask(message.aad.is_empty())));
-        each_register!(R, 0 1 2 3, q => {
-            macs[q] = b.xor(macs[q], b.and(masks[q], b.xor(macs[q], empty)));
-        });
+    encrypt_together(backend, omac.aes, &mut n);
+    // The first blocks of the keystreams, which the chain needs if it reads the ciphertext that counter mode writes.
+    let mut s = Blocks::new();
+    if !OPENS {
+        s.try_extend_from_slice(&n).expect("as many blocks");
+        encrypt_together(backend, omac.aes, &mut s);
     }
-    macs
+    let mut c = [begin[2]; backend::FLIGHT];
+    let (c, subkeys) = (&mut c[..count], [omac.subkeys]);
+    let counters = Counters { bases: &n, first: &s };
+    let common = Common::of(omac.aes).with_subkeys(&subkeys).with_counters(counters);
+    slots::run_texts::<Crypt<OPENS>>(backend, common, c, |texts| {
+        columns.list_texts(texts);
+        true
+    });
+    for (c, (.., data)) in c.iter_mut().zip(columns.messages()) {
+        if data.len() == 0 {
+            *c = empty[2];
+        }
+    }
+    if columns.has_aads() {
+        add_headers(backend, key, columns, c);
+    } else {
+        c.iter_mut().for_each(|c| *c = add(*c, empty[1]));
+    }
+    c.iter_mut().zip(&n).for_each(|(c, n)| *c = add(*c, *n));
+    results.put_flight(backend, c);
+    true
 }
 
-/// Adds up to 31 to byte-reversed blocks.
-#[inline(always)]
-fn sum<B: Isa>(b: B, x: B::V, n: usize) -> B::V {
-    let sum = b.add64(x, b.splat(&NUMBERS.0[n]));
-    // The low half carries if its top bit changes from 1 to 0.
-    let carries = b.shift_right(b.and(x, b.xor(x, sum)), 63);
-    b.add64(sum, b.low_to_high(carries))
+/// Adds `OMAC^1(H)` to a block of each message of a flight in columns.
+#[inline(never)]
+fn add_headers(backend: Backend, key: &Material, columns: &mut Columns<'_>, tags: &mut [Block]) {
+    let (omac, Starts { begin, empty }) = (Omac::of(key), key.mode_state.get::<Starts>());
+    let mut h = Blocks::new();
+    if columns.messages().any(|(_, header, _)| header.len() > BLOCK) {
+        h.extend((0..columns.len()).map(|_| begin[1]));
+        let subkeys = [omac.subkeys];
+        let common = Common::of(omac.aes).with_subkeys(&subkeys);
+        slots::run_texts::<CbcMac>(backend, common, &mut h, |texts| {
+            for (_, header, _) in columns.messages() {
+                texts.push(&Span::from(header));
+            }
+            true
+        });
+    } else {
+        for (_, header, _) in columns.messages() {
+            h.push(add(omac.last(&read_part(header), header.len()), begin[1]));
+        }
+        encrypt_together(backend, omac.aes, &mut h);
+    }
+    for ((tag, h), (_, header, _)) in tags.iter_mut().zip(&h).zip(columns.messages()) {
+        *tag = add(*tag, if header.is_empty() { empty[1] } else { *h });
+    }
+}
+
+/// Encrypts or decrypts messages with any keys.
+fn crypt<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
+    nonces(batch);
+    if OPENS {
+        open_ciphertexts(batch);
+    } else {
+        encrypt(batch);
+    }
+    add_mac::<1>(batch, |message| Span::from(&*message.aad));
+    if !OPENS {
+        add_mac::<2>(batch, |message| message.data.output());
+    }
 }
 
 // Functions with a block per message are not inlined. So only one of them occupies the stack at a time, and none
@@ -184,7 +198,7 @@ fn add_all(batch: &mut Batch<'_, '_, '_>, macs: &[Block]) {
 
 /// Computes `C = M ⊕ CTR(OMAC^0(N))`.
 fn encrypt(batch: &mut Batch<'_, '_, '_>) {
-    keystream::<Be128>(batch, |message| message.tag);
+    keystream::<SecretBe128>(batch, |message| message.tag);
 }
 
 /// Computes `OMAC^t` of a string of each message.

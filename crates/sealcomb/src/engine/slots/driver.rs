@@ -17,6 +17,7 @@ use super::keys::Keys;
 use super::{Added, ChainJobs, Counters, SlotChain, TEXTS};
 use crate::backend::{BLOCK, Block, Isa, Kernel, LANES, LastBlocks, Line, Lines, RoundKeys, STEPS};
 use crate::primitives::block::PADDING;
+use crate::primitives::counter::{Counter, NUMBERS, SecretBe128};
 
 /// `S` slots with their groups, with the keys `A`.
 pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize, const ABREAST: bool> {
@@ -32,7 +33,10 @@ pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize, const ABREAST: bo
     output: [Line<B>; S],
     chain: [Line<B>; S],
     trims: [Line<B>; S],
-    /// The counter blocks of each slot with number 0, the first round key added, and the number of the next one.
+    /// What EAX adds to last blocks in each slot's current line: unlike other chains, it may not change the text.
+    added: [Line<B>; S],
+    /// The counter blocks of each slot with number 0, the first round key added, and the number of the next one; in EAX
+    /// the next counter blocks, byte-reversed.
     bases: [B::V; S],
     counts: [u32; S],
     /// The states of those messages in each slot that have ended.
@@ -62,6 +66,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
             output: [[b.zero(); STEPS]; S],
             chain: [[b.zero(); STEPS]; S],
             trims: [[b.zero(); STEPS]; S],
+            added: [[b.zero(); STEPS]; S],
             bases: [b.zero(); S],
             counts: [0; S],
             ended: [b.zero(); S],
@@ -132,13 +137,19 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
         each_register!(S, slot => {
             let step = Self::step_of::<T>(slot);
             let mut text = self.line[slot][step];
-            if M::OPENS {
+            if M::READS_OUTPUT {
                 text = b.and(b.xor(text, r.stream[slot]), self.trims[slot][step]);
                 self.output[slot][step] = text;
             }
             x[slot] = b.xor3(x[slot], text, first);
-            z[slot] = b.xor(self.bases[slot], b.last_word(self.counts[slot]));
-            self.counts[slot] = self.counts[slot].wrapping_add(1);
+            if M::IS_EAX {
+                x[slot] = b.xor(x[slot], self.added[slot][step]);
+                z[slot] = b.xor(b.reverse(self.bases[slot]), first);
+                self.bases[slot] = SecretBe128::add(b, self.bases[slot], b.splat(&NUMBERS.0[1]));
+            } else {
+                z[slot] = b.xor(self.bases[slot], b.last_word(self.counts[slot]));
+                self.counts[slot] = self.counts[slot].wrapping_add(1);
+            }
         });
         each_round!(I => {
             let key = keys.key(b, I, 0);
@@ -161,7 +172,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
             let step = Self::step_of::<T>(slot);
             r.s[slot] = b.aes_last(x[slot], last);
             self.chain[slot][step] = r.s[slot];
-            if M::OPENS {
+            if M::READS_OUTPUT {
                 r.stream[slot] = b.aes_last(z[slot], last);
             } else {
                 self.output[slot][step] = b.aes_last(z[slot], b.xor(last, self.line[slot][step]));
@@ -290,7 +301,7 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
         let b = self.b;
         let line = b.transpose(self.lines.rows(b, slot));
         self.line[slot] = line;
-        if M::OPENS {
+        if M::READS_OUTPUT {
             self.trims[slot] = if self.lines.is_whole(slot) {
                 [b.splat(&[0xff; BLOCK]); STEPS]
             } else {
@@ -300,26 +311,32 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
         if self.jobs.subkeys.is_empty() {
             return;
         }
+        let mut added = [b.zero(); STEPS];
         match self.lines.last_blocks(slot) {
             LastBlocks::None => {}
             LastBlocks::All(step) => {
-                let addition = if A::SHARED {
+                added[step] = if A::SHARED {
                     let [padding, subkey] = self.last_block_additions(slot, 0);
                     b.xor(b.splat(padding), b.splat(subkey))
                 } else {
                     self.gather_last_block_additions(slot)
                 };
-                self.line[slot][step] = b.xor(line[step], addition);
             }
             LastBlocks::Some => {
                 let addition = self.gather_last_block_additions(slot);
-                let last = self.lines.last_steps(b, slot, !self.jobs.subkeys.is_empty());
+                let last = self.lines.last_steps(b, slot, true);
                 each_register!(STEPS, 0 1 2 3, step => {
-                    let sum = b.xor(line[step], addition);
-                    self.line[slot][step] = b.select_equal(last, step as u64, sum, line[step]);
+                    added[step] = b.select_equal(last, step as u64, addition, b.zero());
                 });
             }
         }
+        each_register!(STEPS, 0 1 2 3, step => {
+            if M::IS_EAX {
+                self.added[slot][step] = added[step];
+            } else {
+                self.line[slot][step] = b.xor(line[step], added[step]);
+            }
+        });
     }
 
     /// Returns what the last block of a lane's message adds: its padding, and `K1` if it is whole or `K2`.
@@ -385,9 +402,15 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
         let first = self.keys.round_keys().key(b, 0, slot);
         if M::COUNTS {
             let Counters { bases, first: streams } = self.jobs.counters;
-            self.bases[slot] = b.xor(b.load_each(places.map(|place| &bases[place])), first);
-            self.counts[slot] = if M::OPENS { 2 } else { 1 };
-            if M::OPENS {
+            let base = b.load_each(places.map(|place| &bases[place]));
+            let ahead = usize::from(M::READS_OUTPUT);
+            if M::IS_EAX {
+                self.bases[slot] = SecretBe128::add(b, b.reverse(base), b.splat(&NUMBERS.0[ahead]));
+            } else {
+                self.bases[slot] = b.xor(base, first);
+                self.counts[slot] = 1 + ahead as u32;
+            }
+            if M::READS_OUTPUT {
                 stream = b.load_each(places.map(|place| &streams[place]));
             }
         } else {

@@ -54,10 +54,10 @@ pub(crate) enum Text {
     Read,
     /// The chain's output replaces it.
     Chained,
-    /// The chain reads the plaintext, which counter mode encrypts.
-    Sealed,
-    /// Counter mode decrypts it, and the chain reads the plaintext.
-    Opened,
+    /// Counter mode encrypts or decrypts it, and the chain reads what is read.
+    Input,
+    /// Counter mode encrypts or decrypts it, and the chain reads what is written.
+    Output,
 }
 
 /// A chain that slots can process.
@@ -67,8 +67,11 @@ pub(crate) trait SlotChain {
     /// Whether the messages are written.
     const WRITES: bool = !matches!(Self::TEXT, Text::Read);
     /// Whether they are in counter mode.
-    const COUNTS: bool = matches!(Self::TEXT, Text::Sealed | Text::Opened);
-    const OPENS: bool = matches!(Self::TEXT, Text::Opened);
+    const COUNTS: bool = matches!(Self::TEXT, Text::Input | Text::Output);
+    /// Whether the counters are whole blocks, and secret: those of EAX. Last blocks then are those of OMAC.
+    const IS_EAX: bool = false;
+    /// Whether the chain reads what counter mode writes.
+    const READS_OUTPUT: bool = matches!(Self::TEXT, Text::Output);
     /// Whether the last state is a result.
     const HAS_RESULT: bool = !matches!(Self::TEXT, Text::Chained);
 }
@@ -79,9 +82,9 @@ pub(crate) const MAX_COUNTED: u64 = BLOCK as u64 * (u32::MAX as u64 - 2);
 /// The counter mode of a flight's messages, by place.
 #[derive(Clone, Copy)]
 pub(crate) struct Counters<'c> {
-    /// Counter blocks without the number in their last bytes, which counts from 1.
+    /// The first counter blocks of EAX, or those of CCM without the number in their last bytes, which counts from 1.
     pub(crate) bases: &'c [Block],
-    /// The first block of each keystream, if the messages are opened.
+    /// The first block of each keystream, if the chain reads what is written.
     pub(crate) first: &'c [Block],
 }
 
