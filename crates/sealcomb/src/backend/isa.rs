@@ -576,6 +576,16 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         self.splat(&u128::from(n).to_be_bytes())
     }
 
+    /// Adds 1 to each block, a little-endian number of 128 bits, in constant time. Integer arithmetic; `VPADDQ` and
+    /// `VPTESTNMQ` on `vaes512`.
+    #[inline(always)]
+    fn increment(self, a: Self::V) -> Self::V {
+        let sum = self.add64(a, self.splat(&1u128.to_le_bytes()));
+        // The low half carries if its top bit changes from 1 to 0.
+        let carries = self.shift_right(self.and(a, self.xor(a, sum)), 63);
+        self.add64(sum, self.low_to_high(carries))
+    }
+
     /// Returns the blocks of `a` whose numbers, less than 2^63, are `n`, and those of `b` elsewhere. Integer
     /// arithmetic; `VPCMPEQQ` and `VPBLENDMQ` on `vaes512`.
     #[inline(always)]

@@ -164,6 +164,17 @@ impl Isa for Vaes512 {
     }
 
     #[inline(always)]
+    fn increment(self, a: Self::V) -> Self::V {
+        // SAFETY: the token proves AVX-512F.
+        unsafe {
+            let low = _mm512_add_epi64(a, _mm512_maskz_set1_epi64(0x55, 1));
+            let carries =
+                _mm512_mask_testn_epi64_mask(0xaa, _mm512_unpacklo_epi64(low, low), _mm512_set1_epi64(-1));
+            _mm512_mask_add_epi64(low, carries, low, _mm512_set1_epi64(1))
+        }
+    }
+
+    #[inline(always)]
     fn last_word(self, n: u32) -> Self::V {
         // SAFETY: the token proves AVX-512F.
         unsafe { _mm512_maskz_set1_epi32(0x8888, n.swap_bytes().cast_signed()) }

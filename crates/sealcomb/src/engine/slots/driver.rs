@@ -17,7 +17,6 @@ use super::keys::Keys;
 use super::{Added, ChainJobs, Counters, SlotChain, TEXTS};
 use crate::backend::{BLOCK, Block, Isa, Kernel, LANES, LastBlocks, Line, Lines, RoundKeys, STEPS};
 use crate::primitives::block::PADDING;
-use crate::primitives::counter::{Counter, NUMBERS, SecretBe128};
 
 /// `S` slots with their groups, with the keys `A`.
 pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize, const ABREAST: bool> {
@@ -33,7 +32,7 @@ pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize, const ABREAST: bo
     output: [Line<B>; S],
     chain: [Line<B>; S],
     trims: [Line<B>; S],
-    /// What EAX adds to last blocks in each slot's current line: unlike other chains, it may not change the text.
+    /// What EAX adds to each slot's current line, which it may not change: the first round key, and to last blocks more.
     added: [Line<B>; S],
     /// The counter blocks of each slot with number 0, the first round key added, and the number of the next one; in EAX
     /// the next counter blocks, byte-reversed.
@@ -57,7 +56,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
 {
     #[inline(always)]
     pub(super) fn new(b: B, jobs: &'d ChainJobs<'s>, states: &'d mut [Block], keys: A) -> Self {
-        const { assert!((ABREAST || S.is_multiple_of(STEPS)) && S < u32::BITS as usize) };
+        const { assert!(S < u32::BITS as usize) };
         Self {
             b,
             lines: Lines::new(&jobs.texts),
@@ -141,12 +140,12 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
                 text = b.and(b.xor(text, r.stream[slot]), self.trims[slot][step]);
                 self.output[slot][step] = text;
             }
-            x[slot] = b.xor3(x[slot], text, first);
             if M::IS_EAX {
-                x[slot] = b.xor(x[slot], self.added[slot][step]);
+                x[slot] = b.xor3(x[slot], text, self.added[slot][step]);
                 z[slot] = b.xor(b.reverse(self.bases[slot]), first);
-                self.bases[slot] = SecretBe128::add(b, self.bases[slot], b.splat(&NUMBERS.0[1]));
+                self.bases[slot] = b.increment(self.bases[slot]);
             } else {
+                x[slot] = b.xor3(x[slot], text, first);
                 z[slot] = b.xor(self.bases[slot], b.last_word(self.counts[slot]));
                 self.counts[slot] = self.counts[slot].wrapping_add(1);
             }
@@ -332,7 +331,7 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
         }
         each_register!(STEPS, 0 1 2 3, step => {
             if M::IS_EAX {
-                self.added[slot][step] = added[step];
+                self.added[slot][step] = b.xor(added[step], self.keys.round_keys().key(b, 0, slot));
             } else {
                 self.line[slot][step] = b.xor(line[step], added[step]);
             }
@@ -403,12 +402,12 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
         if M::COUNTS {
             let Counters { bases, first: streams } = self.jobs.counters;
             let base = b.load_each(places.map(|place| &bases[place]));
-            let ahead = usize::from(M::READS_OUTPUT);
             if M::IS_EAX {
-                self.bases[slot] = SecretBe128::add(b, b.reverse(base), b.splat(&NUMBERS.0[ahead]));
+                let base = b.reverse(base);
+                self.bases[slot] = if M::READS_OUTPUT { b.increment(base) } else { base };
             } else {
                 self.bases[slot] = b.xor(base, first);
-                self.counts[slot] = 1 + ahead as u32;
+                self.counts[slot] = if M::READS_OUTPUT { 2 } else { 1 };
             }
             if M::READS_OUTPUT {
                 stream = b.load_each(places.map(|place| &streams[place]));

@@ -343,7 +343,7 @@ impl<M: SlotChain, const SHARED: bool> Kernel for InSlots<'_, '_, M, SHARED> {
         if const { M::COUNTS } {
             let key = OneKey::of(jobs.keys[0]);
             if jobs.count() <= 2 * B::BLOCKS || !has_two_wide_aes_units() {
-                return Driver::<B, M, _, 2, true>::new(b, jobs, states, key).run();
+                return Driver::<B, M, _, 2, false>::new(b, jobs, states, key).run();
             }
             return Driver::<B, M, _, 4, true>::new(b, jobs, states, key).run();
         }
