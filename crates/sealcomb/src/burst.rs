@@ -207,7 +207,12 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         let (mut columns, mut computed) = (Columns::new(), Tags::new());
         self.fill_columns::<B>(first, &mut columns, buffers.entries(), |_| ())?;
         let (backend, key) = (self.key.backend(), self.key.material());
-        let sealed = (flights.run)(backend, key, &mut columns, &mut Results::Write(&mut computed));
+        let sealed = (flights.run)(
+            backend,
+            key,
+            &mut columns,
+            &mut Results::Write { tags: &mut computed, received: &[] },
+        );
         buffers.write(computed.get());
         computed.wipe();
         Ok(sealed)

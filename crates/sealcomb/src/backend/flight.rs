@@ -176,34 +176,11 @@ impl<'a> Columns<'a> {
         // SAFETY: `fill` has written the entries, from spans that the columns borrow exclusively, and that have room for as
         // many bytes as they have.
         unsafe {
-            list.extend_raw(
-                true,
-                entries.map(|(output, input)| {
-                    let Entry { len, data } = output.assume_init();
-                    Text { src: input.assume_init(), dst: data, len: len as usize }
-                }),
-            );
+            list.extend_raw(entries.map(|(output, input)| {
+                let Entry { len, data } = output.assume_init();
+                Text { src: input.assume_init(), dst: data, len: len as usize }
+            }));
         }
-    }
-
-    /// Appends the additional data of all messages to a list of texts to read. Returns whether it did: not if they share it.
-    #[inline(always)]
-    pub(crate) fn list_aads<'t, const N: usize>(&'t self, list: &mut Texts<'t, N>) -> bool {
-        if self.shared_aad.is_some() {
-            return false;
-        }
-        let entries = self.aads[..self.len].iter();
-        // SAFETY: without shared data, `fill` has written the entries, from slices that the columns borrow.
-        unsafe {
-            list.extend_raw(
-                false,
-                entries.map(|aad| {
-                    let Entry { len, data } = aad.assume_init();
-                    Text { src: data, dst: data, len: len as usize }
-                }),
-            );
-        }
-        true
     }
 
     /// Zeroes the outputs of a set of messages.

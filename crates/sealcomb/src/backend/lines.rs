@@ -76,10 +76,9 @@ impl<'a, const N: usize> Texts<'a, N> {
     /// Appends messages.
     ///
     /// # Safety
-    /// The messages must be readable for `'a`, and writable if the list's are; only the list may access them.
+    /// The messages must be readable and writable for `'a`, by nothing else.
     #[inline(always)]
-    pub(super) unsafe fn extend_raw(&mut self, writable: bool, texts: impl Iterator<Item = Text>) {
-        assert!(writable || !self.writes);
+    pub(super) unsafe fn extend_raw(&mut self, texts: impl Iterator<Item = Text>) {
         self.list.extend(texts);
     }
 
@@ -130,9 +129,9 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
     }
 
     /// Assigns the messages at some places to the lanes of a slot. Lanes with the same message must write the same. `ends`
-    /// is whether the last block of each message is processed differently: [`Lines::pass`] stops before it.
+    /// is the number of bytes at the end of each message from which on blocks differ: [`Lines::pass`] stops before them.
     #[inline(always)]
-    pub(crate) fn begin<B: Isa>(&mut self, _: B, slot: usize, places: [usize; LANES], ends: bool) {
+    pub(crate) fn begin<B: Isa>(&mut self, _: B, slot: usize, places: [usize; LANES], ends: usize) {
         let (mut shortest, mut longest) = (usize::MAX, 0);
         let group = &mut self.groups[slot];
         each_register!(LANES, 0 1 2 3, lane => {
@@ -145,7 +144,7 @@ impl<'t, 'a, const N: usize, const S: usize> Lines<'t, 'a, N, S> {
         });
         group.at = 0;
         group.whole = shortest / LINE * LINE;
-        group.inner = shortest.saturating_sub(usize::from(ends)) / LINE * LINE;
+        group.inner = shortest.saturating_sub(ends) / LINE * LINE;
         (group.shortest, group.longest) = (shortest, longest);
     }
 

@@ -10,6 +10,8 @@
 use core::convert::Infallible;
 use core::marker::PhantomData;
 
+use arrayvec::ArrayVec;
+
 use super::Schedule;
 use super::message::{Batch, Material, Message, share_key};
 use crate::backend::{self, Backend, Block, Columns, Isa, Kernel, Span, Tags};
@@ -57,6 +59,10 @@ pub(crate) fn run_batch(
 pub(crate) fn run_flight(backend: Backend, messages: &mut [&mut Message<'_>], run: Run) -> bool {
     let (mut columns, mut tags) = (Columns::new(), Tags::new());
     let key = messages[0].key;
+    let mut received = ArrayVec::<Block, { backend::FLIGHT }>::new();
+    for message in messages.iter() {
+        received.push(message.tag);
+    }
     let Ok(()) = columns.fill(
         None,
         messages.iter_mut().map(|message| {
@@ -64,7 +70,7 @@ pub(crate) fn run_flight(backend: Backend, messages: &mut [&mut Message<'_>], ru
             Ok::<_, Infallible>((*nonce, &**aad, data.reborrow()))
         }),
     );
-    let done = run(backend, key, &mut columns, &mut Results::Write(&mut tags));
+    let done = run(backend, key, &mut columns, &mut Results::Write { tags: &mut tags, received: &received });
     for (message, tag) in messages.iter_mut().zip(tags.get()) {
         message.tag = *tag;
     }
@@ -147,8 +153,8 @@ impl<M: Alone> Kernel for EachAlone<'_, '_, '_, M> {
 
 /// What happens to the tags of a flight.
 pub(crate) enum Results<'t> {
-    /// They are written.
-    Write(&'t mut Tags),
+    /// They are written. Messages to open have those received.
+    Write { tags: &'t mut Tags, received: &'t [Block] },
     /// They are compared with those received, which are zero-padded, in their first `bytes` bytes.
     Compare { received: &'t [Block], bytes: usize, forged: u64 },
 }
@@ -158,7 +164,7 @@ impl Results<'_> {
     #[inline(always)]
     pub(crate) fn put<B: Isa>(&mut self, b: B, at: usize, tags: B::V) {
         match self {
-            Self::Write(all) => all.push(b, tags),
+            Self::Write { tags: all, .. } => all.push(b, tags),
             Self::Compare { received, bytes, forged } => {
                 let received = &received[at..];
                 let lanes = received.len().min(B::BLOCKS);
@@ -179,7 +185,7 @@ impl Results<'_> {
     #[inline(always)]
     fn put_one<B: Isa>(&mut self, b: B, i: usize, tag: B::V) {
         match self {
-            Self::Write(all) => all.push_one(b, tag),
+            Self::Write { tags: all, .. } => all.push_one(b, tag),
             Self::Compare { received, bytes, forged } => {
                 let wrong = b.and(b.xor(tag, b.one(&received[i])), b.one(&bytes_mask(*bytes)));
                 *forged |= (b.nonzero(wrong) & 1) << i;
@@ -187,11 +193,18 @@ impl Results<'_> {
         }
     }
 
+    /// Returns the tags of messages to open as they were received, zero-padded.
+    pub(crate) fn received(&self) -> &[Block] {
+        match self {
+            Self::Write { received, .. } | Self::Compare { received, .. } => received,
+        }
+    }
+
     /// Returns the set of the messages whose tags differ, one bit each.
     #[inline(always)]
     pub(crate) fn forged(&self) -> u64 {
         match self {
-            Self::Write(_) => 0,
+            Self::Write { .. } => 0,
             Self::Compare { forged, .. } => *forged,
         }
     }

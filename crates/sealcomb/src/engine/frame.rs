@@ -638,7 +638,7 @@ mod tests {
                     });
                     columns.fill(None, entries).expect("no error");
                     let prepared = prepare::<crate::primitives::aes::KeySchedule>(backend, key);
-                    let results = &mut Results::Write(&mut tags);
+                    let results = &mut Results::Write { tags: &mut tags, received: &[] };
                     let fly = Fly { key, prepared, columns: &mut columns, results, mode: PhantomData };
                     let [before, after] = backend.run(Memory { fly, messages, wipes });
                     assert!(before.iter().filter(|&&byte| byte != 0).count() > 60 * messages, "{backend:?}");

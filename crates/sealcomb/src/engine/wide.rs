@@ -153,7 +153,7 @@ impl<B: Isa, W: Wide<S, R>, const S: usize, const R: usize, const G: usize> Stat
         let b = self.b;
         let mut lines = Lines::<N, G>::new(texts);
         each_register!(G, 0 1, g => {
-            lines.begin(b, g, places::<B>(texts.len(), g), false);
+            lines.begin(b, g, places::<B>(texts.len(), g), 0);
         });
         loop {
             let mut more = false;

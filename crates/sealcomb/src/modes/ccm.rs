@@ -82,11 +82,8 @@ fn run_columns<const OPENS: bool>(
     if columns.has_aads() {
         absorb_aads(backend, key, columns, y);
     }
-    let common = Common::of(&key.aes).with_counters(Counters { bases: &counters, first: s1 });
-    slots::run_texts::<Crypt<OPENS>>(backend, common, y, |texts| {
-        columns.list_texts(texts);
-        true
-    });
+    let common = Common::of(&key.aes).with_counters(Counters { bases: &counters, first: s1, key: None });
+    slots::run_texts::<Crypt<OPENS>>(backend, common, y, |texts| columns.list_texts(texts));
     for (y, s0) in y.iter_mut().zip(s0) {
         xor(y, s0);
     }
@@ -115,7 +112,6 @@ fn absorb_aads(backend: Backend, key: &Material, columns: &mut Columns<'_>, y: &
             for (_, aad, _) in columns.messages() {
                 texts.push(&Span::from(&aad[first_of_aad(aad).1..]));
             }
-            true
         });
     }
 }

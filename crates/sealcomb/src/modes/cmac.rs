@@ -6,7 +6,7 @@ use super::omac::{CbcMac, Omac, omac};
 use crate::backend::{BLOCK, Backend, Columns, Span, read_part};
 use crate::engine::blocks::{encrypt_alone, encrypt_together};
 use crate::engine::flights::{Flights, Results};
-use crate::engine::slots::{self, Common};
+use crate::engine::slots::{self, Common, Ends};
 use crate::engine::{Batch, Column, Material};
 
 pub(crate) struct Cmac;
@@ -45,11 +45,13 @@ fn run_columns(
     let chained = columns.messages().any(|(_, message, _)| message.len() > BLOCK);
     if chained {
         tags.extend((0..columns.len()).map(|_| [0; BLOCK]));
-        let (list, subkeys) = (|texts: &mut _| columns.list_aads(texts), [omac.subkeys]);
-        let common = Common::of(omac.aes).with_subkeys(&subkeys);
-        if !slots::run_texts::<CbcMac>(backend, common, &mut tags, list) {
-            return false;
-        }
+        let subkeys = [omac.subkeys];
+        let common = Common::of(omac.aes).with_ends(Ends::Omac(&subkeys));
+        slots::run_texts::<CbcMac>(backend, common, &mut tags, |texts| {
+            for (_, message, _) in columns.messages() {
+                texts.push(&Span::from(message));
+            }
+        });
     } else {
         tags.extend(columns.messages().map(|(_, message, _)| omac.last(&read_part(message), message.len())));
     }

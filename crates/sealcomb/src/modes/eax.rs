@@ -18,7 +18,7 @@ use super::omac::{CbcMac, Omac, omac};
 use crate::backend::{self, BLOCK, Backend, Block, Columns, ModeState, Span, Wiped, read_part};
 use crate::engine::blocks::{encrypt_alone, encrypt_together, keystream};
 use crate::engine::flights::{self, Flights, Results};
-use crate::engine::slots::{self, Added, Common, Counters, SlotChain, Text};
+use crate::engine::slots::{self, Added, Common, Counters, Ends, SlotChain, Text};
 use crate::engine::{Batch, Column, Material, Message};
 use crate::primitives::block::{add, xor};
 use crate::primitives::counter::SecretBe128;
@@ -60,7 +60,7 @@ struct Crypt<const OPENS: bool>;
 impl<const OPENS: bool> SlotChain for Crypt<OPENS> {
     const ADDED: Added = Added::Nothing;
     const TEXT: Text = if OPENS { Text::Input } else { Text::Output };
-    const IS_EAX: bool = true;
+    const WHOLE_COUNTERS: bool = true;
 }
 
 fn in_columns<const OPENS: bool>() -> Flights {
@@ -96,12 +96,9 @@ fn run_columns<const OPENS: bool>(
     }
     let mut c = [begin[2]; backend::FLIGHT];
     let (c, subkeys) = (&mut c[..count], [omac.subkeys]);
-    let counters = Counters { bases: &n, first: &s };
-    let common = Common::of(omac.aes).with_subkeys(&subkeys).with_counters(counters);
-    slots::run_texts::<Crypt<OPENS>>(backend, common, c, |texts| {
-        columns.list_texts(texts);
-        true
-    });
+    let counters = Counters { bases: &n, first: &s, key: None };
+    let common = Common::of(omac.aes).with_ends(Ends::Omac(&subkeys)).with_counters(counters);
+    slots::run_texts::<Crypt<OPENS>>(backend, common, c, |texts| columns.list_texts(texts));
     for (c, (.., data)) in c.iter_mut().zip(columns.messages()) {
         if data.len() == 0 {
             *c = empty[2];
@@ -125,12 +122,11 @@ fn add_headers(backend: Backend, key: &Material, columns: &mut Columns<'_>, tags
     if columns.messages().any(|(_, header, _)| header.len() > BLOCK) {
         h.extend((0..columns.len()).map(|_| begin[1]));
         let subkeys = [omac.subkeys];
-        let common = Common::of(omac.aes).with_subkeys(&subkeys);
+        let common = Common::of(omac.aes).with_ends(Ends::Omac(&subkeys));
         slots::run_texts::<CbcMac>(backend, common, &mut h, |texts| {
             for (_, header, _) in columns.messages() {
                 texts.push(&Span::from(header));
             }
-            true
         });
     } else {
         for (_, header, _) in columns.messages() {

@@ -46,7 +46,6 @@ pub(crate) mod ocb3;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ofb;
 pub(crate) mod omac;
-mod omac_lanes;
 #[cfg(feature = "research")]
 pub(crate) mod otr;
 #[cfg(feature = "research")]

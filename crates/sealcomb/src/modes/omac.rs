@@ -16,7 +16,7 @@ use crate::engine::comb::{self, Chain, ChainKey};
 use crate::engine::slots::{self, Added, SlotChain, Subkeys, Text};
 use crate::engine::{Batch, Column, FLIGHT, Lanes, Material, Message, each};
 use crate::primitives::aes::KeySchedule;
-use crate::primitives::block::{PADDING, before_last, xor};
+use crate::primitives::block::{PADDING, add, before_last};
 use crate::primitives::gf128::{BigEndian, Field};
 
 /// The chain `C_i = E_K(C_{i-1} ⊕ M_i)`, of which only the last `C` is used.
@@ -55,9 +55,6 @@ pub(crate) struct Omac<'k> {
     pub(crate) subkeys: Subkeys<'k>,
 }
 
-/// The padding and the subkey that are added to the last block.
-pub(super) type Ends<'k> = [&'k Block; 2];
-
 impl<'k> Omac<'k> {
     /// Returns the [`Omac`] of a key whose first two subkeys are `K1` and `K2`.
     pub(crate) fn of(key: &Material) -> Omac<'_> {
@@ -71,27 +68,11 @@ impl<'k> Omac<'k> {
         [k1, BigEndian::double_block(&k1)]
     }
 
-    /// Returns the padding and the subkey that are added to an `M_n` of `bytes` bytes.
-    #[inline(always)]
-    fn ends(self, bytes: usize) -> Ends<'k> {
-        [&PADDING[bytes], self.subkeys[usize::from(bytes < BLOCK)]]
-    }
-
-    /// Returns the padding and the subkey that a string of `bytes` bytes adds to its last block.
-    #[inline(always)]
-    pub(super) fn ends_of(self, bytes: usize) -> Ends<'k> {
-        self.ends(bytes - before_last(bytes))
-    }
-
     /// Returns what is added to the chain before the last call: `M_n ⊕ K1`, or `(M_n ‖ 10…0) ⊕ K2` if `M_n` is
     /// partial. `M_n` has `bytes` bytes.
     #[inline]
     pub(crate) fn last(self, m: &Block, bytes: usize) -> Block {
-        let mut x = *m;
-        let [padding, subkey] = self.ends(bytes);
-        xor(&mut x, padding);
-        xor(&mut x, subkey);
-        x
+        add(add(*m, PADDING[bytes]), *self.subkeys[usize::from(bytes < BLOCK)])
     }
 }
 
@@ -134,7 +115,8 @@ fn whole_chains<'a>(
     for message in batch.messages.iter() {
         subkeys.push(key(message.key).subkeys);
     }
-    slots::run::<CbcMac>(batch, |material| key(material).aes, c, &subkeys, |message| string(message));
+    let ends = slots::Ends::Omac(&subkeys);
+    slots::run::<CbcMac>(batch, |material| key(material).aes, c, ends, |message| string(message));
 }
 
 // Not inlined, so that its blocks and the chain jobs do not occupy the stack at the same time.

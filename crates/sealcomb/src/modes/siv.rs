@@ -11,19 +11,19 @@
 //!
 //! `D`, and later `V`, is stored in the message's tag.
 
+use arrayvec::ArrayVec;
+
 use super::Mode;
-use super::omac::{Omac, cbc_mac, omac};
-use super::omac_lanes::LaneOmac;
-use crate::backend::{BLOCK, Backend, Block, Isa, LINE, ModeState, Span};
-use crate::engine::blocks::{Loose, encrypt_alone, keystream};
-use crate::engine::lane_groups::{
-    self, COLUMNS, Group, LaneGrouped, R, columns, encrypt_columns, lanes, store_tags, xor_columns,
-};
+use super::omac::{CbcMac, Omac, cbc_mac, omac};
+use crate::backend::{self, BLOCK, Backend, Block, Columns, Isa, Kernel, ModeState, Span, read_part};
+use crate::engine::blocks::{Loose, encrypt_alone, encrypt_together, keystream};
+use crate::engine::flights::{self, Flights, Results};
+use crate::engine::slots::{self, Added, Common, Counters, Ends, SlotChain, Text};
 use crate::engine::{AssociatedData, Batch, Column, Material, Message, share_key};
 use crate::primitives::aes::KeySchedule;
-use crate::primitives::block::{PADDING, join, mask, skip, whole, xor};
-use crate::primitives::counter::{Be128, NUMBERS};
-use crate::primitives::gf128::{BigEndian, Field, moved_out, moved_up};
+use crate::primitives::block::{PADDING, add, join, skip, whole, xor};
+use crate::primitives::counter::{Be128, xor_keystream};
+use crate::primitives::gf128::{BigEndian, Field};
 
 pub(crate) struct Siv;
 
@@ -45,148 +45,170 @@ impl Mode for Siv {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        lane_groups::run::<Crypt<false>>(batch);
+        run_batch::<false>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        lane_groups::run::<Crypt<true>>(batch);
+        run_batch::<true>(batch);
+    }
+
+    fn flights(&self, opens: bool) -> Option<Flights> {
+        Some(if opens { in_columns::<true>() } else { in_columns::<false>() })
     }
 }
 
-/// One direction of SIV.
-struct Crypt<const OPENS: bool>;
-
-impl<const OPENS: bool> LaneGrouped for Crypt<OPENS> {
-    const MOST_AAD: usize = LINE;
-
-    /// Messages must have one string of additional data, which may be empty, and either all of them a nonce of one
-    /// block, which may be partial, or none of them.
-    #[inline(always)]
-    fn fit(messages: &[&mut Message<'_>]) -> bool {
-        let least = usize::from(!messages[0].nonce.is_empty());
-        let nonces = least..=least * BLOCK;
-        messages.iter().all(|message| {
-            matches!(message.aad, AssociatedData::One(_)) && nonces.contains(&message.nonce.len())
-        })
-    }
-
-    #[inline(always)]
-    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>) {
-        let mut chains = begin_lanes(b, group);
-        if OPENS {
-            let tags = lanes(b, group.messages, |message| b.one(&message.tag));
-            encrypt_lanes(b, group, tags, |line, output| chains.absorb(b, line * COLUMNS, output));
-            return store_tags(b, group.messages, chains.macs());
-        }
-        for line in 0..group.lines {
-            let x = columns(b, group.messages, line * LINE, |message| message.data.input());
-            chains.absorb(b, line * COLUMNS, &x);
-        }
-        let tags = chains.macs();
-        store_tags(b, group.messages, tags);
-        encrypt_lanes(b, group, tags, |_, _| {});
-    }
-
-    fn crypt_chains(batch: &mut Batch<'_, '_, '_>) {
-        if OPENS {
-            encrypt(batch);
-            hash_strings(batch);
-            hash_message(batch, |message| message.data.output());
-        } else {
-            hash_strings(batch);
-            hash_message(batch, |message| message.data.input());
-            encrypt(batch);
-        }
-    }
+fn in_columns<const OPENS: bool>() -> Flights {
+    Flights { takes: slots::takes, run: run_columns::<OPENS>, prepare: |_, _| {} }
 }
 
-/// Encrypts or decrypts a group with its tags, one per lane. Calls `each` with every line of output.
-#[inline(always)]
-fn encrypt_lanes<B: Isa>(
-    b: B,
-    group: &mut Group<'_, '_, '_>,
-    tags: [B::V; R],
-    mut each: impl FnMut(usize, &[[B::V; COLUMNS]; R]),
-) {
-    let aes = &group.messages[0].key.aes;
-    let mut counters = tags;
-    each_register!(R, 0 1 2 3, q => {
-        counters[q] = b.reverse(b.and(tags[q], b.splat(&CLEAR.to_be_bytes())));
-    });
-    for line in 0..group.lines {
-        // The first bits of the last two words are zero, so the sum carries into neither.
-        let mut x = [[b.zero(); COLUMNS]; R];
-        each_register!(R, 0 1 2 3, q => {
-            each_register!(COLUMNS, 0 1 2 3, i => {
-                x[q][i] = b.reverse(b.add32(counters[q], b.splat(&NUMBERS.0[line * COLUMNS + i])));
-            });
-        });
-        encrypt_columns(b, aes, &mut x);
-        let [_, output] = xor_columns(b, group.messages, line * LINE, x);
-        each(line, &output);
-    }
-}
-
-/// Starts the chains that compute the `V` of a group, with the `D` of its associated strings.
-#[inline(always)]
-fn begin_lanes<'a, B: Isa>(b: B, group: &Group<'_, '_, 'a>) -> LaneOmac<'a, B> {
-    let key = group.messages[0].key;
-    let omac = mac(key);
-    let [whole, ..] = omac.subkeys;
-    let d = hash_strings_in_lanes(b, group);
-    let bytes = |message: &Message<'_>| message.data.len();
-    let mut chains = LaneOmac::new(b, omac.aes, group.messages, bytes, |bytes| {
-        // A padded string of less than a block counts as whole.
-        if bytes < BLOCK { [&PADDING[bytes], whole] } else { omac.ends_of(bytes) }
-    });
-    let short = |message: &Message<'_>| bytes(message) < BLOCK;
-    // The number of bytes of D that are added to the last block. The others are added to the block before it.
-    let shift = |message: &Message<'_>| if short(message) { BLOCK } else { 1 + (bytes(message) - 1) % BLOCK };
-    let ups: [B::V; R] = lanes(b, group.messages, |message| b.one(moved_up(shift(message))));
-    let outs: [B::V; R] = lanes(b, group.messages, |message| b.one(moved_out(shift(message))));
-    let masks: [B::V; R] = lanes(b, group.messages, |message| b.one(&mask(short(message))));
-    let (mut ends, mut before_ends) = (d, d);
-    each_register!(R, 0 1 2 3, q => {
-        let both = b.xor(d[q], b.and(masks[q], b.xor(d[q], BigEndian::double(b, d[q]))));
-        ends[q] = b.shuffle_each(both, outs[q]);
-        before_ends[q] = b.shuffle_each(both, ups[q]);
-    });
-    chains.add_to_ends(b, ends, before_ends);
-    chains
-}
-
-/// Returns `D` after the associated strings of a group.
-#[inline(always)]
-fn hash_strings_in_lanes<B: Isa>(b: B, group: &Group<'_, '_, '_>) -> [B::V; R] {
-    let key = group.messages[0].key;
-    let omac = mac(key);
-    let mut aad =
-        LaneOmac::new(b, omac.aes, group.messages, |message| message.aad.len(), |n| omac.ends_of(n));
-    let x = if group.aad {
-        columns(b, group.messages, 0, |message| Span::from(&*message.aad))
+fn run_batch<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
+    // Columns have one string of additional data.
+    if batch.messages.iter().all(|message| matches!(message.aad, AssociatedData::One(_))) {
+        flights::run_batch(batch, in_columns::<OPENS>(), crypt::<OPENS>);
     } else {
-        [[b.zero(); COLUMNS]; R]
-    };
-    aad.absorb(b, 0, &x);
-    let first = BigEndian::double(b, b.splat(&key.subkeys[2]));
-    let mut d = aad.macs();
-    each_register!(R, 0 1 2 3, q => {
-        d[q] = b.xor(d[q], first);
-    });
-    if !group.messages[0].nonce.is_empty() {
-        let mut n =
-            LaneOmac::new(b, omac.aes, group.messages, |message| message.nonce.len(), |n| omac.ends_of(n));
-        n.step(b, 0, lanes(b, group.messages, |message| b.load_bytes(message.nonce)));
-        let n = n.macs();
-        each_register!(R, 0 1 2 3, q => {
-            d[q] = b.xor(n[q], BigEndian::double(b, d[q]));
-        });
+        crypt::<OPENS>(batch);
     }
-    d
+}
+
+/// Encrypts or decrypts messages with any keys.
+fn crypt<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
+    if OPENS {
+        encrypt(batch);
+        hash_strings(batch);
+        hash_message(batch, |message| message.data.output());
+    } else {
+        hash_strings(batch);
+        hash_message(batch, |message| message.data.input());
+        encrypt(batch);
+    }
+}
+
+/// The chain of the `V` of a message that is decrypted next to it.
+struct Open;
+
+impl SlotChain for Open {
+    const ADDED: Added = Added::Nothing;
+    const TEXT: Text = Text::Output;
+    const WHOLE_COUNTERS: bool = true;
+    const TWO_KEYS: bool = true;
+}
+
+/// One block of each message of a flight in columns.
+type Blocks = ArrayVec<Block, { backend::FLIGHT }>;
+
+/// Processes a flight under a key, like [`Flights::run`]. Nonces must be one block, which may be partial, or empty.
+fn run_columns<const OPENS: bool>(
+    backend: Backend,
+    key: &Material,
+    columns: &mut Columns<'_>,
+    results: &mut Results<'_>,
+) -> bool {
+    let omac = mac(key);
+    let Some(0..=BLOCK) = columns.nonce_bytes() else { return false };
+    let (mut d, mut before) = (Blocks::new(), Blocks::new());
+    hash_strings_in_columns(backend, key, columns, &mut d);
+    for (d, (.., data)) in d.iter_mut().zip(columns.messages()) {
+        let (last, block_before) = ends(omac, d, data.len());
+        *d = last;
+        before.push(block_before);
+    }
+    let common = Common::of(omac.aes).with_ends(Ends::Blocks { last: &d, before: &before });
+    let mut v = [[0; BLOCK]; backend::FLIGHT];
+    let v = &mut v[..columns.len()];
+    if OPENS {
+        let (mut counters, mut streams) = (Blocks::new(), Blocks::new());
+        for tag in results.received() {
+            counters.push(first_counter(tag));
+        }
+        streams.try_extend_from_slice(&counters).expect("as many blocks");
+        encrypt_together(backend, &key.aes, &mut streams);
+        let counters = Counters { bases: &counters, first: &streams, key: Some(&key.aes) };
+        slots::run_texts::<Open>(backend, common.with_counters(counters), v, |texts| {
+            columns.list_texts(texts)
+        });
+    } else {
+        slots::run_texts::<CbcMac>(backend, common, v, |texts| columns.list_texts(texts));
+        backend.run(EncryptColumns { key, columns, v });
+    }
+    results.put_flight(backend, v);
+    true
+}
+
+/// Computes `C = P ⊕ CTR(K2, Q)` of a flight in columns.
+struct EncryptColumns<'f, 'a> {
+    key: &'f Material,
+    columns: &'f mut Columns<'a>,
+    v: &'f [Block],
+}
+
+impl Kernel for EncryptColumns<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        for ((.., mut data), v) in self.columns.messages().zip(self.v) {
+            xor_keystream::<Be128, B, _>(b, self.key.aes.encrypting(), &first_counter(v), &mut data);
+        }
+    }
+}
+
+/// Returns what a message of `bytes` bytes adds to its last block, and to the block before it: `D`, and the padding and the
+/// subkey of CMAC.
+#[inline(always)]
+fn ends(omac: Omac<'_>, d: &Block, bytes: usize) -> (Block, Block) {
+    if bytes < BLOCK {
+        // A padded string of less than a block counts as whole.
+        return (omac.last(&add(BigEndian::double_block(d), PADDING[bytes]), BLOCK), [0; BLOCK]);
+    }
+    if bytes.is_multiple_of(BLOCK) {
+        return (omac.last(d, BLOCK), [0; BLOCK]);
+    }
+    let in_last = bytes % BLOCK;
+    (omac.last(&skip(d, BLOCK - in_last), in_last), join(&[0; BLOCK], in_last, d))
+}
+
+/// Computes `D` after the associated strings of a flight in columns.
+#[inline(never)]
+fn hash_strings_in_columns(backend: Backend, key: &Material, columns: &mut Columns<'_>, d: &mut Blocks) {
+    let (omac, count) = (mac(key), columns.len());
+    let (mut macs, mut nonce_macs) = (Blocks::new(), Blocks::new());
+    // The MAC of a string that all messages have is computed once.
+    let [empty] = encrypt_alone(backend, omac.aes, [omac.last(&[0; BLOCK], 0)]);
+    if columns.messages().any(|(_, string, _)| string.len() > BLOCK) {
+        let subkeys = [omac.subkeys];
+        let common = Common::of(omac.aes).with_ends(Ends::Omac(&subkeys));
+        macs.extend((0..count).map(|_| [0; BLOCK]));
+        slots::run_texts::<CbcMac>(backend, common, &mut macs, |texts| {
+            for (_, string, _) in columns.messages() {
+                texts.push(&Span::from(string));
+            }
+        });
+    } else if columns.has_aads() {
+        for (_, string, _) in columns.messages() {
+            macs.push(omac.last(&read_part(string), string.len()));
+        }
+        encrypt_together(backend, omac.aes, &mut macs);
+    }
+    if columns.nonce_bytes() != Some(0) {
+        for nonce in columns.nonces() {
+            nonce_macs.push(omac.last(&read_part(nonce), nonce.len()));
+        }
+        encrypt_together(backend, omac.aes, &mut nonce_macs);
+    }
+    let first = BigEndian::double_block(&key.subkeys[2]);
+    for i in 0..count {
+        let after_aad = add(first, *macs.get(i).unwrap_or(&empty));
+        d.push(nonce_macs.get(i).map_or(after_aad, |mac| add(BigEndian::double_block(&after_aad), *mac)));
+    }
 }
 
 /// Mask that clears the first bits of the last two words of `V` (section 2.5).
 const CLEAR: u128 = !(1 << 31 | 1 << 63);
+
+/// Returns `Q`, the first counter block, given `V`.
+fn first_counter(v: &Block) -> Block {
+    (u128::from_be_bytes(*v) & CLEAR).to_be_bytes()
+}
 
 /// Returns what CMAC needs of a key: its part `K1`.
 fn mac(key: &Material) -> Omac<'_> {
@@ -199,7 +221,7 @@ fn mac(key: &Material) -> Omac<'_> {
 /// Computes `C = P ⊕ CTR(K2, Q)`, where `Q` is `V` without the bits that [`CLEAR`] clears.
 #[inline(never)]
 fn encrypt(batch: &mut Batch<'_, '_, '_>) {
-    keystream::<Be128>(batch, |message| (u128::from_be_bytes(message.tag) & CLEAR).to_be_bytes());
+    keystream::<Be128>(batch, |message| first_counter(&message.tag));
 }
 
 /// Stores `D` after the associated strings in each message's tag (section 2.4). The strings are the additional data,

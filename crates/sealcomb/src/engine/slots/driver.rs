@@ -14,7 +14,7 @@
 use core::marker::PhantomData;
 
 use super::keys::Keys;
-use super::{Added, ChainJobs, Counters, SlotChain, TEXTS};
+use super::{Added, ChainJobs, Counters, Ends, SlotChain, Subkeys, TEXTS};
 use crate::backend::{BLOCK, Block, Isa, Kernel, LANES, LastBlocks, Line, Lines, RoundKeys, STEPS};
 use crate::primitives::block::PADDING;
 
@@ -32,10 +32,10 @@ pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize, const ABREAST: bo
     output: [Line<B>; S],
     chain: [Line<B>; S],
     trims: [Line<B>; S],
-    /// What EAX adds to each slot's current line, which it may not change: the first round key, and to last blocks more.
+    /// What EAX and SIV add to each slot's current line, which they may not change: the first round key, and more at ends.
     added: [Line<B>; S],
     /// The counter blocks of each slot with number 0, the first round key added, and the number of the next one; in EAX
-    /// the next counter blocks, byte-reversed.
+    /// and SIV the next counter blocks, byte-reversed.
     bases: [B::V; S],
     counts: [u32; S],
     /// The states of those messages in each slot that have ended.
@@ -131,6 +131,8 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
     #[inline(always)]
     fn step_with_counters<const T: usize>(&mut self, r: &mut Registers<B::V, S>) {
         let (b, keys) = (self.b, self.keys.round_keys().hidden());
+        let counter_keys = RoundKeys::<B>::hidden(self.jobs.counter_key.encrypting());
+        let key_of_counters = |key, round| if M::TWO_KEYS { counter_keys.key(b, round, 0) } else { key };
         let first = keys.key(b, 0, 0);
         let (mut x, mut z) = (r.s, r.s);
         each_register!(S, slot => {
@@ -140,9 +142,9 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
                 text = b.and(b.xor(text, r.stream[slot]), self.trims[slot][step]);
                 self.output[slot][step] = text;
             }
-            if M::IS_EAX {
+            if M::WHOLE_COUNTERS {
                 x[slot] = b.xor3(x[slot], text, self.added[slot][step]);
-                z[slot] = b.xor(b.reverse(self.bases[slot]), first);
+                z[slot] = b.xor(b.reverse(self.bases[slot]), key_of_counters(first, 0));
                 self.bases[slot] = b.increment(self.bases[slot]);
             } else {
                 x[slot] = b.xor3(x[slot], text, first);
@@ -155,6 +157,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
             each_register!(S, slot => {
                 x[slot] = b.aes_round(x[slot], key);
             });
+            let key = key_of_counters(key, I);
             each_register!(S, slot => {
                 z[slot] = b.aes_round(z[slot], key);
             });
@@ -163,18 +166,19 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
             let key = keys.key(b, round, 0);
             each_register!(S, slot => {
                 x[slot] = b.aes_round(x[slot], key);
-                z[slot] = b.aes_round(z[slot], key);
+                z[slot] = b.aes_round(z[slot], key_of_counters(key, round));
             });
         }
         let last = keys.last_key(b, 0);
+        let last_of_counters = key_of_counters(last, keys.rounds());
         each_register!(S, slot => {
             let step = Self::step_of::<T>(slot);
             r.s[slot] = b.aes_last(x[slot], last);
             self.chain[slot][step] = r.s[slot];
             if M::READS_OUTPUT {
-                r.stream[slot] = b.aes_last(z[slot], last);
+                r.stream[slot] = b.aes_last(z[slot], last_of_counters);
             } else {
-                self.output[slot][step] = b.aes_last(z[slot], b.xor(last, self.line[slot][step]));
+                self.output[slot][step] = b.aes_last(z[slot], b.xor(last_of_counters, self.line[slot][step]));
             }
         });
     }
@@ -286,7 +290,7 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
             LastBlocks::None => {}
             LastBlocks::All(step) => self.ended[slot] = states[step],
             LastBlocks::Some => {
-                let last = self.lines.last_steps(b, slot, !self.jobs.subkeys.is_empty());
+                let last = self.lines.last_steps(b, slot, self.jobs.ends.bytes() > 0);
                 each_register!(STEPS, 0 1 2 3, step => {
                     self.ended[slot] = b.select_equal(last, step as u64, states[step], self.ended[slot]);
                 });
@@ -307,30 +311,23 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
                 b.transpose(self.lines.masks(b, slot))
             };
         }
-        if self.jobs.subkeys.is_empty() {
-            return;
-        }
-        let mut added = [b.zero(); STEPS];
-        match self.lines.last_blocks(slot) {
-            LastBlocks::None => {}
-            LastBlocks::All(step) => {
-                added[step] = if A::SHARED {
-                    let [padding, subkey] = self.last_block_additions(slot, 0);
-                    b.xor(b.splat(padding), b.splat(subkey))
-                } else {
-                    self.gather_last_block_additions(slot)
-                };
-            }
-            LastBlocks::Some => {
-                let addition = self.gather_last_block_additions(slot);
-                let last = self.lines.last_steps(b, slot, true);
+        let added = match self.jobs.ends {
+            Ends::None => return,
+            Ends::Omac(subkeys) => self.omac_additions(slot, subkeys),
+            Ends::Blocks { last, before } => {
+                let places = self.places[slot];
+                let last = b.load_each(places.map(|place| &last[place]));
+                let before = b.load_each(places.map(|place| &before[place]));
+                let (steps, mut added) = (self.lines.last_steps(b, slot, true), [b.zero(); STEPS]);
                 each_register!(STEPS, 0 1 2 3, step => {
-                    added[step] = b.select_equal(last, step as u64, addition, b.zero());
+                    added[step] = b.select_equal(steps, step as u64, last, b.zero());
+                    added[step] = b.select_equal(steps, step as u64 + 1, before, added[step]);
                 });
+                added
             }
-        }
+        };
         each_register!(STEPS, 0 1 2 3, step => {
-            if M::IS_EAX {
+            if M::WHOLE_COUNTERS {
                 self.added[slot][step] = b.xor(added[step], self.keys.round_keys().key(b, 0, slot));
             } else {
                 self.line[slot][step] = b.xor(line[step], added[step]);
@@ -338,23 +335,47 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
         });
     }
 
+    /// Returns the padding and the subkeys of the last blocks in a slot's current line.
+    #[inline(always)]
+    fn omac_additions(&self, slot: usize, subkeys: &'s [Subkeys<'s>]) -> Line<B> {
+        let (b, mut added) = (self.b, [self.b.zero(); STEPS]);
+        match self.lines.last_blocks(slot) {
+            LastBlocks::None => {}
+            LastBlocks::All(step) => {
+                added[step] = if A::SHARED {
+                    let [padding, subkey] = self.omac_addition(slot, subkeys, 0);
+                    b.xor(b.splat(padding), b.splat(subkey))
+                } else {
+                    self.gather_omac_additions(slot, subkeys)
+                };
+            }
+            LastBlocks::Some => {
+                let addition = self.gather_omac_additions(slot, subkeys);
+                let last = self.lines.last_steps(b, slot, true);
+                each_register!(STEPS, 0 1 2 3, step => {
+                    added[step] = b.select_equal(last, step as u64, addition, b.zero());
+                });
+            }
+        }
+        added
+    }
+
     /// Returns what the last block of a lane's message adds: its padding, and `K1` if it is whole or `K2`.
     #[inline(always)]
-    fn last_block_additions(&self, slot: usize, lane: usize) -> [&'s Block; 2] {
+    fn omac_addition(&self, slot: usize, subkeys: &'s [Subkeys<'s>], lane: usize) -> [&'s Block; 2] {
         let bytes = self.lines.last_bytes(slot, lane);
-        let [whole, partial] = self.jobs.subkeys[if A::SHARED { 0 } else { self.places[slot][lane] }];
+        let [whole, partial] = subkeys[if A::SHARED { 0 } else { self.places[slot][lane] }];
         [&PADDING[bytes], if bytes == BLOCK { whole } else { partial }]
     }
 
     /// Returns the sum of these two blocks for each lane.
     #[inline(always)]
-    fn gather_last_block_additions(&self, slot: usize) -> B::V {
-        let b = self.b;
-        let (mut paddings, mut subkeys) = ([&PADDING[0]; LANES], [&PADDING[0]; LANES]);
+    fn gather_omac_additions(&self, slot: usize, subkeys: &'s [Subkeys<'s>]) -> B::V {
+        let (b, mut blocks) = (self.b, [[&PADDING[0]; LANES]; 2]);
         each_register!(LANES, 0 1 2 3, lane => {
-            [paddings[lane], subkeys[lane]] = self.last_block_additions(slot, lane);
+            [blocks[0][lane], blocks[1][lane]] = self.omac_addition(slot, subkeys, lane);
         });
-        b.xor(b.load_each(paddings), b.load_each(subkeys))
+        b.xor(b.load_each(blocks[0]), b.load_each(blocks[1]))
     }
 
     /// Stores the states of a slot's messages.
@@ -392,7 +413,7 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
         self.places[slot] = places;
         self.next += B::BLOCKS;
         self.taken |= 1 << slot;
-        self.lines.begin(b, slot, places, !self.jobs.subkeys.is_empty());
+        self.lines.begin(b, slot, places, self.jobs.ends.bytes());
         self.read_line(slot);
         if !A::SHARED {
             self.keys.assign(slot, places.map(|place| self.jobs.keys[place]));
@@ -400,9 +421,9 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
         let (mut states, mut stream) = (b.load_each(places.map(|place| &self.states[place])), b.zero());
         let first = self.keys.round_keys().key(b, 0, slot);
         if M::COUNTS {
-            let Counters { bases, first: streams } = self.jobs.counters;
+            let Counters { bases, first: streams, .. } = self.jobs.counters;
             let base = b.load_each(places.map(|place| &bases[place]));
-            if M::IS_EAX {
+            if M::WHOLE_COUNTERS {
                 let base = b.reverse(base);
                 self.bases[slot] = if M::READS_OUTPUT { b.increment(base) } else { base };
             } else {

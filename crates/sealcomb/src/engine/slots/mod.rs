@@ -68,8 +68,10 @@ pub(crate) trait SlotChain {
     const WRITES: bool = !matches!(Self::TEXT, Text::Read);
     /// Whether they are in counter mode.
     const COUNTS: bool = matches!(Self::TEXT, Text::Input | Text::Output);
-    /// Whether the counters are whole blocks, and secret: those of EAX. Last blocks then are those of OMAC.
-    const IS_EAX: bool = false;
+    /// Whether the counters are whole blocks, and in constant time: EAX and SIV.
+    const WHOLE_COUNTERS: bool = false;
+    /// Whether counter mode has a key of its own: SIV.
+    const TWO_KEYS: bool = false;
     /// Whether the chain reads what counter mode writes.
     const READS_OUTPUT: bool = matches!(Self::TEXT, Text::Output);
     /// Whether the last state is a result.
@@ -82,14 +84,42 @@ pub(crate) const MAX_COUNTED: u64 = BLOCK as u64 * (u32::MAX as u64 - 2);
 /// The counter mode of a flight's messages, by place.
 #[derive(Clone, Copy)]
 pub(crate) struct Counters<'c> {
-    /// The first counter blocks of EAX, or those of CCM without the number in their last bytes, which counts from 1.
+    /// The first counter blocks, unless those without the number in their last bytes, which counts from 1 in CCM.
     pub(crate) bases: &'c [Block],
     /// The first block of each keystream, if the chain reads what is written.
     pub(crate) first: &'c [Block],
+    /// The key, if it is another one than that of the chain.
+    pub(crate) key: Option<&'c KeySchedule>,
 }
 
 /// `K1` and `K2` of OMAC, of which a message adds one to its last block, and to a partial one its padding.
 pub(crate) type Subkeys<'a> = [&'a Block; 2];
+
+/// What is added to the ends of messages.
+#[derive(Clone, Copy)]
+pub(crate) enum Ends<'a> {
+    None,
+    /// The padding and subkeys of OMAC. There is one pair for each message, by place, or for all of them. An empty message
+    /// has one block.
+    Omac(&'a [Subkeys<'a>]),
+    /// A block to the last block of each message, by place, and one to the block before it. An empty message has one block.
+    Blocks {
+        last: &'a [Block],
+        before: &'a [Block],
+    },
+}
+
+impl Ends<'_> {
+    /// Returns the number of bytes at the end of a message from which on its blocks may differ.
+    #[inline(always)]
+    fn bytes(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Omac(_) => 1,
+            Self::Blocks { .. } => BLOCK + 1,
+        }
+    }
+}
 
 /// Maximum number of messages.
 const TEXTS: usize = FLIGHT;
@@ -103,29 +133,32 @@ struct ChainJobs<'s> {
     texts: Texts<'s, TEXTS>,
     /// The key of each message, by place, or that of all messages.
     keys: ArrayVec<&'s KeySchedule, FLIGHT>,
-    /// The subkeys of each message, by place, or those of all messages; empty if last blocks are like the others.
-    subkeys: &'s [Subkeys<'s>],
+    /// The key of counter mode, if there are two.
+    counter_key: &'s KeySchedule,
+    ends: Ends<'s>,
     counters: Counters<'s>,
 }
 
 impl<'s> ChainJobs<'s> {
     /// Returns a flight without messages, to be filled in place: it is too large to be moved.
     #[inline(always)]
-    fn empty(writes: bool, subkeys: &'s [Subkeys<'s>]) -> Self {
+    fn empty(writes: bool, common: Common<'s>) -> Self {
+        let Common { aes, ends, counters } = common;
         Self {
             order: Order::new(),
             even: false,
             texts: Texts::new(writes),
             keys: ArrayVec::new(),
-            subkeys,
-            counters: Counters { bases: &[], first: &[] },
+            counter_key: counters.key.unwrap_or(aes),
+            ends,
+            counters,
         }
     }
 
     /// Orders the messages, longest first.
     #[inline(always)]
     fn sort(&mut self) {
-        let is_live = |len| len > 0 || !self.subkeys.is_empty();
+        let is_live = |len| len > 0 || self.ends.bytes() > 0;
         let first = self.texts.lens().next().unwrap_or(0);
         self.even = is_live(first) && self.texts.lens().all(|len| len == first);
         if !self.even {
@@ -165,7 +198,7 @@ pub(crate) fn chains<'a, M: Chain<1> + SlotChain>(
     part: impl for<'m> Fn(&'m mut Message<'a>) -> Span<'m>,
 ) {
     if pay::<M>(batch, &part) {
-        run::<M>(batch, aes, states, &[], part);
+        run::<M>(batch, aes, states, Ends::None, part);
     } else {
         comb::chains::<M, 1, 1, 0, 1>(batch, |key| ChainKey::under(aes(key)), [states], part);
     }
@@ -212,18 +245,18 @@ pub(crate) fn pay<'a, M: SlotChain>(
     }
 }
 
-/// Processes a part of each message in slots; see [`chains`]. If there are `subkeys`, one pair per message, an empty
-/// message consists of one block.
+/// Processes a part of each message in slots; see [`chains`].
 // Not inlined, so that the chain jobs occupy the stack only while they are needed.
 #[inline(never)]
 pub(crate) fn run<'a, M: SlotChain>(
     batch: &mut Batch<'_, '_, 'a>,
     aes: impl for<'k> Fn(&'k Material) -> &'k KeySchedule,
     states: &mut [Block],
-    subkeys: &[Subkeys<'_>],
+    ends: Ends<'_>,
     part: impl for<'m> Fn(&'m mut Message<'a>) -> Span<'m>,
 ) {
-    let jobs = &mut ChainJobs::empty(M::WRITES, subkeys);
+    let common = Common::of(aes(batch.messages[0].key)).with_ends(ends);
+    let jobs = &mut ChainJobs::empty(M::WRITES, common);
     for message in batch.messages.iter_mut() {
         jobs.keys.push(aes(message.key));
         jobs.texts.push(&part(message));
@@ -274,28 +307,26 @@ fn run_columns<M: SlotChain>(
 ) -> bool {
     let mut states = Column::new();
     states.extend(columns.nonces().map(first_state));
-    run_texts::<M>(backend, Common::of(&key.aes), &mut states, |texts| {
-        columns.list_texts(texts);
-        true
-    })
+    run_texts::<M>(backend, Common::of(&key.aes), &mut states, |texts| columns.list_texts(texts));
+    true
 }
 
-/// What all messages of a flight have.
+/// What all messages of a flight have, and the columns of what each has.
 #[derive(Clone, Copy)]
 pub(crate) struct Common<'k> {
     aes: &'k KeySchedule,
-    subkeys: &'k [Subkeys<'k>],
+    ends: Ends<'k>,
     counters: Counters<'k>,
 }
 
 impl<'k> Common<'k> {
+    /// Returns a chain without ends and counters.
     pub(crate) fn of(aes: &'k KeySchedule) -> Self {
-        Self { aes, subkeys: &[], counters: Counters { bases: &[], first: &[] } }
+        Self { aes, ends: Ends::None, counters: Counters { bases: &[], first: &[], key: None } }
     }
 
-    /// Adds subkeys and the padding to last blocks.
-    pub(crate) fn with_subkeys(self, subkeys: &'k [Subkeys<'k>; 1]) -> Self {
-        Self { subkeys, ..self }
+    pub(crate) fn with_ends(self, ends: Ends<'k>) -> Self {
+        Self { ends, ..self }
     }
 
     pub(crate) fn with_counters(self, counters: Counters<'k>) -> Self {
@@ -303,23 +334,18 @@ impl<'k> Common<'k> {
     }
 }
 
-/// Processes the texts that `list` appends in slots, like [`run`]. Returns whether it appended any.
+/// Processes the texts that `list` appends in slots, like [`run`].
 #[inline(always)]
 pub(crate) fn run_texts<'s, M: SlotChain>(
     backend: Backend,
     common: Common<'s>,
     states: &mut [Block],
-    list: impl FnOnce(&mut Texts<'s, TEXTS>) -> bool,
-) -> bool {
-    let Common { aes, subkeys, counters } = common;
-    let jobs = &mut ChainJobs::empty(M::WRITES, subkeys);
-    jobs.counters = counters;
-    jobs.keys.push(aes);
-    if !list(&mut jobs.texts) {
-        return false;
-    }
+    list: impl FnOnce(&mut Texts<'s, TEXTS>),
+) {
+    let jobs = &mut ChainJobs::empty(M::WRITES, common);
+    jobs.keys.push(common.aes);
+    list(&mut jobs.texts);
     backend.run(InSlots::<M, true> { jobs, states, chain: PhantomData });
-    true
 }
 
 /// The kernel: chain jobs with one key, or one key each.
