@@ -14,7 +14,7 @@ use core::marker::PhantomData;
 
 use arrayvec::ArrayVec;
 
-use super::{BLOCK, Block, Isa, LINE, Span};
+use super::{BLOCK, Isa, LINE, Span};
 
 /// Number of registers of a line.
 pub(crate) const STEPS: usize = LINE / BLOCK;
@@ -71,6 +71,18 @@ impl<'a, const N: usize> Texts<'a, N> {
         assert!(len <= span.room() || !self.writes);
         let (src, dst) = span.pointers();
         self.list.push(Text { src, dst, len });
+    }
+
+    /// Appends messages.
+    #[inline(always)]
+    pub(crate) fn extend(&mut self, spans: impl Iterator<Item = Span<'a>>) {
+        let writes = self.writes;
+        self.list.extend(spans.map(|span| {
+            let len = span.len();
+            assert!(len <= span.room() || !writes);
+            let (src, dst) = span.pointers();
+            Text { src, dst, len }
+        }));
     }
 
     /// Appends messages.

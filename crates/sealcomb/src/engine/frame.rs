@@ -22,7 +22,7 @@ use super::flights::{self, Alone, Flights, Results};
 use super::message::{Batch, Material, Message};
 use crate::backend::{
     BLOCK, Backend, Block, Columns, Exponents, FLIGHT, Flight, Index, Isa, Kernel, Member, REGISTERS,
-    Secrets, Tags, Tail, Tails, Weave, Wiped,
+    Secrets, Tail, Tails, Weave, Wiped,
 };
 use crate::primitives::aes::WideRoundKeys;
 use crate::primitives::first_round::FirstRounds;

@@ -1,4 +1,4 @@
-//! Short messages under one key, one per lane: groups of them, and their blocks in columns.
+//! Short messages under one key, one per lane, for keys derived from it: groups of them, and their blocks in columns.
 //!
 //! ```text
 //! count the lines of each message, and sort by them
@@ -6,16 +6,9 @@
 //!     load the lines of the messages, and transpose them: one register per block
 //! ```
 
-use core::marker::PhantomData;
-
-use arrayvec::ArrayVec;
-
-use super::message::{Batch, Message, share_key};
-use super::{FLIGHT, Schedule};
-use crate::backend::{BLOCK, Isa, Kernel, LINE, Span};
+use super::message::Message;
+use crate::backend::{BLOCK, Isa, LINE, Span};
 pub(crate) use crate::primitives::aes::COLUMNS;
-use crate::primitives::aes::KeySchedule;
-use crate::primitives::gf128::short;
 
 /// Number of messages of a set: one bit of a `u64` each.
 pub(crate) const SET: usize = u64::BITS as usize;
@@ -25,102 +18,6 @@ const MIXED: usize = 48;
 
 /// Maximum number of lines of a message in a group.
 const LINES: usize = 8;
-
-/// Number of registers of the messages of a [`LaneGrouped`] mode.
-pub(crate) const R: usize = 4;
-
-/// One direction of a mode that processes short messages in groups of `R` registers of lanes, and all others as chains.
-pub(crate) trait LaneGrouped {
-    /// Maximum number of lines of a message in a group.
-    const MOST_LINES: usize = LINES;
-    /// Maximum number of bytes of additional data in a group.
-    const MOST_AAD: usize;
-
-    /// Returns the number of bytes of the string whose lines are counted.
-    #[inline(always)]
-    fn bytes(message: &Message<'_>) -> usize {
-        message.data.len()
-    }
-
-    /// Returns whether these messages can be part of groups, regardless of their lengths.
-    fn fit(_: &[&mut Message<'_>]) -> bool {
-        true
-    }
-
-    /// Processes a group of messages under one key.
-    fn crypt_group<B: Isa>(b: B, group: &mut Group<'_, '_, '_>);
-
-    /// Processes messages of any length and with any keys.
-    fn crypt_chains(batch: &mut Batch<'_, '_, '_>);
-}
-
-/// Minimum number of messages for which a group takes less time than chains.
-const FEW: usize = 8;
-
-/// Processes short messages in groups, as long as a set consists of them, and all others as chains: few long messages
-/// would leave lanes idle.
-pub(crate) fn run<G: LaneGrouped>(batch: &mut Batch<'_, '_, '_>) {
-    if batch.backend.blocks() < 4 || batch.schedule != Schedule::Auto {
-        return G::crypt_chains(batch);
-    }
-    let mut next = first_set::<G>(batch.messages).filter(|_| share_key(batch.messages));
-    if next.is_none() {
-        return G::crypt_chains(batch);
-    }
-    let Batch { backend, schedule, messages } = batch;
-    // Groups sort references of their own: the messages of a batch stay in order.
-    let mut references = ArrayVec::<&mut Message<'_>, FLIGHT>::new();
-    references.extend(messages.iter_mut().map(|message| &mut **message));
-    let mut messages = references.as_mut_slice();
-    while let Some(sorted) = next {
-        let set = messages.len().min(SET);
-        let done = backend.run(Groups::<G> { messages: &mut messages[..set], sorted, mode: PhantomData });
-        messages = &mut messages[done..];
-        next = if done == 0 { None } else { first_set::<G>(messages) };
-    }
-    if !messages.is_empty() {
-        G::crypt_chains(&mut Batch { backend: *backend, schedule: *schedule, messages });
-    }
-}
-
-/// Classifies the messages of the first set. Returns `None` unless all of them can be part of groups.
-#[inline(always)]
-fn first_set<G: LaneGrouped>(messages: &[&mut Message<'_>]) -> Option<Sorted> {
-    let messages = &messages[..messages.len().min(SET)];
-    // The first long message ends the search.
-    let has_long = || messages.iter().any(|message| G::bytes(message) > G::MOST_LINES * LINE);
-    if messages.len() < FEW || has_long() || !G::fit(messages) {
-        return None;
-    }
-    classify(messages, FEW, G::MOST_AAD, G::bytes).filter(Sorted::has_all)
-}
-
-/// Messages under one key, at most a set.
-struct Groups<'b, 'm, 'a, G> {
-    messages: &'b mut [&'m mut Message<'a>],
-    sorted: Sorted,
-    mode: PhantomData<G>,
-}
-
-impl<G: LaneGrouped> Kernel for Groups<'_, '_, '_, G> {
-    type Output = usize;
-
-    /// Processes short messages in groups. Returns their number; all others come after them.
-    #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> usize {
-        // Elsewhere, nothing of this is compiled.
-        assert!(B::BLOCKS == 4);
-        let Self { messages, mut sorted, .. } = self;
-        let count = sorted.sort(b, messages);
-        let size = R * B::BLOCKS;
-        let odd = count % size;
-        let count = count - if odd < FEW { odd } else { 0 };
-        for (n, messages) in messages[..count].chunks_mut(size).enumerate() {
-            G::crypt_group(b, &mut sorted.group(n * size, messages));
-        }
-        count
-    }
-}
 
 /// Messages by their numbers of lines.
 pub(crate) struct Sorted {
@@ -168,11 +65,6 @@ pub(crate) fn classify(
 }
 
 impl Sorted {
-    /// Returns whether all messages can be part of a group.
-    pub(crate) fn has_all(&self) -> bool {
-        self.seen & 1 == 0
-    }
-
     /// Moves messages with fewer lines before those with more, and all others to the end. Returns the number of
     /// messages that can be part of a group.
     #[inline(always)]
@@ -271,27 +163,6 @@ pub(crate) fn columns<B: Isa, const R: usize>(
     x
 }
 
-/// Stores columns of blocks as four blocks of each message from byte `at` on, up to its end.
-#[inline(always)]
-pub(crate) fn store_columns<B: Isa, const R: usize>(
-    b: B,
-    messages: &mut [&mut Message<'_>],
-    at: usize,
-    x: [[B::V; COLUMNS]; R],
-) {
-    each_register!(R, 0 1 2 3, q => {
-        let rows = b.transpose(x[q]);
-        each_register!(COLUMNS, 0 1 2 3, i => {
-            if let Some(message) = messages.get_mut(q * B::BLOCKS + i % B::BLOCKS) {
-                let at = at + i / B::BLOCKS * B::BLOCKS * BLOCK;
-                if at < message.data.len() {
-                    message.data.store_part(b, at, rows[i]);
-                }
-            }
-        });
-    });
-}
-
 /// Stores the tags of messages, which are in lanes.
 #[inline(always)]
 pub(crate) fn store_tags<B: Isa, const R: usize>(b: B, messages: &mut [&mut Message<'_>], tags: [B::V; R]) {
@@ -302,23 +173,6 @@ pub(crate) fn store_tags<B: Isa, const R: usize>(b: B, messages: &mut [&mut Mess
             if n < B::BLOCKS && let Some(message) = messages.get_mut(q * B::BLOCKS + n) {
                 message.tag = b.first(rows[n]);
             }
-        });
-    });
-}
-
-/// Encrypts columns of blocks.
-#[inline(always)]
-pub(crate) fn encrypt_columns<B: Isa>(b: B, aes: &KeySchedule, columns: &mut [[B::V; COLUMNS]; R]) {
-    let mut x = [b.zero(); R * COLUMNS];
-    each_register!(R, 0 1 2 3, q => {
-        each_register!(COLUMNS, 0 1 2 3, i => {
-            x[q * COLUMNS + i] = columns[q][i];
-        });
-    });
-    b.encrypt(aes.encrypting(), &mut x);
-    each_register!(R, 0 1 2 3, q => {
-        each_register!(COLUMNS, 0 1 2 3, i => {
-            columns[q][i] = x[q * COLUMNS + i];
         });
     });
 }
@@ -358,13 +212,4 @@ pub(crate) fn bits_of_data<B: Isa, const R: usize>(b: B, lengths: [B::V; R]) -> 
         bits[q] = b.xor(low, b.low_to_high(low));
     });
     bits
-}
-
-/// Returns `new` in the lanes whose string of `bits` bits has block `i`, and `old` in the others.
-#[inline(always)]
-pub(crate) fn if_present<B: Isa>(b: B, bits: B::V, i: usize, new: B::V, old: B::V) -> B::V {
-    let at = b.splat(&short(8 * (BLOCK * i) as u64));
-    // All bits are 1 if the difference is negative.
-    let mask = b.sub64(b.zero(), b.shift_right(b.sub64(at, bits), 63));
-    b.xor(old, b.and(b.xor(new, old), mask))
 }

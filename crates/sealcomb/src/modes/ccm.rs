@@ -109,9 +109,7 @@ fn absorb_aads(backend: Backend, key: &Material, columns: &mut Columns<'_>, y: &
     }
     if more {
         slots::run_texts::<CbcMac>(backend, Common::of(&key.aes), y, |texts| {
-            for (_, aad, _) in columns.messages() {
-                texts.push(&Span::from(&aad[first_of_aad(aad).1..]));
-            }
+            texts.extend(columns.messages().map(|(_, aad, _)| Span::from(&aad[first_of_aad(aad).1..])));
         });
     }
 }

@@ -48,9 +48,7 @@ fn run_columns(
         let subkeys = [omac.subkeys];
         let common = Common::of(omac.aes).with_ends(Ends::Omac(&subkeys));
         slots::run_texts::<CbcMac>(backend, common, &mut tags, |texts| {
-            for (_, message, _) in columns.messages() {
-                texts.push(&Span::from(message));
-            }
+            texts.extend(columns.messages().map(|(_, message, _)| Span::from(message)));
         });
     } else {
         tags.extend(columns.messages().map(|(_, message, _)| omac.last(&read_part(message), message.len())));

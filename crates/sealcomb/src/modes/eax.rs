@@ -124,9 +124,7 @@ fn add_headers(backend: Backend, key: &Material, columns: &mut Columns<'_>, tags
         let subkeys = [omac.subkeys];
         let common = Common::of(omac.aes).with_ends(Ends::Omac(&subkeys));
         slots::run_texts::<CbcMac>(backend, common, &mut h, |texts| {
-            for (_, header, _) in columns.messages() {
-                texts.push(&Span::from(header));
-            }
+            texts.extend(columns.messages().map(|(_, header, _)| Span::from(header)));
         });
     } else {
         for (_, header, _) in columns.messages() {

@@ -179,9 +179,7 @@ fn hash_strings_in_columns(backend: Backend, key: &Material, columns: &mut Colum
         let common = Common::of(omac.aes).with_ends(Ends::Omac(&subkeys));
         macs.extend((0..count).map(|_| [0; BLOCK]));
         slots::run_texts::<CbcMac>(backend, common, &mut macs, |texts| {
-            for (_, string, _) in columns.messages() {
-                texts.push(&Span::from(string));
-            }
+            texts.extend(columns.messages().map(|(_, string, _)| Span::from(string)));
         });
     } else if columns.has_aads() {
         for (_, string, _) in columns.messages() {

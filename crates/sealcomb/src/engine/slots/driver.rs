@@ -18,8 +18,24 @@ use super::{Added, ChainJobs, Counters, Ends, SlotChain, Subkeys, TEXTS};
 use crate::backend::{BLOCK, Block, Isa, Kernel, LANES, LastBlocks, Line, Lines, RoundKeys, STEPS};
 use crate::primitives::block::PADDING;
 
+/// The counter mode of `C` slots: all of them, or none if the chain has none.
+struct Counting<B: Isa, const C: usize> {
+    /// The output of each slot's current line, the states after its blocks, and ones where it has bytes of the messages.
+    output: [Line<B>; C],
+    chain: [Line<B>; C],
+    trims: [Line<B>; C],
+    /// What EAX and SIV add to each slot's current line, which they may not change: the first round key, and more at ends.
+    added: [Line<B>; C],
+    /// The counter blocks of each slot with number 0, the first round key added, and the number of the next one; in EAX
+    /// and SIV the next counter blocks, byte-reversed.
+    bases: [B::V; C],
+    counts: [u32; C],
+    /// The keystream of the next blocks at the beginning of a line, if the chain reads what is written.
+    streams: [B::V; C],
+}
+
 /// `S` slots with their groups, with the keys `A`.
-pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize, const ABREAST: bool> {
+pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize, const C: usize, const ABREAST: bool> {
     b: B,
     lines: Lines<'d, 's, TEXTS, S>,
     /// The current line of each slot. The steps that have been processed contain their output or, if the chain does
@@ -27,17 +43,7 @@ pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize, const ABREAST: bo
     line: [Line<B>; S],
     /// The places of the messages in each slot. Lanes without a message have that of the last one.
     places: [[usize; LANES]; S],
-    /// If there are counters, the output of each slot's current line, the states after its blocks, and ones where it has
-    /// bytes of the messages.
-    output: [Line<B>; S],
-    chain: [Line<B>; S],
-    trims: [Line<B>; S],
-    /// What EAX and SIV add to each slot's current line, which they may not change: the first round key, and more at ends.
-    added: [Line<B>; S],
-    /// The counter blocks of each slot with number 0, the first round key added, and the number of the next one; in EAX
-    /// and SIV the next counter blocks, byte-reversed.
-    bases: [B::V; S],
-    counts: [u32; S],
+    counting: Counting<B, C>,
     /// The states of those messages in each slot that have ended.
     ended: [B::V; S],
     /// The position of the next message in the order.
@@ -51,23 +57,26 @@ pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize, const ABREAST: bo
     mode: PhantomData<M>,
 }
 
-impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bool>
-    Driver<'d, 's, B, M, A, S, ABREAST>
+impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const C: usize, const ABREAST: bool>
+    Driver<'d, 's, B, M, A, S, C, ABREAST>
 {
     #[inline(always)]
     pub(super) fn new(b: B, jobs: &'d ChainJobs<'s>, states: &'d mut [Block], keys: A) -> Self {
-        const { assert!(S < u32::BITS as usize) };
+        const { assert!(S < u32::BITS as usize && (C == 0 || C == S)) };
         Self {
             b,
             lines: Lines::new(&jobs.texts),
             line: [[b.zero(); STEPS]; S],
             places: [[0; LANES]; S],
-            output: [[b.zero(); STEPS]; S],
-            chain: [[b.zero(); STEPS]; S],
-            trims: [[b.zero(); STEPS]; S],
-            added: [[b.zero(); STEPS]; S],
-            bases: [b.zero(); S],
-            counts: [0; S],
+            counting: Counting {
+                output: [[b.zero(); STEPS]; C],
+                chain: [[b.zero(); STEPS]; C],
+                trims: [[b.zero(); STEPS]; C],
+                added: [[b.zero(); STEPS]; C],
+                bases: [b.zero(); C],
+                counts: [0; C],
+                streams: [b.zero(); C],
+            },
             ended: [b.zero(); S],
             next: 0,
             awake: (1 << S) - 1,
@@ -82,7 +91,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
     /// Processes all chain jobs.
     #[inline(always)]
     pub(super) fn run(mut self) {
-        let mut registers = Registers { s: [self.b.zero(); S], stream: [self.b.zero(); S] };
+        let mut registers = Registers { s: [self.b.zero(); S], stream: [self.b.zero(); C] };
         let r = &mut registers;
         while self.turn::<0>(r) && self.turn::<1>(r) && self.turn::<2>(r) && self.turn::<3>(r) {}
     }
@@ -90,7 +99,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
     /// Begins the lines of the slots whose lines begin in turn `T`, and advances all slots by one block. Returns
     /// whether any slot has a group; if none has, nothing is advanced.
     #[inline(always)]
-    fn turn<const T: usize>(&mut self, r: &mut Registers<B::V, S>) -> bool {
+    fn turn<const T: usize>(&mut self, r: &mut Registers<B::V, S, C>) -> bool {
         each_register!(S, slot => {
             if (if ABREAST { T == 0 } else { slot % STEPS == T }) && !self.new_line(slot, r) {
                 return false;
@@ -106,14 +115,19 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
 
     /// Ends the line of a slot and begins the next one. Returns whether any slot has a group.
     #[inline(always)]
-    fn new_line(&mut self, number: usize, r: &mut Registers<B::V, S>) -> bool {
+    fn new_line(&mut self, number: usize, r: &mut Registers<B::V, S, C>) -> bool {
         let b = self.b;
-        let written = if M::COUNTS { &self.output[number] } else { &self.line[number] };
+        let written = if M::COUNTS { &self.counting.output[number] } else { &self.line[number] };
         if let Some(line) = self.lines.pass(b, number, written) {
             self.line[number] = line;
         } else if self.awake & (1 << number) != 0 {
-            [r.s[number], r.stream[number]] =
-                b.call(Event { driver: self, slot: number, s: r.s[number], stream: r.stream[number] });
+            if M::COUNTS {
+                self.counting.streams[number] = r.stream[number];
+            }
+            r.s[number] = b.call(Event { driver: self, slot: number, s: r.s[number] });
+            if M::COUNTS {
+                r.stream[number] = self.counting.streams[number];
+            }
             if self.awake == 0 {
                 return false;
             }
@@ -129,7 +143,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
     /// Advances all chains by one block, like [`Self::step`], and the counters next to them. The keystream of an opened
     /// block was computed in the step before.
     #[inline(always)]
-    fn step_with_counters<const T: usize>(&mut self, r: &mut Registers<B::V, S>) {
+    fn step_with_counters<const T: usize>(&mut self, r: &mut Registers<B::V, S, C>) {
         let (b, keys) = (self.b, self.keys.round_keys().hidden());
         let counter_keys = RoundKeys::<B>::hidden(self.jobs.counter_key.encrypting());
         let key_of_counters = |key, round| if M::TWO_KEYS { counter_keys.key(b, round, 0) } else { key };
@@ -139,17 +153,17 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
             let step = Self::step_of::<T>(slot);
             let mut text = self.line[slot][step];
             if M::READS_OUTPUT {
-                text = b.and(b.xor(text, r.stream[slot]), self.trims[slot][step]);
-                self.output[slot][step] = text;
+                text = b.and(b.xor(text, r.stream[slot]), self.counting.trims[slot][step]);
+                self.counting.output[slot][step] = text;
             }
             if M::WHOLE_COUNTERS {
-                x[slot] = b.xor3(x[slot], text, self.added[slot][step]);
-                z[slot] = b.xor(b.reverse(self.bases[slot]), key_of_counters(first, 0));
-                self.bases[slot] = b.increment(self.bases[slot]);
+                x[slot] = b.xor3(x[slot], text, self.counting.added[slot][step]);
+                z[slot] = b.xor(b.reverse(self.counting.bases[slot]), key_of_counters(first, 0));
+                self.counting.bases[slot] = b.increment(self.counting.bases[slot]);
             } else {
                 x[slot] = b.xor3(x[slot], text, first);
-                z[slot] = b.xor(self.bases[slot], b.last_word(self.counts[slot]));
-                self.counts[slot] = self.counts[slot].wrapping_add(1);
+                z[slot] = b.xor(self.counting.bases[slot], b.last_word(self.counting.counts[slot]));
+                self.counting.counts[slot] = self.counting.counts[slot].wrapping_add(1);
             }
         });
         each_round!(I => {
@@ -174,11 +188,11 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
         each_register!(S, slot => {
             let step = Self::step_of::<T>(slot);
             r.s[slot] = b.aes_last(x[slot], last);
-            self.chain[slot][step] = r.s[slot];
+            self.counting.chain[slot][step] = r.s[slot];
             if M::READS_OUTPUT {
                 r.stream[slot] = b.aes_last(z[slot], last_of_counters);
             } else {
-                self.output[slot][step] = b.aes_last(z[slot], b.xor(last_of_counters, self.line[slot][step]));
+                self.counting.output[slot][step] = b.aes_last(z[slot], b.xor(last_of_counters, self.line[slot][step]));
             }
         });
     }
@@ -236,35 +250,35 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST
 }
 
 /// What stays in registers.
-struct Registers<V, const S: usize> {
+struct Registers<V, const S: usize, const C: usize> {
     /// The states. Without counters, the first round key has been added, and at the beginning of a step the block that the
     /// chain adds.
     s: [V; S],
     /// The keystream of the next blocks, if they are opened.
-    stream: [V; S],
+    stream: [V; C],
 }
 
-/// The end of a line that is not written as a whole, or after which a message or the group ends. Returns `s` and `stream`.
+/// The end of a line that is not written as a whole, or after which a message or the group ends. Returns the state of the
+/// slot.
 struct Event<'e, D, V> {
     driver: &'e mut D,
     slot: usize,
     s: V,
-    stream: V,
 }
 
-impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bool> Kernel
-    for Event<'_, Driver<'_, 's, B, M, A, S, ABREAST>, B::V>
+impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const C: usize, const ABREAST: bool> Kernel
+    for Event<'_, Driver<'_, 's, B, M, A, S, C, ABREAST>, B::V>
 {
-    type Output = [B::V; 2];
+    type Output = B::V;
 
     #[inline(always)]
-    fn run<I: Isa>(self, _: I) -> [B::V; 2] {
-        let Self { driver, slot, s, stream } = self;
+    fn run<I: Isa>(self, _: I) -> B::V {
+        let Self { driver, slot, s } = self;
         if driver.taken & (1 << slot) != 0 {
             driver.end_line(slot);
             if driver.lines.advance(slot) {
                 driver.read_line(slot);
-                return [s, stream];
+                return s;
             }
             driver.end_group(slot);
         }
@@ -272,20 +286,20 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
     }
 }
 
-impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bool>
-    Driver<'_, 's, B, M, A, S, ABREAST>
+impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const C: usize, const ABREAST: bool>
+    Driver<'_, 's, B, M, A, S, C, ABREAST>
 {
     /// Writes the output of a slot's line, or keeps the states of the messages that end in it.
     #[inline(always)]
     fn end_line(&mut self, slot: usize) {
         let b = self.b;
         if M::WRITES {
-            self.lines.write(b, slot, if M::COUNTS { &self.output[slot] } else { &self.line[slot] });
+            self.lines.write(b, slot, if M::COUNTS { &self.counting.output[slot] } else { &self.line[slot] });
         }
         if !M::HAS_RESULT {
             return;
         }
-        let states = if M::COUNTS { self.chain[slot] } else { self.line[slot] };
+        let states = if M::COUNTS { self.counting.chain[slot] } else { self.line[slot] };
         match self.lines.last_blocks(slot) {
             LastBlocks::None => {}
             LastBlocks::All(step) => self.ended[slot] = states[step],
@@ -302,67 +316,67 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
     #[inline(always)]
     fn read_line(&mut self, slot: usize) {
         let b = self.b;
-        let line = b.transpose(self.lines.rows(b, slot));
-        self.line[slot] = line;
+        self.line[slot] = b.transpose(self.lines.rows(b, slot));
         if M::READS_OUTPUT {
-            self.trims[slot] = if self.lines.is_whole(slot) {
+            self.counting.trims[slot] = if self.lines.is_whole(slot) {
                 [b.splat(&[0xff; BLOCK]); STEPS]
             } else {
                 b.transpose(self.lines.masks(b, slot))
             };
         }
-        let added = match self.jobs.ends {
-            Ends::None => return,
-            Ends::Omac(subkeys) => self.omac_additions(slot, subkeys),
+        if M::WHOLE_COUNTERS {
+            self.counting.added[slot] = [self.keys.round_keys().key(b, 0, slot); STEPS];
+        }
+        match self.jobs.ends {
+            Ends::None => {}
+            Ends::Omac(subkeys) => self.add_omac_ends(slot, subkeys),
             Ends::Blocks { last, before } => {
-                let places = self.places[slot];
+                let (steps, places) = (self.lines.last_steps(b, slot, true), self.places[slot]);
                 let last = b.load_each(places.map(|place| &last[place]));
                 let before = b.load_each(places.map(|place| &before[place]));
-                let (steps, mut added) = (self.lines.last_steps(b, slot, true), [b.zero(); STEPS]);
                 each_register!(STEPS, 0 1 2 3, step => {
-                    added[step] = b.select_equal(steps, step as u64, last, b.zero());
-                    added[step] = b.select_equal(steps, step as u64 + 1, before, added[step]);
-                });
-                added
-            }
-        };
-        each_register!(STEPS, 0 1 2 3, step => {
-            if M::WHOLE_COUNTERS {
-                self.added[slot][step] = b.xor(added[step], self.keys.round_keys().key(b, 0, slot));
-            } else {
-                self.line[slot][step] = b.xor(line[step], added[step]);
-            }
-        });
-    }
-
-    /// Returns the padding and the subkeys of the last blocks in a slot's current line.
-    #[inline(always)]
-    fn omac_additions(&self, slot: usize, subkeys: &'s [Subkeys<'s>]) -> Line<B> {
-        let (b, mut added) = (self.b, [self.b.zero(); STEPS]);
-        match self.lines.last_blocks(slot) {
-            LastBlocks::None => {}
-            LastBlocks::All(step) => {
-                added[step] = if A::SHARED {
-                    let [padding, subkey] = self.omac_addition(slot, subkeys, 0);
-                    b.xor(b.splat(padding), b.splat(subkey))
-                } else {
-                    self.gather_omac_additions(slot, subkeys)
-                };
-            }
-            LastBlocks::Some => {
-                let addition = self.gather_omac_additions(slot, subkeys);
-                let last = self.lines.last_steps(b, slot, true);
-                each_register!(STEPS, 0 1 2 3, step => {
-                    added[step] = b.select_equal(last, step as u64, addition, b.zero());
+                    let added = b.select_equal(steps, step as u64, last, b.zero());
+                    self.add(slot, step, b.select_equal(steps, step as u64 + 1, before, added));
                 });
             }
         }
-        added
+    }
+
+    /// Adds blocks to a step of a slot's current line, as the chain reads it.
+    #[inline(always)]
+    fn add(&mut self, slot: usize, step: usize, blocks: B::V) {
+        let line = if M::WHOLE_COUNTERS { &mut self.counting.added[slot] } else { &mut self.line[slot] };
+        line[step] = self.b.xor(line[step], blocks);
+    }
+
+    /// Adds the padding and the subkeys to the last blocks in a slot's current line.
+    #[inline(always)]
+    fn add_omac_ends(&mut self, slot: usize, subkeys: &'s [Subkeys<'s>]) {
+        let b = self.b;
+        match self.lines.last_blocks(slot) {
+            LastBlocks::None => {}
+            LastBlocks::All(step) => {
+                let blocks = if A::SHARED {
+                    let [padding, subkey] = self.omac_end(slot, subkeys, 0);
+                    b.xor(b.splat(padding), b.splat(subkey))
+                } else {
+                    self.gather_omac_ends(slot, subkeys)
+                };
+                self.add(slot, step, blocks);
+            }
+            LastBlocks::Some => {
+                let blocks = self.gather_omac_ends(slot, subkeys);
+                let last = self.lines.last_steps(b, slot, true);
+                each_register!(STEPS, 0 1 2 3, step => {
+                    self.add(slot, step, b.select_equal(last, step as u64, blocks, b.zero()));
+                });
+            }
+        }
     }
 
     /// Returns what the last block of a lane's message adds: its padding, and `K1` if it is whole or `K2`.
     #[inline(always)]
-    fn omac_addition(&self, slot: usize, subkeys: &'s [Subkeys<'s>], lane: usize) -> [&'s Block; 2] {
+    fn omac_end(&self, slot: usize, subkeys: &'s [Subkeys<'s>], lane: usize) -> [&'s Block; 2] {
         let bytes = self.lines.last_bytes(slot, lane);
         let [whole, partial] = subkeys[if A::SHARED { 0 } else { self.places[slot][lane] }];
         [&PADDING[bytes], if bytes == BLOCK { whole } else { partial }]
@@ -370,10 +384,10 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
 
     /// Returns the sum of these two blocks for each lane.
     #[inline(always)]
-    fn gather_omac_additions(&self, slot: usize, subkeys: &'s [Subkeys<'s>]) -> B::V {
+    fn gather_omac_ends(&self, slot: usize, subkeys: &'s [Subkeys<'s>]) -> B::V {
         let (b, mut blocks) = (self.b, [[&PADDING[0]; LANES]; 2]);
         each_register!(LANES, 0 1 2 3, lane => {
-            [blocks[0][lane], blocks[1][lane]] = self.omac_addition(slot, subkeys, lane);
+            [blocks[0][lane], blocks[1][lane]] = self.omac_end(slot, subkeys, lane);
         });
         b.xor(b.load_each(blocks[0]), b.load_each(blocks[1]))
     }
@@ -397,14 +411,14 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
         });
     }
 
-    /// Assigns the next group to a slot, if there is one. Returns its first states and keystream.
+    /// Assigns the next group to a slot, if there is one. Returns its first states.
     #[inline(always)]
-    fn begin_group(&mut self, slot: usize) -> [B::V; 2] {
+    fn begin_group(&mut self, slot: usize) -> B::V {
         let b = self.b;
         if self.next >= self.jobs.count() {
             self.awake &= !(1 << slot);
             self.taken &= !(1 << slot);
-            return [b.zero(); 2];
+            return b.zero();
         }
         let (next, mut places) = (self.next, [0; LANES]);
         each_register!(LANES, 0 1 2 3, lane => {
@@ -418,25 +432,31 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const ABREAST: bo
         if !A::SHARED {
             self.keys.assign(slot, places.map(|place| self.jobs.keys[place]));
         }
-        let (mut states, mut stream) = (b.load_each(places.map(|place| &self.states[place])), b.zero());
-        let first = self.keys.round_keys().key(b, 0, slot);
+        let mut states = b.load_each(places.map(|place| &self.states[place]));
         if M::COUNTS {
-            let Counters { bases, first: streams, .. } = self.jobs.counters;
-            let base = b.load_each(places.map(|place| &bases[place]));
-            if M::WHOLE_COUNTERS {
-                let base = b.reverse(base);
-                self.bases[slot] = if M::READS_OUTPUT { b.increment(base) } else { base };
-            } else {
-                self.bases[slot] = b.xor(base, first);
-                self.counts[slot] = if M::READS_OUTPUT { 2 } else { 1 };
-            }
-            if M::READS_OUTPUT {
-                stream = b.load_each(places.map(|place| &streams[place]));
-            }
+            self.begin_counters(slot);
         } else {
-            states = b.xor(states, first);
+            states = b.xor(states, self.keys.round_keys().key(b, 0, slot));
         }
         self.ended[slot] = states;
-        [states, stream]
+        states
+    }
+
+    /// Begins the counters of a slot's messages.
+    #[inline(always)]
+    fn begin_counters(&mut self, slot: usize) {
+        let (b, places) = (self.b, self.places[slot]);
+        let Counters { bases, first: streams, .. } = self.jobs.counters;
+        let base = b.load_each(places.map(|place| &bases[place]));
+        if M::WHOLE_COUNTERS {
+            let base = b.reverse(base);
+            self.counting.bases[slot] = if M::READS_OUTPUT { b.increment(base) } else { base };
+        } else {
+            self.counting.bases[slot] = b.xor(base, self.keys.round_keys().key(b, 0, slot));
+            self.counting.counts[slot] = if M::READS_OUTPUT { 2 } else { 1 };
+        }
+        if M::READS_OUTPUT {
+            self.counting.streams[slot] = b.load_each(places.map(|place| &streams[place]));
+        }
     }
 }

@@ -29,9 +29,7 @@ use super::flights::{Flights, Results};
 use super::message::{Batch, Column, Material, Message, share_key};
 use super::order::Order;
 use super::{FLIGHT, Schedule};
-use crate::backend::{
-    BLOCK, Backend, Block, Columns, Isa, Kernel, LANES, Span, Texts, has_two_wide_aes_units,
-};
+use crate::backend::{BLOCK, Backend, Block, Columns, Isa, Kernel, Span, Texts, has_two_wide_aes_units};
 use crate::primitives::aes::KeySchedule;
 use driver::Driver;
 use keys::{OneKey, SlotKeys};
@@ -366,25 +364,24 @@ impl<M: SlotChain, const SHARED: bool> Kernel for InSlots<'_, '_, M, SHARED> {
         }
         let Self { jobs, states, .. } = self;
         jobs.sort();
+        let (key, registers) = (jobs.keys[0], jobs.count().div_ceil(B::BLOCKS));
+        let is_wide = has_two_wide_aes_units();
         if const { M::COUNTS } {
-            let key = OneKey::of(jobs.keys[0]);
-            if jobs.count() <= 2 * B::BLOCKS || !has_two_wide_aes_units() {
-                return Driver::<B, M, _, 2, false>::new(b, jobs, states, key).run();
+            if registers <= 2 || !is_wide {
+                Driver::<B, M, _, 2, 2, false>::new(b, jobs, states, OneKey::of(key)).run();
+            } else {
+                Driver::<B, M, _, 4, 4, true>::new(b, jobs, states, OneKey::of(key)).run();
             }
-            return Driver::<B, M, _, 4, true>::new(b, jobs, states, key).run();
-        }
-        let few = jobs.count() <= 4 * B::BLOCKS || !has_two_wide_aes_units();
-        let key = jobs.keys[0];
-        if const { SHARED && B::BLOCKS == 4 } && few {
-            Driver::<B, M, _, 4, true>::new(b, jobs, states, OneKey::of(key)).run();
+        } else if const { SHARED && B::BLOCKS == 4 } && (registers <= 4 || !is_wide) {
+            Driver::<B, M, _, 4, 0, true>::new(b, jobs, states, OneKey::of(key)).run();
         } else if const { SHARED } {
-            Driver::<B, M, _, 8, false>::new(b, jobs, states, OneKey::of(key)).run();
-        } else if const { B::BLOCKS == 4 } && few {
-            Driver::<B, M, _, 4, false>::new(b, jobs, states, SlotKeys::<16>::like(key)).run();
+            Driver::<B, M, _, 8, 0, false>::new(b, jobs, states, OneKey::of(key)).run();
+        } else if const { B::BLOCKS == 4 } && (registers <= 4 || !is_wide) {
+            Driver::<B, M, _, 4, 0, false>::new(b, jobs, states, SlotKeys::<16>::like(key)).run();
         } else if const { B::BLOCKS == 4 } {
-            Driver::<B, M, _, 8, false>::new(b, jobs, states, SlotKeys::<32>::like(key)).run();
+            Driver::<B, M, _, 8, 0, false>::new(b, jobs, states, SlotKeys::<32>::like(key)).run();
         } else {
-            Driver::<B, M, _, 8, false>::new(b, jobs, states, SlotKeys::<16>::like(key)).run();
+            Driver::<B, M, _, 8, 0, false>::new(b, jobs, states, SlotKeys::<16>::like(key)).run();
         }
     }
 }
