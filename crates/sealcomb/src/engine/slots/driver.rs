@@ -249,6 +249,33 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const C: usiz
     }
 }
 
+/// Adds blocks to the ends of messages: a function of its own, so that other chains do not pay for SIV.
+struct AddBlocks<'e, D> {
+    driver: &'e mut D,
+    slot: usize,
+    last: &'e [Block],
+    before: &'e [Block],
+}
+
+impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const C: usize, const ABREAST: bool> Kernel
+    for AddBlocks<'_, Driver<'_, 's, B, M, A, S, C, ABREAST>>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) {
+        let Self { driver, slot, last, before } = self;
+        let (b, places) = (driver.b, driver.places[slot]);
+        let steps = driver.lines.last_steps(b, slot, true);
+        let last = b.load_each(places.map(|place| &last[place]));
+        let before = b.load_each(places.map(|place| &before[place]));
+        each_register!(STEPS, 0 1 2 3, step => {
+            let added = b.select_equal(steps, step as u64, last, b.zero());
+            driver.add(slot, step, b.select_equal(steps, step as u64 + 1, before, added));
+        });
+    }
+}
+
 /// What stays in registers.
 struct Registers<V, const S: usize, const C: usize> {
     /// The states. Without counters, the first round key has been added, and at the beginning of a step the block that the
@@ -330,15 +357,7 @@ impl<'s, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const C: usize, c
         match self.jobs.ends {
             Ends::None => {}
             Ends::Omac(subkeys) => self.add_omac_ends(slot, subkeys),
-            Ends::Blocks { last, before } => {
-                let (steps, places) = (self.lines.last_steps(b, slot, true), self.places[slot]);
-                let last = b.load_each(places.map(|place| &last[place]));
-                let before = b.load_each(places.map(|place| &before[place]));
-                each_register!(STEPS, 0 1 2 3, step => {
-                    let added = b.select_equal(steps, step as u64, last, b.zero());
-                    self.add(slot, step, b.select_equal(steps, step as u64 + 1, before, added));
-                });
-            }
+            Ends::Blocks { last, before } => b.call(AddBlocks { driver: self, slot, last, before }),
         }
     }
 
