@@ -7,8 +7,9 @@
 //! - `each`: operations that occur once per message.
 //! - `flights`: how modes take the messages of a burst, and messages one by one.
 //! - `frame`: counter mode with a polynomial hash.
-//! - `lane_groups`: short messages, one per lane.
+//! - `lane_groups`: short messages with derived keys, one per lane.
 //! - `layers`: two cipher layers with a mixing between them.
+//! - `slots`: chains whose only step is the cipher, with counter mode next to them.
 //! - `wide`: states of several blocks, of one message per lane.
 //! - `xex`: the cipher under a mask per block.
 #![forbid(unsafe_code)]

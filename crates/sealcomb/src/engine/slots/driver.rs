@@ -9,7 +9,14 @@
 //! ```
 //!
 //! This is CBC; [`Added`] defines what other chains add. The next block is not known at the end of a line, and is
-//! then added at the beginning of the next line.
+//! then added at the beginning of the next line. With counters, a step is:
+//!
+//! ```text
+//! P or C ← block ⊕ stream                       if the chain reads what is written
+//! s ← E(s ⊕ block), or E(s ⊕ P), or E(s ⊕ C)
+//! stream ← E(counter), counter ← counter + 1
+//! P or C ← block ⊕ stream                       if the chain reads what is read
+//! ```
 
 use core::marker::PhantomData;
 
@@ -41,7 +48,7 @@ pub(super) struct Driver<'d, 's, B: Isa, M, A, const S: usize, const C: usize, c
     /// The current line of each slot. The steps that have been processed contain their output or, if the chain does
     /// not write, the state; the others contain their input.
     line: [Line<B>; S],
-    /// The places of the messages in each slot. Lanes without a message have that of the last one.
+    /// The places of the messages in each slot. The last group may have the last message in several lanes.
     places: [[usize; LANES]; S],
     counting: Counting<B, C>,
     /// The states of those messages in each slot that have ended.
@@ -140,8 +147,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const C: usiz
         true
     }
 
-    /// Advances all chains by one block, like [`Self::step`], and the counters next to them. The keystream of an opened
-    /// block was computed in the step before.
+    /// Advances all chains by one block, like [`Self::step`], and the counters next to them.
     #[inline(always)]
     fn step_with_counters<const T: usize>(&mut self, r: &mut Registers<B::V, S, C>) {
         let (b, keys) = (self.b, self.keys.round_keys().hidden());
@@ -204,8 +210,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const C: usiz
         if ABREAST { T } else { (STEPS + T - slot % STEPS) % STEPS }
     }
 
-    /// Advances all slots by one block. This is step `T` of the line in slot 0; each of the next slots is one step
-    /// behind the slot before it.
+    /// Advances all slots by one block.
     #[inline(always)]
     fn step<const T: usize>(&mut self, s: &mut [B::V; S]) {
         let (b, keys) = (self.b, self.keys.round_keys().hidden());
@@ -281,7 +286,7 @@ struct Registers<V, const S: usize, const C: usize> {
     /// The states. Without counters, the first round key has been added, and at the beginning of a step the block that the
     /// chain adds.
     s: [V; S],
-    /// The keystream of the next blocks, if they are opened.
+    /// The keystream of the next blocks, if the chain reads what is written.
     stream: [V; C],
 }
 

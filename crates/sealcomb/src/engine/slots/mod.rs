@@ -16,6 +16,9 @@
 //!
 //! The latency of a chain is that of its AES rounds, because the first round key and the block that the chain adds
 //! are added to the last round key of the preceding block.
+//!
+//! Few slots begin their lines together instead: the first messages would wait for the last slot. A chain may have counters,
+//! as in CCM: then each step also encrypts a counter block of each message, and its text is in counter mode.
 
 mod driver;
 mod keys;
@@ -76,13 +79,13 @@ pub(crate) trait SlotChain {
     const HAS_RESULT: bool = !matches!(Self::TEXT, Text::Chained);
 }
 
-/// The maximum number of bytes of a message in counter mode: the numbers of its blocks have 32 bits.
+/// The maximum number of bytes of a message in CCM's counter mode: the numbers of its blocks have 32 bits.
 pub(crate) const MAX_COUNTED: u64 = BLOCK as u64 * (u32::MAX as u64 - 2);
 
 /// The counter mode of a flight's messages, by place.
 #[derive(Clone, Copy)]
 pub(crate) struct Counters<'c> {
-    /// The first counter blocks, unless those without the number in their last bytes, which counts from 1 in CCM.
+    /// The first counter blocks; in CCM without the number in their last bytes, which is 1 in the first one.
     pub(crate) bases: &'c [Block],
     /// The first block of each keystream, if the chain reads what is written.
     pub(crate) first: &'c [Block],
@@ -124,7 +127,7 @@ const TEXTS: usize = FLIGHT;
 
 /// The messages of a flight in a chain.
 struct ChainJobs<'s> {
-    /// The places of the messages that have a block, unless all have equally many: then, they are in order.
+    /// The places of the messages that have a block. It is empty if the messages are `even`: all equally long.
     order: Order,
     even: bool,
     /// The messages, by place.
@@ -202,8 +205,8 @@ pub(crate) fn chains<'a, M: Chain<1> + SlotChain>(
     }
 }
 
-/// Returns whether slots are faster than the comb for a part of each message, whose last block adds others if
-/// `has_ends`. Four lengths and two addresses are examined, because more would take too long for short messages.
+/// Returns whether slots are faster than the comb for a part of each message. Four lengths and two addresses are examined,
+/// because more would take too long for short messages.
 ///
 /// The thresholds are measured. The comb is faster where the end of a message costs more than its blocks: on narrow
 /// registers, with round keys in lane order, and in chains that do not write and whose states must be stored.
@@ -217,14 +220,14 @@ pub(crate) fn pay<'a, M: SlotChain>(
     if batch.schedule != Schedule::Auto || batch.backend.is_soft() || count < SAMPLE {
         return false;
     }
+    if batch.backend.blocks() == 4 && share_key(batch.messages) {
+        return true;
+    }
     let (mut blocks, mut longest) = (0, 0);
     for i in 0..SAMPLE {
         let message_blocks = part(batch.messages[i * count / SAMPLE]).len().div_ceil(BLOCK);
         blocks += message_blocks;
         longest = longest.max(message_blocks);
-    }
-    if batch.backend.blocks() == 4 && share_key(batch.messages) {
-        return true;
     }
     if blocks * count / SAMPLE < longest + comb::min_blocks(batch.backend, longest) {
         return false;
@@ -332,7 +335,7 @@ impl<'k> Common<'k> {
     }
 }
 
-/// Processes the texts that `list` appends in slots, like [`run`].
+/// Processes the texts that `list` appends, under one key, like [`run`].
 #[inline(always)]
 pub(crate) fn run_texts<'s, M: SlotChain>(
     backend: Backend,
