@@ -28,9 +28,9 @@ const AHEAD: usize = 2 * LINE;
 /// The last blocks of messages in a line of their group.
 pub(crate) enum LastBlocks {
     None,
-    /// Those of all messages, in this step.
+    /// The last blocks of all messages, in this step.
     All(usize),
-    /// Those of some messages, or perhaps of none.
+    /// The last blocks of some messages, or perhaps of none.
     Some,
 }
 

@@ -592,7 +592,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::backend::Span;
+    use crate::backend::{Span, Tags};
     use crate::{Algorithm, KeyOptions};
 
     /// Seals a flight, and returns the memory of its secrets before and after it is zeroized.

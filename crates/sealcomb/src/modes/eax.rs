@@ -107,9 +107,13 @@ fn run_columns<const OPENS: bool>(
     if columns.has_aads() {
         add_headers(backend, key, columns, c);
     } else {
-        c.iter_mut().for_each(|c| *c = add(*c, empty[1]));
+        for c in &mut *c {
+            xor(c, &empty[1]);
+        }
     }
-    c.iter_mut().zip(&n).for_each(|(c, n)| *c = add(*c, *n));
+    for (c, n) in c.iter_mut().zip(&n) {
+        xor(c, n);
+    }
     results.put_flight(backend, c);
     true
 }

@@ -55,7 +55,7 @@ pub(crate) struct Omac<'k> {
     pub(crate) subkeys: Subkeys<'k>,
 }
 
-impl<'k> Omac<'k> {
+impl Omac<'_> {
     /// Returns the [`Omac`] of a key whose first two subkeys are `K1` and `K2`.
     pub(crate) fn of(key: &Material) -> Omac<'_> {
         let [k1, k2, ..] = &key.subkeys;

@@ -124,7 +124,7 @@ fn run_columns<const OPENS: bool>(
         encrypt_together(backend, &key.aes, &mut streams);
         let counters = Counters { bases: &counters, first: &streams, key: Some(&key.aes) };
         slots::run_texts::<Open>(backend, common.with_counters(counters), v, |texts| {
-            columns.list_texts(texts)
+            columns.list_texts(texts);
         });
     } else {
         slots::run_texts::<CbcMac>(backend, common, v, |texts| columns.list_texts(texts));

@@ -23,7 +23,7 @@ pub(crate) struct Be32;
 /// The whole block as a big-endian counter: CTR and CCM.
 pub(crate) struct Be128;
 
-/// The same for counters that are secret, as in EAX: in constant time, and slower.
+/// The whole block as a big-endian counter that is secret, as in EAX: it is counted in constant time, which is slower.
 pub(crate) struct SecretBe128;
 
 /// A counter in the first 32 bits, little-endian: GCM-SIV.

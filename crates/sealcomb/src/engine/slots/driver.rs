@@ -254,7 +254,7 @@ impl<'d, 's, B: Isa, M: SlotChain, A: Keys<'s, B>, const S: usize, const C: usiz
     }
 }
 
-/// Adds blocks to the ends of messages: a function of its own, so that other chains do not pay for SIV.
+/// Adds blocks to the ends of messages. It is a separate function, so that other chains do not pay for SIV.
 struct AddBlocks<'e, D> {
     driver: &'e mut D,
     slot: usize,

@@ -71,7 +71,7 @@ pub(crate) trait SlotChain {
     const COUNTS: bool = matches!(Self::TEXT, Text::Input | Text::Output);
     /// Whether the counters are whole blocks, and in constant time: EAX and SIV.
     const WHOLE_COUNTERS: bool = false;
-    /// Whether counter mode has a key of its own: SIV.
+    /// Whether counter mode has another key than the chain: SIV.
     const TWO_KEYS: bool = false;
     /// Whether the chain reads what counter mode writes.
     const READS_OUTPUT: bool = matches!(Self::TEXT, Text::Output);
@@ -89,7 +89,7 @@ pub(crate) struct Counters<'c> {
     pub(crate) bases: &'c [Block],
     /// The first block of each keystream, if the chain reads what is written.
     pub(crate) first: &'c [Block],
-    /// The key, if it is another one than that of the chain.
+    /// The key, if the chain has another one.
     pub(crate) key: Option<&'c KeySchedule>,
 }
 
