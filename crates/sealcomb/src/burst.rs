@@ -214,7 +214,6 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
             &mut Results::Write { tags: &mut computed, received: &[] },
         );
         buffers.write(computed.get());
-        computed.wipe();
         Ok(sealed)
     }
 

@@ -233,10 +233,12 @@ impl Tags {
         // SAFETY: `push` or `push_one` has written these blocks.
         unsafe { core::slice::from_raw_parts(self.blocks.as_ptr().cast(), self.len.min(FLIGHT)) }
     }
+}
 
-    /// Zeroes the tags. Lanes without a message may have the mask of a message's tag, from which an attacker who knows the
-    /// tag can compute the hash key.
-    pub(crate) fn wipe(&mut self) {
+impl Drop for Tags {
+    /// Zeroes the tags, also after a panic. Lanes without a message may have the mask of a message's tag, from which an
+    /// attacker who knows the tag can compute the hash key.
+    fn drop(&mut self) {
         for block in &mut self.blocks[..self.len.min(FLIGHT)] {
             block.write([0; BLOCK]);
         }

@@ -74,7 +74,6 @@ pub(crate) fn run_flight(backend: Backend, messages: &mut [&mut Message<'_>], ru
     for (message, tag) in messages.iter_mut().zip(tags.get()) {
         message.tag = *tag;
     }
-    tags.wipe();
     done
 }
 
