@@ -21,7 +21,7 @@ use crate::engine::flights::{self, Flights, Results};
 use crate::engine::slots::{self, Added, Common, Counters, Ends, SlotChain, Text};
 use crate::engine::{Batch, Column, Material, Message};
 use crate::primitives::block::{add, xor};
-use crate::primitives::counter::SecretBe128;
+use crate::primitives::counter::Be128;
 
 pub(crate) struct Eax;
 
@@ -196,7 +196,7 @@ fn add_all(batch: &mut Batch<'_, '_, '_>, macs: &[Block]) {
 
 /// Computes `C = M ⊕ CTR(OMAC^0(N))`.
 fn encrypt(batch: &mut Batch<'_, '_, '_>) {
-    keystream::<SecretBe128>(batch, |message| message.tag);
+    keystream::<Be128>(batch, |message| message.tag);
 }
 
 /// Computes `OMAC^t` of a string of each message.

@@ -23,9 +23,6 @@ pub(crate) struct Be32;
 /// The whole block as a big-endian counter: CTR and CCM.
 pub(crate) struct Be128;
 
-/// The whole block as a big-endian counter that is secret, as in EAX: it is counted in constant time, which is slower.
-pub(crate) struct SecretBe128;
-
 /// A counter in the first 32 bits, little-endian: GCM-SIV.
 pub(crate) struct Le32;
 
@@ -67,26 +64,6 @@ impl Counter for Be128 {
     fn until_overflow(start: &Block) -> Option<u64> {
         let low = u128::from_be_bytes(*start) as u64;
         (low != 0).then(|| low.wrapping_neg())
-    }
-}
-
-impl Counter for SecretBe128 {
-    const BIG_ENDIAN: bool = true;
-
-    #[inline(always)]
-    fn add<B: Isa>(b: B, counter: B::V, blocks: B::V) -> B::V {
-        let sum = b.add64(counter, blocks);
-        // A half carries if its top bit changes from 1 to 0: the numbers of blocks are less than 2^63.
-        let carries = b.shift_right(b.and(counter, b.xor(counter, sum)), 63);
-        b.add64(sum, b.low_to_high(carries))
-    }
-
-    fn skip(start: &Block, blocks: u64) -> Block {
-        Be128::skip(start, blocks)
-    }
-
-    fn until_overflow(_: &Block) -> Option<u64> {
-        None
     }
 }
 
