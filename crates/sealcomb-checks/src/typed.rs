@@ -6,6 +6,7 @@ use sealcomb::rustcrypto::aead::{
     AeadInOut, Aegis128L, Aegis256, Aes128Ccm, Aes128Eax, Aes128Gcm, Aes128GcmSiv, Aes128Siv, Aes192Ccm,
     Aes192Eax, Aes192Gcm, Aes256Ccm, Aes256Eax, Aes256Gcm, Aes256GcmSiv, Aes256Siv, KeyInit, Xaes256Gcm,
 };
+use sealcomb::rustcrypto::aead_05::{self, AeadInPlace, Buffer};
 use sealcomb::rustcrypto::mac::{Aes128Cmac, Aes192Cmac, Aes256Cmac};
 
 use crate::{Call, Case, Job, Memory, Role};
@@ -42,9 +43,76 @@ macro_rules! aead_of {
             });
             opened.expect("a sealed message");
             assert_eq!(memory.publish(&mut data), job.message);
+            with_traits_of_aead_05(memory, &*cipher, job);
             memory.call(Call::DropKeys, || drop(cipher));
         }
     };
+}
+
+/// Seals and opens a job's message with the traits of `aead` 0.5.
+fn with_traits_of_aead_05<M: Memory, C: AeadInPlace>(memory: &mut M, cipher: &C, job: &Job<M>) {
+    let nonce = aead_05::Nonce::<C>::from_slice(&job.nonce);
+    let mut data = memory.hold(Role::Message, &job.message);
+    let tag = memory.call(Call::Seal, || {
+        call!(AeadInPlace::encrypt_in_place_detached(cipher, nonce, &job.aad, &mut data))
+    });
+    let mut tag = tag.expect("sizes that the algorithm takes");
+    assert_eq!(memory.publish(&mut data), job.ciphertext);
+    assert_eq!(memory.publish(&mut tag), job.tag);
+    let mut data = memory.hold(Role::Ciphertext, &job.ciphertext);
+    let opened = memory.call(Call::Open, || {
+        call!(AeadInPlace::decrypt_in_place_detached(cipher, nonce, &job.aad, &mut data, &tag))
+    });
+    opened.expect("a sealed message");
+    assert_eq!(memory.publish(&mut data), job.message);
+
+    let mut data = memory.hold(Role::Message, &[&job.message[..], &[0; 16]].concat());
+    let sealed = memory.call(Call::Seal, || {
+        let mut room = Room { len: job.message.len(), bytes: &mut data };
+        call!(AeadInPlace::encrypt_in_place(cipher, nonce, &job.aad, &mut room))
+    });
+    sealed.expect("sizes that the algorithm takes");
+    let combined = memory.publish(&mut data);
+    let (text, tag) = (&job.ciphertext[..], &job.tag[..]);
+    assert!(combined == [text, tag].concat() || combined == [tag, text].concat());
+    let mut data = memory.hold(Role::Ciphertext, &combined);
+    let opened = memory.call(Call::Open, || {
+        let mut room = Room { len: combined.len(), bytes: &mut data };
+        call!(AeadInPlace::decrypt_in_place(cipher, nonce, &job.aad, &mut room))
+    });
+    opened.expect("a sealed message");
+    assert_eq!(memory.publish(&mut data)[..job.message.len()], job.message[..]);
+}
+
+/// A buffer in the memory of a check.
+struct Room<'a> {
+    bytes: &'a mut [u8],
+    len: usize,
+}
+
+impl AsRef<[u8]> for Room<'_> {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl AsMut<[u8]> for Room<'_> {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[..self.len]
+    }
+}
+
+impl Buffer for Room<'_> {
+    fn extend_from_slice(&mut self, more: &[u8]) -> Result<(), aead_05::Error> {
+        let to = self.bytes.get_mut(self.len..self.len + more.len()).ok_or(aead_05::Error)?;
+        to.copy_from_slice(more);
+        self.len += more.len();
+        Ok(())
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
 }
 
 macro_rules! mac_of {

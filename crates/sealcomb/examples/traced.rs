@@ -24,7 +24,8 @@ mod traced {
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
     use sealcomb::hazmat::{OpenStream, SealStream, Sectors};
-    use sealcomb::rustcrypto::aead::{AeadInOut, Aes128Gcm, KeyInit};
+    use sealcomb::rustcrypto::aead::{AeadInOut, Aes128Gcm, Aes128Siv, KeyInit};
+    use sealcomb::rustcrypto::aead_05::AeadInPlace;
     use sealcomb::rustcrypto::mac::{Aes128Cmac, Mac};
     use sealcomb::study::{self, ALGORITHMS, Schedule, open_jobs_with, seal_jobs_with};
     use sealcomb::{
@@ -533,6 +534,28 @@ mod traced {
             });
             assert_eq!(opened.is_ok(), forged == 0);
         }
+        let mut again = text.clone();
+        let tag = traced("the type of GCM, aead 0.5: seal", || {
+            let nonce = &[7; 12].into();
+            call!(AeadInPlace::encrypt_in_place_detached(&cipher, nonce, b"header", &mut again))
+        })
+        .expect("sizes that the algorithm takes");
+        traced("the type of GCM, aead 0.5: open", || {
+            let nonce = &[7; 12].into();
+            call!(AeadInPlace::decrypt_in_place_detached(&cipher, nonce, b"header", &mut data, &tag))
+        })
+        .expect("a sealed message");
+        let siv: Aes128Siv = KeyInit::new((&*both.concat()).try_into().expect("32 bytes"));
+        let mut sealed = text.clone();
+        sealed.reserve(16);
+        traced("the type of SIV, aead 0.5: seal", || {
+            call!(AeadInPlace::encrypt_in_place(&siv, &[7; 16].into(), b"header", &mut sealed))
+        })
+        .expect("sizes that the algorithm takes");
+        traced("the type of SIV, aead 0.5: open", || {
+            call!(AeadInPlace::decrypt_in_place(&siv, &[7; 16].into(), b"header", &mut sealed))
+        })
+        .expect("a sealed message");
         for id in ["aes128-gcm", "aes128-gmac", "aes128-ocb3-t128", "aes128-cmac"] {
             in_pieces(study::by_id(id).expect("a listed algorithm"), &key, &text);
         }
