@@ -52,6 +52,7 @@ macro_rules! aead_of {
 /// Seals and opens a job's message with the traits of `aead` 0.5.
 fn with_traits_of_aead_05<M: Memory, C: AeadInPlace>(memory: &mut M, cipher: &C, job: &Job<M>) {
     let nonce = aead_05::Nonce::<C>::from_slice(&job.nonce);
+    let received = aead_05::Tag::<C>::from_slice(&job.tag);
     let mut data = memory.hold(Role::Message, &job.message);
     let tag = memory.call(Call::Seal, || {
         call!(AeadInPlace::encrypt_in_place_detached(cipher, nonce, &job.aad, &mut data))
@@ -61,7 +62,7 @@ fn with_traits_of_aead_05<M: Memory, C: AeadInPlace>(memory: &mut M, cipher: &C,
     assert_eq!(memory.publish(&mut tag), job.tag);
     let mut data = memory.hold(Role::Ciphertext, &job.ciphertext);
     let opened = memory.call(Call::Open, || {
-        call!(AeadInPlace::decrypt_in_place_detached(cipher, nonce, &job.aad, &mut data, &tag))
+        call!(AeadInPlace::decrypt_in_place_detached(cipher, nonce, &job.aad, &mut data, received))
     });
     opened.expect("a sealed message");
     assert_eq!(memory.publish(&mut data), job.message);
