@@ -17,8 +17,8 @@
 //! The latency of a chain is that of its AES rounds, because the first round key and the block that the chain adds
 //! are added to the last round key of the preceding block.
 //!
-//! Few slots begin their lines together instead: the first messages would wait for the last slot. A chain may have counters,
-//! as in CCM: then each step also encrypts a counter block of each message, and its text is in counter mode.
+//! Few slots begin their lines together instead: otherwise, the first messages would wait for the last slot. In CCM, EAX
+//! and SIV, each step also encrypts one counter block per message, whose keystream encrypts or decrypts the message.
 
 mod driver;
 mod keys;
