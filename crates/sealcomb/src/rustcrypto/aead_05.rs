@@ -24,7 +24,7 @@ pub use ::aead_05::{Aead, AeadCore, AeadInPlace, Buffer, Error, KeyInit, KeySize
 use ::aead_05::consts::{U0, U12, U16, U24, U32, U64};
 
 use super::types::each_type;
-use crate::{Key, batch};
+use crate::Key;
 
 pub use super::types::*;
 
@@ -61,10 +61,8 @@ macro_rules! implement {
                 buffer: &mut [u8],
             ) -> Result<Tag<Self>, Error> {
                 let mut tag = Tag::<Self>::default();
-                batch::check(&self.0, nonce, tag.len(), associated_data.len(), buffer.len())
-                    .map_err(|_| Error)?;
-                batch::seal_one(&self.0, nonce, associated_data, buffer.into(), &mut tag);
-                Ok(tag)
+                let sealed = self.0.seal_in_place_detached(nonce, associated_data, buffer, &mut tag);
+                sealed.map(|()| tag).map_err(|_| Error)
             }
 
             #[inline]
@@ -75,11 +73,8 @@ macro_rules! implement {
                 buffer: &mut [u8],
                 tag: &Tag<Self>,
             ) -> Result<(), Error> {
-                batch::check(&self.0, nonce, tag.len(), associated_data.len(), buffer.len())
-                    .map_err(|_| Error)?;
-                batch::open_one(&self.0, nonce, associated_data, buffer.into(), tag)
-                    .map(|_| ())
-                    .map_err(|_| Error)
+                let opened = self.0.open_in_place_detached(nonce, associated_data, buffer, tag);
+                opened.map_err(|_| Error)
             }
 
             $(implement!(@$position);)?
